@@ -1,0 +1,134 @@
+"""The nouns of the service (SPEC.md section 2), as they are kept; times are milliseconds since the epoch, UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHANNELS = ("api", "web", "whatsapp")
+SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
+MAY_SEND = frozenset({"active", "trialing"})
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who pays: owner of bots, conversations and keys (SPEC.md 2.5)."""
+
+    id: str
+    name: str
+    plan: str | None
+    subscription_status: str
+    messages_limit: int
+    message_credits: int
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A chatbot (SPEC.md 2.2) with the settings that never leave by the interface."""
+
+    id: str
+    account_id: str
+    name: str
+    description: str | None
+    model: str
+    active: bool
+    messages_used: int
+    created_at: int
+    updated_at: int
+    instructions: str | None = None
+    timezone: str = "Europe/Istanbul"
+    country: str = "TR"
+    language: str = "tr"
+    opening_hours: str | None = None
+    ask_back: bool | None = None
+    greeting: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is kept: the digest alone, never the key (SPEC.md 5.3). `account_id` is None once the account is gone."""
+
+    id: str
+    account_id: str | None
+    label: str | None
+    prefix: str
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    last_used_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One visitor's thread with one bot on one channel (SPEC.md 2.4)."""
+
+    id: str
+    chatbot_id: str
+    channel: str
+    user_id: str
+    visitor_name: str | None
+    visitor_email: str | None
+    last_message_at: int
+    created_at: int
+    updated_at: int
+    message_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; `role` is "user" or "assistant"."""
+
+    id: str
+    role: str
+    content: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """The body of POST /messages, checked (SPEC.md 4.3); None where a field was omitted."""
+
+    chatbot_id: str
+    message: str
+    user_id: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message and its reply (SPEC.md 2.3)."""
+
+    chatbot_id: str
+    user_id: str
+    channel: str
+    message: str
+    reply: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply; all of what the model read is input + cache_write + cache_read."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_write_tokens: int = 0
+    cache_read_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """Every token of the reply, read and written."""
+        return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One piece of a bot's knowledge: a question, its other phrasings and the answer."""
+
+    id: str
+    question: str
+    alt: tuple[str, ...]
+    answer: str
+    language: str
+    source: str | None = None

@@ -1,0 +1,23 @@
+"""Plans: what an account has bought (SPEC.md 1.6). The table itself comes from the configuration, lowest plan first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One row of the table of plans; `messages` a month, `bots` at most."""
+
+    name: str
+    version: int
+    messages: int
+    bots: int
+    webhooks: bool = False
+    rest_api: bool = False
+
+
+def lowest_with(plans: Mapping[str, Plan], feature: str) -> str | None:
+    """The name of the lowest plan that has `feature` ("rest_api" or "webhooks"); None where no plan has it."""
+    return next((plan.name for plan in plans.values() if getattr(plan, feature)), None)

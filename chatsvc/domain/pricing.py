@@ -1,0 +1,34 @@
+"""What a reply costs. Money is kept in integer micro-dollars (DECISIONS.md section 1, analytics)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatsvc.domain.models import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A tier that bots name as their `model` (SPEC.md 2.2): an engine, its model and the prices.
+
+    Prices are micro-dollars per million tokens, so that all reckoning is in integers.
+    """
+
+    name: str
+    engine: str
+    model: str = ""
+    input_price: int = 0
+    output_price: int = 0
+    cache_write_price: int = 0
+    cache_read_price: int = 0
+
+
+def cost_micro_usd(tier: Tier, usage: Usage) -> int:
+    """What `usage` costs on `tier`, in micro-dollars, rounded half up."""
+    price = (
+        usage.input_tokens * tier.input_price
+        + usage.output_tokens * tier.output_price
+        + usage.cache_write_tokens * tier.cache_write_price
+        + usage.cache_read_tokens * tier.cache_read_price
+    )
+    return (price + 500_000) // 1_000_000

@@ -1,0 +1,113 @@
+"""What answers: an engine is asked one turn and gives one reply. It writes nothing and knows nothing of accounts, quota or storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from chatsvc.domain.models import Bot, Entry, Message, Usage
+
+UNAVAILABLE_REASONS = frozenset(
+    {
+        "timeout",
+        "unreachable",
+        "rate_limited",
+        "overloaded",
+        "provider_error",
+        "provider_auth",
+        "model_not_found",
+        "request_rejected",
+        "bad_response",
+        "refused",
+        "no_answer",
+        "tool_loop",
+        "context_exceeded",
+        "busy",
+        "not_configured",
+    }
+)
+EMPTY_REASONS = frozenset({"empty", "truncated"})
+
+
+class EngineError(Exception):
+    """No reply could be had; `reason` is one of DECISIONS.md section 1, "reason (502)".
+
+    `detail` is for the log alone: it names the fault in words and never holds a secret or a visitor's text.
+    """
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        if reason not in UNAVAILABLE_REASONS and reason not in EMPTY_REASONS:
+            raise ValueError(f"unknown reason {reason!r}")
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One entry found, with its score from 0 to 1."""
+
+    entry: Entry
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a search of a bot's knowledge came to.
+
+    `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is how sure the first hit is right; `hits` are best first.
+    """
+
+    language: str
+    decision: str
+    confidence: float
+    hits: tuple[Hit, ...]
+
+
+class Knowledge(Protocol):
+    """A bot's entries, ready to be searched; pure, in-process, the same answer every time."""
+
+    @property
+    def entries(self) -> Sequence[Entry]: ...
+
+    def search(self, text: str, language: str | None = None, limit: int = 5) -> Finding: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What an engine is asked. `history` is oldest first, without `message`; `language` is the caller's override (BCP 47);
+
+    `model` is the provider's model name of the tier; `timeout_s` is what is left of the message's one deadline; `now_ms` the
+    instant at which the message was accepted.
+    """
+
+    bot: Bot
+    channel: str
+    message: str
+    history: Sequence[Message]
+    language: str | None
+    knowledge: Knowledge
+    model: str
+    timeout_s: float
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an engine answers: text that is not empty, and what it cost."""
+
+    text: str
+    usage: Usage = Usage()
+
+
+class Engine(Protocol):
+    """A way to get replies."""
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Answer one turn; raises EngineError."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
