@@ -21,12 +21,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from chatsvc.domain.language import is_tag, primary
+
 MAX_PHRASING = 500  # characters of a question or an alt line
 MAX_ANSWER = 8_000  # characters of an answer
 MAX_ENTRIES = 50_000  # entries of one file
 _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by line
 
-_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 _QUESTION = re.compile(r" {0,3}##(?!#)(.*)")
 _TITLE = re.compile(r" {0,3}#(\s.*)?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -130,7 +131,7 @@ class _MarkdownReader:
             self._fault(number, f"a character that is no text (U+{ord(bad.group()):04X}); save the file as UTF-8")
         line = line.rstrip()
         if self._fence is not None:
-            self._code(line)
+            self._code(line, self._fence[0])
             return
         left = self._without_comment(number, line)
         if left is None:
@@ -159,11 +160,9 @@ class _MarkdownReader:
     def _fault(self, line: int, text: str) -> None:
         self.faults.append(Fault(line, text))
 
-    def _code(self, line: str) -> None:
-        assert self._fence is not None
+    def _code(self, line: str, marker: str) -> None:
         if self._draft is not None:
             self._draft.answer.append(line)
-        marker = self._fence[0]
         bare = line.strip()
         if len(bare) >= len(marker) and set(bare) == {marker[0]}:
             self._fence = None
@@ -215,7 +214,7 @@ class _MarkdownReader:
                 self._fault(number, "an alt: line after the answer has begun; alt: lines come right below the question")
             else:
                 self._alt(draft, number, field.group(2))
-        elif field and not begun and (not draft.answer or _LANGUAGE_TAG.fullmatch(field.group(2))):
+        elif field and not begun and (not draft.answer or _is_language(field.group(2).strip())):
             if tag := self._tag(number, field.group(2)):
                 draft.language = tag
         else:
@@ -234,7 +233,7 @@ class _MarkdownReader:
 
     def _tag(self, number: int, value: str) -> str | None:
         value = value.strip()
-        if _LANGUAGE_TAG.fullmatch(value):
+        if _is_language(value):
             return value
         self._fault(number, f"{value[:40]!r} is no language; write a tag such as tr, en or en-GB")
         return None
@@ -255,9 +254,12 @@ class _MarkdownReader:
             self._fault(draft.line, f"this question was asked on line {first} already; keep one of the two")
         if len(self._entries) == MAX_ENTRIES:
             self._fault(draft.line, f"more than {MAX_ENTRIES:,} questions in one file; spread them over several files")
-        self._entries.append(
-            ParsedEntry(draft.question, tuple(draft.alt), answer, draft.language, self._source, draft.line)
-        )
+        self._entries.append(ParsedEntry(draft.question, tuple(draft.alt), answer, draft.language, self._source, draft.line))
+
+
+def _is_language(value: str) -> bool:
+    # "english" is a well-formed tag and surely not what was meant
+    return is_tag(value) and len(primary(value)) <= 3
 
 
 def _one_line(value: str) -> str:

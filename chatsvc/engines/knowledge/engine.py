@@ -1,0 +1,77 @@
+"""One turn answered from the bot's knowledge: small talk, the answer, a question back, or honestly nothing."""
+
+from __future__ import annotations
+
+from chatsvc.domain.language import primary
+from chatsvc.engines import EngineError, Finding, Hit, Reply, Turn
+from chatsvc.engines.knowledge import smalltalk
+from chatsvc.engines.knowledge.text import words
+
+_ASKED_BACK = 3  # questions in one "did you mean"
+_WORTH = 0.5  # of the first one's score: a question that is less likely than that is not worth the visitor's eyes
+_FOLLOW_UP_WORDS = 4  # a message of at most so many words may lean on the one before
+_NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
+
+_DID_YOU_MEAN = {
+    "tr": ("Şunu mu demek istediniz?", "Bunlardan birini mi demek istediniz?"),
+    "en": ("Did you mean this?", "Did you mean one of these?"),
+}
+
+
+class KnowledgeEngine:
+    """Fulfils `engines.Engine`; no I/O, a few milliseconds a turn."""
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""
+        small = smalltalk.answer(turn.bot, turn.message)
+        if small is not None:
+            return Reply(small)
+        finding = self._find(turn)
+        if finding.decision == "answer":
+            return Reply(finding.hits[0].entry.answer)
+        if finding.decision == "ask" and _may_ask(turn):
+            return Reply(_ask_back(finding, turn.bot.language))
+        raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _find(self, turn: Turn) -> Finding:
+        """Search for the message; where it says too little by itself, together with the question before it."""
+        finding = turn.knowledge.search(turn.message, turn.language)
+        if finding.decision != "abstain" or len(words(turn.message)) > _FOLLOW_UP_WORDS:
+            return finding
+        before = next((message.content for message in reversed(turn.history) if message.role == "user"), None)
+        if before is None or smalltalk.kind(words(before)) is not None:
+            return finding
+        together = turn.knowledge.search(f"{before} {turn.message}", turn.language)
+        # what follows must add to it: an answer that the question before would get alone is no answer to this one
+        alone = turn.knowledge.search(before, turn.language)
+        if together.decision == "answer" and not _same_first(together, alone):
+            return together
+        return finding
+
+
+def _same_first(one: Finding, other: Finding) -> bool:
+    return bool(one.hits and other.hits) and one.hits[0].entry.id == other.hits[0].entry.id
+
+
+def _may_ask(turn: Turn) -> bool:
+    return turn.channel != _NO_API_ASKING if turn.bot.ask_back is None else turn.bot.ask_back
+
+
+def _ask_back(finding: Finding, fallback: str) -> str:
+    """The question back, in the visitor's language, else the bot's, else English."""
+    spoken = next((tag for tag in (finding.language, primary(fallback)) if tag in _DID_YOU_MEAN), "en")
+    one, several = _DID_YOU_MEAN[spoken]
+    likely = _likely(finding)
+    if len(likely) == 1:
+        return f"{one}\n\n- {likely[0].entry.question}"
+    return "\n".join([several, "", *(f"- {hit.entry.question}" for hit in likely)])
+
+
+def _likely(finding: Finding) -> list[Hit]:
+    """The hits worth showing: those in the language of the first one, near it in score."""
+    first = finding.hits[0]
+    near = [hit for hit in finding.hits if hit.score >= _WORTH * first.score]
+    return [hit for hit in near if primary(hit.entry.language) == primary(first.entry.language)][:_ASKED_BACK]

@@ -1,0 +1,116 @@
+"""Words as the search sees them: folded, cut, without what Turkish and English hang on to them.
+
+Folding makes one letter of ı, İ, I and i, takes the marks off (ş -> s, é -> e) and cuts at an apostrophe what follows a
+name ("İstanbul'da" -> istanbul). People type Turkish without its letters, and so both spellings must meet.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+MAX_CHARACTERS = 4_000  # of a text looked at; a message is no longer than this anyway
+MAX_WORDS = 400
+
+_APOSTROPHES = "'\u2019\u02bc\u2018`\u00b4"
+_WORD = re.compile(rf"[^\W_]+(?:[{_APOSTROPHES}][^\W_]+)?")
+# letters that no decomposition takes apart
+_LETTERS = str.maketrans({"ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
+_CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
+
+# Longest first; what is left keeps four letters at least. After folding, so that -lık and -lik are one.
+_SUFFIXES = """
+lariniz leriniz larimiz lerimiz larinin lerinin larindan lerinden larinda lerinde larina lerine larini lerini lardan lerden
+larda lerde larin lerin lari leri lar ler iniz unuz imiz umuz sindan sinden sinda sinde sina sine sini sunu nin nun dan den
+tan ten inda inde ina ine ini unu da de ta te yla yle si su yi yu ya ye in un im um iyor uyor iyorum iyorsunuz uyorsunuz
+iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek makta mekte acak ecek acagim ecegim dim dum tim tum
+mis mus miyim misiniz musunuz
+"""
+_TURKISH_SUFFIXES = tuple(sorted(_SUFFIXES.split(), key=lambda suffix: (-len(suffix), suffix)))
+_ENGLISH_SUFFIXES = (
+    ("ations", ""),
+    ("ation", ""),
+    ("ments", ""),
+    ("ment", ""),
+    ("ingly", ""),
+    ("ings", ""),
+    ("ing", ""),
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ers", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("er", ""),
+    ("ly", ""),
+    ("s", ""),
+    ("e", ""),
+)
+
+
+@lru_cache(maxsize=20_000)
+def fold_word(word: str) -> str:
+    """One word in small letters without marks; "" where nothing is left of it."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.lower())
+    return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)
+
+
+def fold(text: str) -> str:
+    """A whole text folded, white space as single blanks; apostrophes stay."""
+    return " ".join(fold_word(part) for part in text[:MAX_CHARACTERS].split())
+
+
+def words(text: str) -> list[str]:
+    """The folded words of a text in order, at most MAX_WORDS; a suffix behind an apostrophe is left out."""
+    found: list[str] = []
+    for match in _WORD.finditer(text[:MAX_CHARACTERS]):
+        word = match.group()
+        for mark in _APOSTROPHES:
+            if mark in word:
+                word = _before(word, mark)
+                break
+        for part in fold_word(word).split():  # a compatibility character may decompose into several words
+            if part := "".join(char for char in part if char.isalnum()):
+                found.append(part[:40])  # noqa: PERF401 - the bound is checked between matches
+        if len(found) >= MAX_WORDS:
+            return found[:MAX_WORDS]
+    return found
+
+
+def _before(word: str, mark: str) -> str:
+    """The word without what follows the apostrophe: "don't" -> "dont", "I'm" -> "i", "Ankara'ya" -> "Ankara"."""
+    head, _, tail = word.partition(mark)
+    if tail.lower() == "t" and head.lower().endswith("n"):
+        return head + "t"
+    if len(head) == 1 and tail.lower() not in _CONTRACTIONS:  # d'artagnan, o'clock
+        return head + tail
+    return head
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A folded word without its endings, roughly; the same for both languages, for nobody says which one it is."""
+    if len(word) <= 4 or word.isdigit():
+        return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
+    for _ in range(2):  # evlerinizde: -de, then -leriniz
+        for suffix in _TURKISH_SUFFIXES:
+            if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+                word = word[: -len(suffix)]
+                break
+        else:
+            break
+    for ending, instead in _ENGLISH_SUFFIXES:
+        if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 4:
+            word = word[: -len(ending)] + instead
+            break
+    if len(word) > 4 and word[-1] == word[-2]:  # shipp(ing) -> ship
+        word = word[:-1]
+    return word
+
+
+def trigrams(word: str) -> list[str]:
+    """The letter triples of one word with its edges marked, in order, each once."""
+    framed = f"^{word}$"
+    return list(dict.fromkeys(framed[at : at + 3] for at in range(len(framed) - 2)))
