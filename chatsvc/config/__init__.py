@@ -1,0 +1,7 @@
+"""The configuration (DECISIONS.md section 3): YAML -> frozen dataclasses; faults all at once, with file, line and column."""
+
+from chatsvc.config.faults import ConfigError, Fault
+from chatsvc.config.load import load, locate
+from chatsvc.config.model import Anthropic, Config, Limits, Secret, Server, Tls, Webhooks
+
+__all__ = ["Anthropic", "Config", "ConfigError", "Fault", "Limits", "Secret", "Server", "Tls", "Webhooks", "load", "locate"]

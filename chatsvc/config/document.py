@@ -1,0 +1,189 @@
+"""A file's text -> scalars, maps and lists with their place in it.
+
+From YAML's events, not from its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
+written and is read as what the setting is declared to be. Anchors, aliases and tags have no use in this file and are refused,
+and with them merge bombs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chatsvc.config.faults import ConfigError, Fault
+
+if TYPE_CHECKING:
+    from yaml import Event, Mark, MarkedYAMLError
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 20
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+# What YAML calls printable, turned round; the parser would refuse these too, but not tell the line.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A text as written; `plain` is without quotes."""
+
+    line: int
+    column: int
+    text: str = ""
+    plain: bool = True
+
+    @property
+    def null(self) -> bool:
+        """Nothing, ~ or null."""
+        return self.plain and self.text in _NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Keys and values, in the order of the file; keys may come twice."""
+
+    line: int
+    column: int
+    items: list[tuple[Scalar, Node]]
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Values, in the order of the file."""
+
+    line: int
+    column: int
+    items: list[Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Something of which a fault has been told already."""
+
+    line: int
+    column: int
+
+
+Node = Scalar | Map | List | Broken
+
+
+def read_text(path: Path) -> str:
+    """The file's text; raises ConfigError where there is none to be had."""
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as fault:
+        raise ConfigError([Fault(file, 0, 0, f"cannot be read: {why(fault)}")]) from None
+    if len(raw) > MAX_BYTES:
+        raise ConfigError([Fault(file, 0, 0, "is larger than 1 MiB: not a configuration")])
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        before = raw[: fault.start].decode("utf-8-sig", "replace")
+        raise ConfigError([Fault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
+    if odd := _UNPRINTABLE.search(text):
+        place = _place(text[: odd.start()])
+        raise ConfigError([Fault(file, *place, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
+    return text
+
+
+def why(fault: OSError) -> str:
+    """The reason in words, without the path: it is a value, too."""
+    return (fault.strerror or type(fault).__name__).lower()
+
+
+def _place(before: str) -> tuple[int, int]:
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+def parse(text: str, file: str, faults: list[Fault]) -> Node | None:
+    """The one document in `text`, None where there is nothing in it. What makes no document at all raises ConfigError."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Builder(iter(yaml.parse(text, Loader=loader)), file, faults).document()
+    except yaml.MarkedYAMLError as fault:
+        raise ConfigError([*faults, _syntax_fault(fault, text, file)]) from None
+    except yaml.YAMLError:
+        raise ConfigError([*faults, Fault(file, 0, 0, "is not valid YAML")]) from None
+
+
+def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> Fault:
+    message = f"not valid YAML: {fault.problem or 'cannot be understood'}"
+    mark = fault.problem_mark or fault.context_mark
+    if mark is None:
+        return Fault(file, 0, 0, message)
+    begun = fault.context_mark
+    if begun is not None and begun.line != mark.line and fault.context:
+        message += f" ({fault.context}, begun at {begun.line + 1}:{begun.column + 1})"
+    lines = text.split("\n")
+    if mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t":
+        message += " (a tab: indent with spaces)"
+    return Fault(file, mark.line + 1, mark.column + 1, message)
+
+
+class _Builder:
+    """One walk over the events of the parser."""
+
+    def __init__(self, events: Iterator[Event], file: str, faults: list[Fault]) -> None:
+        import yaml
+
+        self._yaml = yaml
+        self._events = events
+        self._file = file
+        self._faults = faults
+
+    def document(self) -> Node | None:
+        y = self._yaml
+        root: Node | None = None
+        for seen, event in enumerate(event for event in self._events if isinstance(event, y.DocumentStartEvent)):
+            if seen:
+                self._refuse(event.start_mark, "a second document begins here: expected one")
+                break
+            root = self._node(next(self._events), 0)
+        return None if isinstance(root, Scalar) and root.null else root
+
+    def _node(self, event: Event, depth: int) -> Node:
+        y = self._yaml
+        mark = event.start_mark
+        line, column = mark.line + 1, mark.column + 1
+        if depth > MAX_DEPTH:
+            raise ConfigError([*self._faults, Fault(self._file, line, column, "nested too deeply for a configuration")])
+        node: Node
+        if isinstance(event, y.AliasEvent):
+            self._refuse(mark, "aliases (*name) are not taken here: write the value out")
+            return Broken(line, column)
+        if isinstance(event, y.ScalarEvent):
+            node = Scalar(line, column, event.value, plain=event.style is None)
+        elif isinstance(event, y.SequenceStartEvent):
+            node = List(line, column, [self._node(item, depth + 1) for item in self._until(y.SequenceEndEvent)])
+        else:
+            node = Map(line, column, list(self._pairs(depth)))
+        if event.anchor is not None:  # type: ignore[attr-defined]  # what is no alias and begins a value is a NodeEvent
+            self._refuse(mark, "anchors (&name) are not taken here: write the value where it is needed")
+        if event.tag is not None:  # type: ignore[attr-defined]  # the same
+            self._refuse(mark, "tags (!name) are not taken here")
+            return Broken(line, column)
+        return node
+
+    def _until(self, end: type[Event]) -> Iterator[Event]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _pairs(self, depth: int) -> Iterator[tuple[Scalar, Node]]:
+        for event in self._until(self._yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            value = self._node(next(self._events), depth + 1)
+            if isinstance(value, Scalar) and value.plain and not value.text:
+                value = Scalar(key.line, key.column)  # of an absent value parsers have no common idea where it is
+            if isinstance(key, Scalar):
+                yield key, value
+            elif not isinstance(key, Broken):
+                self._faults.append(Fault(self._file, key.line, key.column, "expected the name of a setting"))
+
+    def _refuse(self, mark: Mark, message: str) -> None:
+        self._faults.append(Fault(self._file, mark.line + 1, mark.column + 1, message))

@@ -1,0 +1,194 @@
+"""Finding the configuration file and reading it, section by section, as DECISIONS.md section 3 has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from chatsvc.config import values
+from chatsvc.config.document import Node, parse, read_text, why
+from chatsvc.config.faults import ConfigError, Fault
+from chatsvc.config.model import Anthropic, Config, Limits, Secret, Server, Tls, Webhooks
+from chatsvc.config.section import Section, Source
+from chatsvc.domain.plans import Plan
+from chatsvc.domain.pricing import Tier
+
+DEFAULT_MODELS = (
+    Tier("offline", "knowledge"),
+    Tier(
+        "fast",
+        "anthropic",
+        "claude-haiku-5-5",
+        input_price=100_000,
+        output_price=500_000,
+        cache_write_price=125_000,
+        cache_read_price=10_000,
+    ),
+)
+DEFAULT_PLANS = (
+    Plan("free", 1, messages=100, bots=1),
+    Plan("starter", 1, messages=1000, bots=3),
+    Plan("business", 1, messages=10_000, bots=10, webhooks=True),
+    Plan("enterprise", 1, messages=100_000, bots=100, webhooks=True, rest_api=True),
+)
+_DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
+_MAX_SECRET = 1 << 16
+
+
+def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
+    """The file to read: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. One that is named has to be there."""
+    named = option if option is not None else environ.get("CHATSVC_CONFIG") or None
+    if named is None:
+        usual = cwd / "config.yaml"
+        return usual if os.path.lexists(usual) else None
+    path = cwd / named
+    try:
+        path.stat()
+    except OSError as fault:
+        by = "-c" if option is not None else "$CHATSVC_CONFIG"
+        raise ConfigError([Fault(str(path), 0, 0, f"the configuration that {by} names cannot be read: {why(fault)}")]) from None
+    return path
+
+
+def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
+    """The configuration in `path`; None: the defaults, relative to the current folder. Raises ConfigError with every fault."""
+    if path is None:
+        source, node = Source("(no configuration file)", Path.cwd(), environ), None
+    else:
+        source = Source(str(path), path.absolute().parent, environ)
+        node = parse(read_text(path), source.file, source.faults)
+    config = _config(path and path.absolute(), source, node)
+    if source.faults:
+        raise ConfigError(source.faults)
+    return config
+
+
+def _config(path: Path | None, source: Source, node: Node | None) -> Config:
+    root = Section(source, node, "", "server", "data_dir", "limits", "engines", "models", "plans", "webhooks")
+    limits = root.section("limits", "requests_per_minute", "max_in_flight")
+    webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
+    return Config(
+        path=path,
+        server=_server(root.section("server", "listen", "public_url", "tls")),
+        data_dir=root.folder("data_dir", "data"),
+        limits=Limits(
+            requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
+            max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
+        ),
+        anthropic=_anthropic(root.section("engines", "anthropic")),
+        models=_models(root),
+        plans=_plans(root),
+        webhooks=Webhooks(
+            timeout_s=webhooks.plain("timeout_s", values.seconds(60), 10.0),
+            allowed_networks=webhooks.texts("allowed_networks", values.network),
+            ca_file=webhooks.file("ca_file"),
+        ),
+    )
+
+
+def _server(section: Section) -> Server:
+    host, port = section.text("listen", values.listen, ("127.0.0.1", 8080))
+    tls = _tls(section.section("tls", "cert_file", "key_file"))
+    public_url = section.text("public_url", values.origin, values.url_of(host, port, tls=tls is not None))
+    return Server(host, port, public_url, tls)
+
+
+def _tls(section: Section) -> Tls | None:
+    cert, key = section.file("cert_file"), section.file("key_file")
+    for one, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
+        if section.gives(one) and not section.gives(other):
+            section.refuse(f"expected {other} beside it: TLS needs both files, or neither", one)
+    return Tls(cert, key) if cert and key else None
+
+
+def _anthropic(engines: Section) -> Anthropic:
+    section = engines.section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
+    return Anthropic(
+        base_url=section.text("base_url", values.base_url, "https://api.anthropic.com"),
+        api_key=_secret(section, "api_key", _DEFAULT_KEY),
+        timeout_s=section.plain("timeout_s", values.seconds(600), 30.0),
+        max_retries=section.plain("max_retries", values.whole(0, 10), 0),
+    )
+
+
+def _secret(section: Section, key: str, default: str) -> Secret | None:
+    """The secret under `key`, or in the file under `key`_file; None where there is none."""
+    key_file = f"{key}_file"
+    if not section.gives(key_file):
+        text = section.secret(key, values.key, default)
+        return Secret(text) if text else None
+    if section.gives(key):
+        section.refuse(f"expected either {key} or {key_file}, not both", key_file)
+    path = section.file(key_file)
+    if path is None:
+        return None
+    try:
+        return Secret(_secret_in(path))
+    except OSError as fault:
+        section.refuse(f"the file cannot be read: {why(fault)}", key_file)
+    except ValueError as fault:
+        section.refuse(f"in the file: {fault}", key_file)
+    return None
+
+
+def _secret_in(path: Path) -> str:
+    with path.open("rb") as stream:
+        raw = stream.read(_MAX_SECRET)
+    return values.key(raw.decode("ascii", "replace").strip())  # what is not ASCII becomes what values.key refuses
+
+
+def _models(root: Section) -> Mapping[str, Tier]:
+    if not root.gives("models"):
+        return MappingProxyType({tier.name: tier for tier in DEFAULT_MODELS})
+    prices = ("input_usd_per_mtok", "output_usd_per_mtok", "cache_read_usd_per_mtok", "cache_write_usd_per_mtok")
+    tiers = {name: _tier(name, section, prices) for name, section in root.sections("models", values.name, "engine", "model", *prices)}
+    return MappingProxyType(tiers)
+
+
+def _tier(name: str, section: Section, prices: tuple[str, ...]) -> Tier:
+    engine = section.text("engine", values.one_of("knowledge", "anthropic"), "")
+    if not engine:
+        if "engine" not in section.entries:
+            section.refuse("expected engine: knowledge or engine: anthropic")
+        return Tier(name, engine)
+    if engine == "knowledge":
+        for key in ("model", *prices):
+            if section.gives(key):
+                section.refuse("not for the knowledge engine, which has no model and costs nothing", key)
+        return Tier(name, engine)
+    if "model" not in section.entries:
+        section.refuse("expected model: the name of one of the provider's models")
+    price = section.plain("input_usd_per_mtok", values.usd, 0)
+    return Tier(
+        name,
+        engine,
+        section.text("model", values.line, ""),
+        input_price=price,
+        output_price=section.plain("output_usd_per_mtok", values.usd, 0),
+        cache_read_price=section.plain("cache_read_usd_per_mtok", values.usd, (price + 5) // 10),
+        cache_write_price=section.plain("cache_write_usd_per_mtok", values.usd, (price * 5 + 2) // 4),
+    )
+
+
+def _plans(root: Section) -> Mapping[str, Plan]:
+    if not root.gives("plans"):
+        return MappingProxyType({plan.name: plan for plan in DEFAULT_PLANS})
+    known = ("version", "messages", "bots", "webhooks", "rest_api")
+    plans = {name: _plan(name, section) for name, section in root.sections("plans", values.plan_name, *known)}
+    return MappingProxyType(plans)
+
+
+def _plan(name: str, section: Section) -> Plan:
+    for key in ("messages", "bots"):
+        if key not in section.entries:
+            section.refuse(f"expected {key}")
+    return Plan(
+        name,
+        section.plain("version", values.whole(1, 1_000_000), 1),
+        messages=section.plain("messages", values.whole(0, 1_000_000_000), 0),
+        bots=section.plain("bots", values.whole(0, 1_000_000), 0),
+        webhooks=section.plain("webhooks", values.flag, False),
+        rest_api=section.plain("rest_api", values.flag, False),
+    )

@@ -1,0 +1,101 @@
+"""What a configuration is, once it has been read and found right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from chatsvc.domain.plans import Plan
+from chatsvc.domain.pricing import Tier
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network  # 4 ms that only a file with networks in it has to pay
+
+
+@final
+class Secret:
+    """A text that shows itself to nobody but the caller of reveal(); it is never empty."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        if not text:
+            raise ValueError("a secret is not empty")
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, Secret) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._text))
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The certificate (with its chain) and its key, PEM."""
+
+    cert_file: Path
+    key_file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where the service listens: `host` "" is every interface, `port` 0 any free one. `public_url` is how its callers reach it."""
+
+    host: str
+    port: int
+    public_url: str
+    tls: Tls | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one account may ask for in a minute, and how many messages may be in flight altogether."""
+
+    requests_per_minute: int
+    max_in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Anthropic:
+    """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`."""
+
+    base_url: str
+    api_key: Secret | None
+    timeout_s: float
+    max_retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """`timeout_s` is for a whole delivery; `allowed_networks` are the private ones that may receive; `ca_file` adds to the system's roots."""
+
+    timeout_s: float
+    allowed_networks: tuple[IPv4Network | IPv6Network, ...]
+    ca_file: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
+
+    path: Path | None
+    server: Server
+    data_dir: Path
+    limits: Limits
+    anthropic: Anthropic
+    models: Mapping[str, Tier]
+    plans: Mapping[str, Plan]
+    webhooks: Webhooks

@@ -1,0 +1,209 @@
+"""Reading one map of settings: every fault is noted with its place, and reading goes on with the default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from chatsvc.config.document import Broken, List, Map, Node, Scalar
+from chatsvc.config.faults import Fault
+
+T = TypeVar("T")
+_VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_SHOWABLE = re.compile(r"[A-Za-z_-]{1,40}")  # a mistyped key has no digits, an API key in the wrong place has
+
+
+class Unset(Exception):
+    """A value names an environment variable that is not set, or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the settings come from, and what was found wrong with them so far."""
+
+    file: str
+    folder: Path
+    environ: Mapping[str, str]
+    faults: list[Fault] = field(default_factory=list)
+
+    def refuse(self, node: Node, path: str, message: str) -> None:
+        """Note a fault at `node`."""
+        self.faults.append(Fault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
+
+    def expand(self, text: str) -> tuple[str, list[str]]:
+        """`text` with the value of each ${NAME} in it, and these names; $${ is a ${ that stays."""
+        names: list[str] = []
+
+        def value(match: re.Match[str]) -> str:
+            if match[1]:
+                return match[0][1:]
+            if not match[0].endswith("}") or not _VARIABLE_NAME.fullmatch(match[2]):
+                raise ValueError("expected the name of an environment variable in ${NAME} (where ${ is meant as such: $${)")
+            if not (found := self.environ.get(match[2])):
+                raise Unset(f"the environment variable {match[2]} is not set")
+            names.append(match[2])
+            return found
+
+        return _VARIABLE.sub(value, text), names
+
+
+class Section:
+    """A map of settings. `known` are its keys; without it the keys are names that the file gives."""
+
+    def __init__(self, source: Source, node: Node | None, path: str, *known: str) -> None:
+        self.source = source
+        self.path = path
+        self.place: Node = node or Scalar(0, 0)
+        self.entries: dict[str, tuple[Scalar, Node]] = {}
+        if isinstance(node, Map):
+            self._fill(node, known)
+        elif node is not None and not isinstance(node, Broken) and not (isinstance(node, Scalar) and node.null):
+            source.refuse(node, path, f"expected settings ({', '.join(known)})" if known else "expected names, each with its settings")
+
+    def _fill(self, node: Map, known: tuple[str, ...]) -> None:
+        for key, value in node.items:
+            if known and key.text not in known:
+                self.source.refuse(key, self.path, _unknown(key.text, known))
+            elif key.text in self.entries:
+                first = self.entries[key.text][0]
+                self.source.refuse(key, self._path(key.text), f"given twice, first at {first.line}:{first.column}")
+            else:
+                self.entries[key.text] = (key, value)
+
+    def _path(self, key: str) -> str:
+        shown = key if _NAME.fullmatch(key) else "?"
+        return f"{self.path}.{shown}" if self.path else shown
+
+    def gives(self, key: str) -> bool:
+        """True where the file has the key, with a value."""
+        if key not in self.entries:
+            return False
+        node = self.entries[key][1]
+        return not (isinstance(node, Scalar) and node.null)
+
+    def refuse(self, message: str, key: str | None = None) -> None:
+        """Note a fault at the key, or at the section as a whole."""
+        self.source.refuse(self.entries[key][0] if key else self.place, self._path(key) if key else self.path, message)
+
+    def section(self, key: str, *known: str) -> Section:
+        """The map under `key`; an empty one where there is none."""
+        return Section(self.source, self.entries[key][1] if key in self.entries else None, self._path(key), *known)
+
+    def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
+        """The maps under the names that the file gives, under `key`; at least one."""
+        table = self.section(key)
+        if isinstance(table.place, Map) and not table.place.items:
+            self.refuse("expected at least one", key)
+        for given, (at, value) in table.entries.items():
+            try:
+                path = table._path(name(given))
+            except ValueError as fault:
+                self.source.refuse(at, table.path, str(fault))
+                continue
+            if isinstance(value, Map):
+                section = Section(self.source, value, path, *known)
+                section.place = at
+                yield given, section
+            elif not isinstance(value, Broken):
+                self.source.refuse(value, path, f"expected settings ({', '.join(known)})")
+
+    def text(self, key: str, read: Callable[[str], T], default: T) -> T:
+        """A setting that is a text, whether it stands in quotes or not."""
+        return self._one(key, read, default, quotes=True)
+
+    def plain(self, key: str, read: Callable[[str], T], default: T) -> T:
+        """A number, true or false: in quotes it is none, but "${NAME}" may become one."""
+        return self._one(key, read, default, quotes=False)
+
+    def optional(self, key: str, read: Callable[[str], T]) -> T | None:
+        """A text that may be null."""
+        return self._read(self._path(key), self.entries[key][1], read) if self.gives(key) else None
+
+    def secret(self, key: str, read: Callable[[str], T], default: str) -> T | None:
+        """A text that may be null, empty, or name a variable that is not set: then it is absent."""
+        node = self.entries[key][1] if key in self.entries else Scalar(self.place.line, self.place.column, default, plain=False)
+        if isinstance(node, Scalar):
+            try:
+                if node.null or not self.source.expand(node.text)[0]:
+                    return None
+            except Unset:
+                return None
+            except ValueError:
+                pass  # a malformed ${: _read tells
+        return self._read(self._path(key), node, read)
+
+    def texts(self, key: str, read: Callable[[str], T]) -> tuple[T, ...]:
+        """A list of texts; an empty one where there is none."""
+        if not self.gives(key):
+            return ()
+        node = self.entries[key][1]
+        if not isinstance(node, List):
+            if not isinstance(node, Broken):
+                self.source.refuse(node, self._path(key), "expected a list, such as [] or [10.0.0.0/8]")
+            return ()
+        values = [self._read(f"{self._path(key)}[{place}]", item, read) for place, item in enumerate(node.items)]
+        return tuple(value for value in values if value is not None)
+
+    def _one(self, key: str, read: Callable[[str], T], default: T, *, quotes: bool) -> T:
+        if key not in self.entries:
+            return default
+        value = self._read(self._path(key), self.entries[key][1], read, quotes=quotes)
+        return default if value is None else value
+
+    def _read(self, path: str, node: Node, read: Callable[[str], T], *, quotes: bool = True) -> T | None:
+        """What the node says; None after a fault."""
+        names: list[str] = []
+        try:
+            if isinstance(node, Broken):
+                return None
+            if not isinstance(node, Scalar) or node.null:
+                raise ValueError(_expectation(read))
+            text, names = self.source.expand(node.text)
+            if not (quotes or node.plain or names):
+                raise ValueError(f"{_expectation(read)}, without quotes")
+            return read(text)
+        except Unset as fault:
+            self.source.refuse(node, path, str(fault))
+        except ValueError as fault:
+            origin = f" (it comes from the environment: {', '.join(names)})" if names else ""
+            self.source.refuse(node, path, f"{fault}{origin}")
+        return None
+
+    def file(self, key: str) -> Path | None:
+        """A path, relative to the file's folder; None where it is null."""
+        path = self.optional(key, _path_text)
+        return None if path is None else self.source.folder / path
+
+    def folder(self, key: str, default: str) -> Path:
+        """A path with a default."""
+        return self.source.folder / self.text(key, _path_text, default)
+
+
+def _expectation(read: Callable[[str], object]) -> str:
+    """What `read` says of a text that is no fit for anything."""
+    try:
+        read("")
+    except ValueError as fault:
+        return str(fault)
+    raise AssertionError("every reader of values refuses an empty text")
+
+
+def _path_text(text: str) -> str:
+    if not text.strip() or not text.isprintable() or text.startswith("~"):
+        raise ValueError("expected a path, relative to this file's folder or absolute (~ is not expanded, ${HOME} is)")
+    return text
+
+
+def _unknown(key: str, known: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
+    if key == "<<":
+        return "merge keys (<<) are not taken here"
+    shown = f"unknown setting {key}" if _SHOWABLE.fullmatch(key) else "unknown setting"
+    near = get_close_matches(key.lower().replace("-", "_"), known, n=1)
+    return f"{shown}: did you mean {near[0]}?" if near else f"{shown}: expected {', '.join(known)}"

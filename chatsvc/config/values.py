@@ -1,0 +1,179 @@
+"""From the text that was written to what it means: pure functions that raise ValueError saying what they expected.
+
+They never say what they got, see faults.py. Numbers are read from their digits: no float comes near money.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
+_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
+_LISTEN = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
+_URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
+_MAX_USD = 100_000
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A whole number in plain decimal digits: 0x10, 010, 1_000, 1e3 and 9:30 are none."""
+
+    def read(text: str) -> int:
+        if not _WHOLE.fullmatch(text) or not least <= int(text) <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}, in decimal digits alone")
+        return int(text)
+
+    return read
+
+
+def seconds(most: int) -> Callable[[str], float]:
+    """A duration that is longer than nothing."""
+
+    def read(text: str) -> float:
+        if not _DECIMAL.fullmatch(text) or not 0 < float(text) <= most:
+            raise ValueError(f"expected seconds: a number above 0, at most {most}, such as 10 or 2.5")
+        return float(text)
+
+    return read
+
+
+def usd(text: str) -> int:
+    """A price in US dollars, as micro-dollars, exactly."""
+    match = _DECIMAL.fullmatch(text)
+    if not match or len(match[2] or "") > 6 or int(match[1]) >= _MAX_USD:
+        raise ValueError(f"expected US dollars for a million tokens: a number from 0 to {_MAX_USD}, at most 6 decimals, such as 0.10")
+    return int(match[1]) * 1_000_000 + int((match[2] or "").ljust(6, "0"))
+
+
+def flag(text: str) -> bool:
+    """True or false, and none of YAML 1.1's other words for it."""
+    if text.lower() not in {"true", "false"}:
+        raise ValueError("expected true or false")
+    return text.lower() == "true"
+
+
+def line(text: str) -> str:
+    """Some text that fits on a line."""
+    if not text.strip() or not text.isprintable():
+        raise ValueError("expected a text on one line, not empty")
+    return text
+
+
+def name(text: str) -> str:
+    """What a tier or a plan may be called."""
+    if not _NAME.fullmatch(text):
+        raise ValueError("expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
+    return text
+
+
+def plan_name(text: str) -> str:
+    """The same, but `account set --plan none` takes an account's plan away."""
+    if text == "none":
+        raise ValueError("expected another name for a plan than none, which means that an account has no plan")
+    return name(text)
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """One of a few words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"expected {' or '.join(words)}")
+        return text
+
+    return read
+
+
+def key(text: str) -> str:
+    """A secret that goes into an HTTP header as it is."""
+    if not text or not all("!" <= character <= "~" for character in text):
+        raise ValueError("expected a key of visible ASCII characters without spaces")
+    return text
+
+
+def listen(text: str) -> tuple[str, int]:
+    """host:port; without a host every interface is meant."""
+    expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
+    match = _LISTEN.fullmatch(text)
+    if not match or int(match[3]) > 65535:
+        raise expected
+    host: str = match[1] or match[2] or ""
+    if host and not (_is_ipv6(host) if match[1] else _is_host(host)):
+        raise expected
+    return host, int(match[3])
+
+
+def origin(text: str) -> str:
+    """http(s)://host[:port]: others put the paths behind it."""
+    url = _url(text)
+    if url is None or "/" in url.partition("://")[2]:
+        raise ValueError("expected http:// or https://, a host and perhaps a port; no path, query, user or password")
+    return url
+
+
+def base_url(text: str) -> str:
+    """The same, and a path may follow."""
+    url = _url(text)
+    if url is None:
+        raise ValueError("expected a URL that begins with http:// or https://; no query, user or password")
+    return url
+
+
+def _url(text: str) -> str | None:
+    """The URL without a trailing slash, scheme and host in lower case; None where it is none."""
+    match = _URL.fullmatch(text)
+    if not match or not text.isascii() or not text.isprintable():
+        return None
+    scheme, ipv6, host, port, path = match.groups()
+    if port is not None and not 1 <= int(port) <= 65535:
+        return None
+    if not (_is_ipv6(ipv6) and "%" not in ipv6 if ipv6 else _is_host(host)):
+        return None
+    authority = (f"[{ipv6}]" if ipv6 else host).lower() + (f":{int(port)}" if port else "")
+    return f"{scheme.lower()}://{authority}{path or ''}".rstrip("/")
+
+
+def url_of(host: str, port: int, *, tls: bool) -> str:
+    """Where a browser on this machine finds what listens on host:port."""
+    reached = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host).partition("%")[0]  # noqa: S104  # nothing is bound here
+    authority = f"[{reached}]" if ":" in reached else reached
+    usual = 443 if tls else 80
+    return f"http{'s' if tls else ''}://{authority}" + ("" if port == usual else f":{port}")
+
+
+def _is_ipv6(text: str) -> bool:
+    from ipaddress import IPv6Address
+
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_host(text: str) -> bool:
+    labels = text.removesuffix(".").split(".")
+    if len(text) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        return False
+    if not labels[-1].isdigit():
+        return True
+    # A last label of digits makes it an address: it has to be a whole one, not 127.1 or 256.0.0.1.
+    return len(labels) == 4 and not text.endswith(".") and all(re.fullmatch("0|[1-9][0-9]{0,2}", n) and int(n) < 256 for n in labels)
+
+
+def network(text: str) -> IPv4Network | IPv6Network:
+    """A network or a single address; an address with bits beyond its network is a slip."""
+    from ipaddress import ip_network
+
+    try:
+        if "%" in text:
+            raise ValueError
+        return ip_network(text)
+    except ValueError:
+        raise ValueError("expected a network such as 10.0.0.0/8 or fd00::/8, without bits set beyond its length") from None
