@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from chatsvc.config.faults import ConfigError, Fault
 
 if TYPE_CHECKING:
-    from yaml import Event, Mark, MarkedYAMLError
+    from yaml import Event, MarkedYAMLError
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
@@ -142,31 +142,30 @@ class _Builder:
         root: Node | None = None
         for seen, event in enumerate(event for event in self._events if isinstance(event, y.DocumentStartEvent)):
             if seen:
-                self._refuse(event.start_mark, "a second document begins here: expected one")
+                self._refuse(event, "a second document begins here: expected one")
                 break
             root = self._node(next(self._events), 0)
         return None if isinstance(root, Scalar) and root.null else root
 
     def _node(self, event: Event, depth: int) -> Node:
         y = self._yaml
-        mark = event.start_mark
-        line, column = mark.line + 1, mark.column + 1
+        line, column = _begin(event)
         if depth > MAX_DEPTH:
             raise ConfigError([*self._faults, Fault(self._file, line, column, "nested too deeply for a configuration")])
         node: Node
         if isinstance(event, y.AliasEvent):
-            self._refuse(mark, "aliases (*name) are not taken here: write the value out")
+            self._refuse(event, "aliases (*name) are not taken here: write the value out")
             return Broken(line, column)
         if isinstance(event, y.ScalarEvent):
-            node = Scalar(line, column, event.value, plain=event.style is None)
+            node = Scalar(line, column, event.value, plain=not event.style)  # None or "", the C parser's way
         elif isinstance(event, y.SequenceStartEvent):
             node = List(line, column, [self._node(item, depth + 1) for item in self._until(y.SequenceEndEvent)])
         else:
             node = Map(line, column, list(self._pairs(depth)))
         if event.anchor is not None:  # type: ignore[attr-defined]  # what is no alias and begins a value is a NodeEvent
-            self._refuse(mark, "anchors (&name) are not taken here: write the value where it is needed")
+            self._refuse(event, "anchors (&name) are not taken here: write the value where it is needed")
         if event.tag is not None:  # type: ignore[attr-defined]  # the same
-            self._refuse(mark, "tags (!name) are not taken here")
+            self._refuse(event, "tags (!name) are not taken here")
             return Broken(line, column)
         return node
 
@@ -185,5 +184,10 @@ class _Builder:
             elif not isinstance(key, Broken):
                 self._faults.append(Fault(self._file, key.line, key.column, "expected the name of a setting"))
 
-    def _refuse(self, mark: Mark, message: str) -> None:
-        self._faults.append(Fault(self._file, mark.line + 1, mark.column + 1, message))
+    def _refuse(self, event: Event, message: str) -> None:
+        self._faults.append(Fault(self._file, *_begin(event), message))
+
+
+def _begin(event: Event) -> tuple[int, int]:
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (0, 0)

@@ -80,7 +80,7 @@ class Anthropic:
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
-    """`timeout_s` is for a whole delivery; `allowed_networks` are the private ones that may receive; `ca_file` adds to the system's roots."""
+    """`timeout_s` is for a whole delivery, `allowed_networks` may receive though private, `ca_file` adds to the system's roots."""
 
     timeout_s: float
     allowed_networks: tuple[IPv4Network | IPv6Network, ...]
