@@ -1,0 +1,26 @@
+"""The sample business of `chatsvc demo`: a bicycle shop that does not exist, with what its visitors ask, in two languages.
+
+Its telephone numbers have an area code that is not assigned in Turkey, its addresses end in example.com.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+BOT_NAME = "Keçiyolu Bisiklet"
+BOT_DESCRIPTION = "Bisiklet kiralama, tamir ve turlar · bicycle rental, repairs and tours"
+BOT_INSTRUCTIONS = (
+    "You answer visitors of Keçiyolu Bisiklet, a small bicycle shop by the sea in Çamlıkoy that rents and repairs bicycles and "
+    "runs guided tours. Be friendly and brief, and answer in the visitor's language. Say nothing about prices, hours or terms "
+    "that the shop's own knowledge does not say."
+)
+OPENING_HOURS = "mon-fri 09:00-18:00; sat 10:00-14:00"
+QUESTION = "Cumartesi kaça kadar açıksınız?"
+
+KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
+
+
+def knowledge() -> dict[str, str]:
+    """The knowledge files: name -> text, ready for `parse_file`."""
+    here = resources.files(__package__)
+    return {name: here.joinpath(name).read_text(encoding="utf-8") for name in KNOWLEDGE_FILES}
