@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
@@ -136,7 +133,7 @@ def _url(text: str) -> str | None:
     if not (_is_ipv6(ipv6) and "%" not in ipv6 if ipv6 else _is_host(host)):
         return None
     authority = (f"[{ipv6}]" if ipv6 else host).lower() + (f":{int(port)}" if port else "")
-    return f"{scheme.lower()}://{authority}{path or ''}".rstrip("/")
+    return f"{scheme.lower()}://{authority}{path or ''}".removesuffix("/")
 
 
 def url_of(host: str, port: int, *, tls: bool) -> str:
@@ -148,8 +145,6 @@ def url_of(host: str, port: int, *, tls: bool) -> str:
 
 
 def _is_ipv6(text: str) -> bool:
-    from ipaddress import IPv6Address
-
     try:
         IPv6Address(text)
     except ValueError:
@@ -169,8 +164,6 @@ def _is_host(text: str) -> bool:
 
 def network(text: str) -> IPv4Network | IPv6Network:
     """A network or a single address; an address with bits beyond its network is a slip."""
-    from ipaddress import ip_network
-
     try:
         if "%" in text:
             raise ValueError

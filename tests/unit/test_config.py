@@ -1,0 +1,833 @@
+"""DECISIONS.md section 3: what a configuration may say, and what is told where it may not."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import ipaddress
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc.config import Config, ConfigError, Limits, Secret, Server, Tls, load, locate
+from chatsvc.config import values as config_values
+from chatsvc.domain.plans import Plan
+from chatsvc.domain.pricing import Tier
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SECRET = "sk-ant-api03-Zq81nothingToSee"
+
+
+@pytest.fixture(params=["C parser", "Python parser"], autouse=True)
+def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where PyYAML was built without libyaml, its parser in Python has to say the same."""
+    if request.param == "Python parser":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+
+
+class Folder:
+    """A folder with a config.yaml in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path / "config.yaml"
+
+    def load(self, text: str | bytes, environ: Mapping[str, str] | None = None) -> Config:
+        self.file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return load(self.file, environ or {})
+
+    def faults(self, text: str | bytes, environ: Mapping[str, str] | None = None) -> list[str]:
+        """The faults of `text`, as line:column: message."""
+        with pytest.raises(ConfigError) as raised:
+            self.load(text, environ)
+        lines = str(raised.value).split("\n")
+        assert lines == [str(fault) for fault in raised.value.faults]
+        return [line.removeprefix(str(self.file)).removeprefix(":").strip() for line in lines]
+
+    def fault(self, text: str | bytes, environ: Mapping[str, str] | None = None) -> str:
+        (only,) = self.faults(text, environ)
+        return only
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+# Defaults
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "null\n", "~\n", "\ufeff", "--- {}\n...\n"])
+def test_an_empty_file_is_the_defaults(folder: Folder, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(folder.path)
+    assert dataclasses.replace(folder.load(text), path=None) == load(None, {})
+
+
+def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = load(None, {})
+    assert config.path is None
+    assert config.server == Server("127.0.0.1", 8080, "http://127.0.0.1:8080", None)
+    assert config.data_dir == tmp_path / "data"
+    assert config.limits == Limits(120, 512)
+    assert (config.anthropic.base_url, config.anthropic.api_key) == ("https://api.anthropic.com", None)
+    assert (config.anthropic.timeout_s, config.anthropic.max_retries) == (30.0, 0)
+    assert config.models == {
+        "offline": Tier("offline", "knowledge"),
+        "fast": Tier("fast", "anthropic", "claude-haiku-5-5", 100_000, 500_000, 125_000, 10_000),
+    }
+    assert list(config.plans.values()) == [
+        Plan("free", 1, 100, 1),
+        Plan("starter", 1, 1000, 3),
+        Plan("business", 1, 10_000, 10, webhooks=True),
+        Plan("enterprise", 1, 100_000, 100, webhooks=True, rest_api=True),
+    ]
+    assert (config.webhooks.timeout_s, config.webhooks.allowed_networks, config.webhooks.ca_file) == (10.0, (), None)
+
+
+def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
+    example, nothing = load(REPOSITORY / "config.example.yaml", {}), Folder(tmp_path).load("")
+    assert dataclasses.replace(example, path=None, data_dir=tmp_path) == dataclasses.replace(nothing, path=None, data_dir=tmp_path)
+    assert example.data_dir == REPOSITORY / "data"
+
+
+def test_the_example_file_names_every_setting() -> None:
+    example = yaml.safe_load((REPOSITORY / "config.example.yaml").read_text())
+    for section in (load(None, {}).server, load(None, {}).limits, load(None, {}).webhooks):
+        named = example[type(section).__name__.lower()]
+        assert {field.name for field in dataclasses.fields(section)} - {"host", "port"} <= set(named)
+    assert set(example["engines"]["anthropic"]) == {field.name for field in dataclasses.fields(load(None, {}).anthropic)}
+
+
+def test_sections_that_are_commented_out_below_their_name_are_the_defaults(folder: Folder) -> None:
+    text = "server:\n  # listen: x\nlimits:\nengines:\n  anthropic:\nmodels:\nplans:\nwebhooks:\n  allowed_networks:\n"
+    assert dataclasses.replace(folder.load(text), path=None) == dataclasses.replace(folder.load(""), path=None)
+
+
+# Finding the file
+
+
+def test_the_option_goes_before_the_environment_and_that_before_the_current_folder(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml", "config.yaml"):
+        (tmp_path / name).touch()
+    named = {"CHATSVC_CONFIG": str(tmp_path / "b.yaml")}
+    assert locate("a.yaml", named, tmp_path) == tmp_path / "a.yaml"
+    assert locate(None, named, tmp_path) == tmp_path / "b.yaml"
+    assert locate(None, {"CHATSVC_CONFIG": ""}, tmp_path) == tmp_path / "config.yaml"
+    assert locate(None, {}, tmp_path / "elsewhere") is None
+
+
+@pytest.mark.parametrize(("option", "environ", "by"), [("x.yaml", {}, "-c"), (None, {"CHATSVC_CONFIG": "x.yaml"}, "$CHATSVC_CONFIG")])
+def test_a_named_file_that_is_missing_is_told_in_one_line(tmp_path: Path, option: str | None, environ: dict[str, str], by: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        locate(option, environ, tmp_path)
+    assert str(raised.value) == f"{tmp_path / 'x.yaml'}: the configuration that {by} names cannot be read: no such file or directory"
+
+
+def test_a_dangling_link_called_config_yaml_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").symlink_to("gone")
+    path = locate(None, {}, tmp_path)
+    with pytest.raises(ConfigError, match="cannot be read: no such file or directory"):
+        load(path, {})
+
+
+def test_a_folder_is_no_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: is a directory"):
+        load(tmp_path, {})
+
+
+def test_a_file_that_may_not_be_read_is_told(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "path")
+
+    monkeypatch.setattr(Path, "open", refuse)  # root, who may read everything, runs the tests too
+    with pytest.raises(ConfigError, match=r"cannot be read: permission denied$"):
+        load(folder.file, {})
+
+
+def test_relative_paths_start_at_the_folder_of_the_file(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = folder.path / "elsewhere"
+    elsewhere.mkdir()
+    folder.file.write_text("data_dir: d\nwebhooks: {ca_file: ../ca.pem}\nserver: {tls: {cert_file: c.pem, key_file: /k.pem}}\n")
+    monkeypatch.chdir(elsewhere)
+    config = load(Path("../config.yaml"), {})
+    assert config.path == elsewhere / "../config.yaml"
+    assert config.data_dir.resolve() == folder.path / "d"
+    assert config.webhooks.ca_file is not None
+    assert config.webhooks.ca_file.resolve() == folder.path.parent / "ca.pem"
+    assert config.server.tls == Tls(elsewhere / ".." / "c.pem", Path("/k.pem"))
+
+
+@pytest.mark.parametrize("value", ['""', '" "', "~/data", "null", '"a\\nb"', '"a\\0b"', "[a]", "{a: b}"])
+def test_what_is_no_path_is_refused(folder: Folder, value: str) -> None:
+    expected = "data_dir: expected a path, relative to this file's folder or absolute (~ is not expanded, ${HOME} is)"
+    assert folder.fault(f"data_dir: {value}\n") == f"1:11: {expected}"
+
+
+# All faults at once, with their places
+
+
+def test_all_faults_are_told_at_once_each_with_its_place(folder: Folder) -> None:
+    text = """\
+server:
+  listens: 127.0.0.1:80
+  public_url: https://bots.example.com/api
+limits: {requests_per_minute: 0, max_in_flight: lots}
+engines:
+  anthropic:
+    timeout_s: 0
+    timeout_s: 5
+models:
+  fast: {engine: antropic}
+  slow:
+    engine: anthropic
+plans: []
+webhooks: {allowed_networks: [10.0.0.0/8, 10.0.0.1/8]}
+colour: red
+"""
+    whole = "expected a whole number from 1 to"
+    assert folder.faults(text) == [
+        "2:3: server: unknown setting listens: did you mean listen?",
+        "3:15: server.public_url: expected http:// or https://, a host and perhaps a port; no path, query, user or password",
+        f"4:31: limits.requests_per_minute: {whole} 1000000, in decimal digits alone",
+        f"4:49: limits.max_in_flight: {whole} 100000, in decimal digits alone",
+        "7:16: engines.anthropic.timeout_s: expected seconds: a number above 0, at most 600, such as 10 or 2.5",
+        "8:5: engines.anthropic.timeout_s: given twice, first at 7:5",
+        "10:18: models.fast.engine: expected knowledge or anthropic",
+        "11:3: models.slow: expected model: the name of one of the provider's models",
+        "13:8: plans: expected names, each with its settings",
+        "14:43: webhooks.allowed_networks[1]: expected a network such as 10.0.0.0/8 or fd00::/8, without bits set beyond its length",
+        "15:1: unknown setting colour: expected server, data_dir, limits, engines, models, plans, webhooks",
+    ]
+
+
+def test_a_fault_can_be_taken_apart(folder: Folder) -> None:
+    with pytest.raises(ConfigError) as raised:
+        folder.load("a: 1\n\nlimits: 5\n")
+    first, second = raised.value.faults
+    assert (first.file, first.line, first.column) == (str(folder.file), 1, 1)
+    assert (second.line, second.column, second.message) == (3, 9, "limits: expected settings (requests_per_minute, max_in_flight)")
+
+
+@pytest.mark.parametrize("text", ["- a\n", "some text\n", "5\n", "true\n"])
+def test_a_file_that_is_no_map_is_refused(folder: Folder, text: str) -> None:
+    assert folder.fault(text) == "1:1: expected settings (server, data_dir, limits, engines, models, plans, webhooks)"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("server:\n  listen: [::1]:8080\n", "2:"),
+        ("limits: {requests_per_minute: 1\n", "2:1"),
+        ("data_dir: a: b\n", "1:12"),
+        ('a: "never closed\n\n', "3:1"),
+        ("limits:\n\trequests_per_minute: 5\n", "2:1"),
+        ("data_dir: @x\n", "1:11"),
+        ("%YAML 3.0\n---\n", "1:1"),
+    ],
+)
+def test_what_is_no_yaml_is_told_with_its_place(folder: Folder, text: str, place: str) -> None:
+    fault = folder.fault(text)
+    assert fault.startswith(place)
+    assert ": not valid YAML: " in fault
+
+
+def test_a_tab_is_called_a_tab_and_a_quote_has_its_beginning_told(folder: Folder) -> None:
+    assert folder.fault("limits:\n\trequests_per_minute: 5\n").endswith("(a tab: indent with spaces)")
+    assert folder.fault('data_dir: "never closed\n\n').endswith("(while scanning a quoted scalar, begun at 1:11)")
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [(b"data_dir: caf\xe9\n", "1:14"), ("a: b\n# ş\n".encode() + b"b: \xff\xfe", "3:4"), ("data_dir: x\n".encode("utf-16"), "1:1")],
+)
+def test_what_is_not_utf_8_is_told_with_its_place(folder: Folder, raw: bytes, place: str) -> None:
+    assert folder.fault(raw) == f"{place}: not UTF-8: save the file with this encoding"
+
+
+def test_a_character_that_cannot_be_printed_is_told_with_its_place(folder: Folder) -> None:
+    assert folder.fault("# ü\ndata_dir: a\0b\n") == "2:12: the character U+0000 has no place in a configuration"
+
+
+def test_a_huge_file_is_refused_unread(folder: Folder) -> None:
+    assert folder.fault(b"#" * (1 << 20) + b"\n") == "is larger than 1 MiB: not a configuration"
+
+
+@pytest.mark.parametrize(("text", "place"), [("[" * 50_000, "1:22"), ("{a: " * 500, "1:")])
+def test_absurd_nesting_is_refused(folder: Folder, text: str, place: str) -> None:
+    fault = folder.fault(text)
+    assert fault.startswith(place)
+    assert fault.endswith("nested too deeply for a configuration")
+
+
+def test_a_second_document_is_refused(folder: Folder) -> None:
+    assert folder.fault("data_dir: a\n---\ndata_dir: b\n") == "2:1: a second document begins here: expected one"
+
+
+def test_anchors_aliases_and_merge_keys_are_refused_unexpanded(folder: Folder) -> None:
+    text = "models: &m\n  offline: {engine: knowledge}\nplans: *m\nwebhooks:\n  <<: {}\n"
+    assert folder.faults(text) == [
+        "1:9: anchors (&name) are not taken here: write the value where it is needed",
+        "3:8: aliases (*name) are not taken here: write the value out",
+        "5:3: webhooks: merge keys (<<) are not taken here",
+    ]
+
+
+def test_an_alias_bomb_is_refused_at_once(folder: Folder) -> None:
+    text = "a: &a [x]\n" + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(20))
+    assert len(folder.faults(text)) > 20
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!!str", "!own", "!"])
+def test_tags_are_refused(folder: Folder, tag: str) -> None:
+    assert folder.fault(f"data_dir: {tag} x\n") == "1:11: tags (!name) are not taken here"
+    assert folder.fault(f"limits: {tag} {{}}\n") == "1:9: tags (!name) are not taken here"
+
+
+@pytest.mark.parametrize("key", ["? [a]\n: b\n", "? {a: b}\n: c\n"])
+def test_a_key_that_is_no_name_is_refused(folder: Folder, key: str) -> None:
+    assert folder.fault(key).endswith("expected the name of a setting")
+
+
+def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None:
+    text = (
+        "x: &a b\nserver: *a\nmodels: *a\nplans: {p: *a}\nwebhooks: {allowed_networks: *a, timeout_s: *a}\n"
+        "engines: {anthropic: {api_key: *a}}\n"
+    )
+    assert [fault for fault in folder.faults(text) if "aliases" not in fault and "anchors" not in fault] == [
+        "1:1: unknown setting x: expected server, data_dir, limits, engines, models, plans, webhooks"
+    ]
+
+
+@pytest.mark.parametrize(("written", "meant"), [("Server", "server"), ("data-dir", "data_dir"), ("limit", "limits"), ("modles", "models")])
+def test_a_mistyped_setting_is_told_with_what_was_meant(folder: Folder, written: str, meant: str) -> None:
+    assert folder.fault(f"{written}: 1\n") == f"1:1: unknown setting {written}: did you mean {meant}?"
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
+def test_no_file_whatever_ends_in_anything_but_faults(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "any.yaml"
+    file.write_bytes(raw)
+    with contextlib.suppress(ConfigError):
+        load(file, {})
+
+
+PIECES = st.sampled_from(
+    [
+        "server",
+        "limits",
+        "plans",
+        "models",
+        "engines",
+        "anthropic",
+        "a",
+        ": ",
+        ":",
+        "\n",
+        "  ",
+        "- ",
+        "[",
+        "]",
+        "{",
+        "}",
+        ", ",
+        "&a ",
+        "*a",
+        "!x ",
+        '"',
+        "'",
+        "|\n",
+        "? ",
+        "1",
+        "null",
+        "${",
+        "${A}",
+        "}",
+        "#",
+        "---",
+        "\t",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_nothing_that_looks_like_yaml_ends_in_anything_but_faults(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    file = tmp_path_factory.getbasetemp() / "pieces.yaml"
+    file.write_text(text)
+    with contextlib.suppress(ConfigError):
+        load(file, {"A": "x"})
+
+
+# The traps of YAML 1.1
+
+
+def test_a_text_stays_what_was_written(folder: Folder) -> None:
+    config = folder.load(
+        "data_dir: 9:30\nmodels:\n  no: {engine: anthropic, model: 0x10}\n  010: {engine: anthropic, model: 1_000}\n"
+        "  yes: {engine: anthropic, model: 2026-11-20}\n  1e3: {engine: anthropic, model: off}\nplans:\n  on: {messages: 1, bots: 1}\n"
+    )
+    assert config.data_dir == folder.path / "9:30"
+    assert {tier.name: tier.model for tier in config.models.values()} == {"no": "0x10", "010": "1_000", "yes": "2026-11-20", "1e3": "off"}
+    assert list(config.plans) == ["on"]
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "9:30",
+        "0x10",
+        "0o17",
+        "1_000",
+        "010",
+        "1e3",
+        "+5",
+        "5.0",
+        ".5",
+        "true",
+        "null",
+        "",
+        '"5"',
+        "'5'",
+        "٣",
+        "5 5",
+        "-1",
+        "99999999999999999999",
+        "[5]",
+        "{}",
+    ],
+)
+def test_a_whole_number_is_written_in_decimal_digits(folder: Folder, number: str) -> None:
+    fault = folder.fault(f"limits:\n  max_in_flight: {number}\n")
+    assert fault.startswith("2:18: " if number else "2:3: ")
+    assert "limits.max_in_flight: expected a whole number from 1 to 100000, in decimal digits alone" in fault
+    assert fault.endswith("without quotes") == number.startswith(('"', "'"))
+
+
+@pytest.mark.parametrize("number", ["0", "0.0", "-1", "60.1", "1e1", ".inf", ".nan", "1:30", "1_0", "10s", '"10"', "1.", "010"])
+def test_a_duration_is_above_nothing_and_below_its_maximum(folder: Folder, number: str) -> None:
+    assert "webhooks.timeout_s: expected seconds: a number above 0, at most 60" in folder.fault(f"webhooks: {{timeout_s: {number}}}\n")
+
+
+def test_a_duration_may_have_decimals(folder: Folder) -> None:
+    config = folder.load("webhooks: {timeout_s: 0.05}\nengines: {anthropic: {timeout_s: 600, max_retries: 10}}\n")
+    assert (config.webhooks.timeout_s, config.anthropic.timeout_s, config.anthropic.max_retries) == (0.05, 600.0, 10)
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "y", "1", '"true"', "null", "[]"])
+def test_a_flag_is_true_or_false(folder: Folder, word: str) -> None:
+    assert "plans.p.webhooks: expected true or false" in folder.fault(f"plans: {{p: {{messages: 1, bots: 1, webhooks: {word}}}}}\n")
+
+
+# Server
+
+
+@pytest.mark.parametrize(
+    ("listen", "host", "port", "public_url"),
+    [
+        ("127.0.0.1:8080", "127.0.0.1", 8080, "http://127.0.0.1:8080"),
+        ('"[::1]:8080"', "::1", 8080, "http://[::1]:8080"),
+        ('":8080"', "", 8080, "http://127.0.0.1:8080"),
+        (":8080", "", 8080, "http://127.0.0.1:8080"),
+        ("0.0.0.0:80", "0.0.0.0", 80, "http://127.0.0.1"),  # noqa: S104  # nothing is bound
+        ('"[::]:9000"', "::", 9000, "http://[::1]:9000"),
+        ('"[fe80::1%eth0]:9000"', "fe80::1%eth0", 9000, "http://[fe80::1]:9000"),
+        ("localhost:0", "localhost", 0, "http://localhost:0"),
+        ("bots.example.com:65535", "bots.example.com", 65535, "http://bots.example.com:65535"),
+        ("${ADDRESS}:${PORT}", "10.0.0.1", 81, "http://10.0.0.1:81"),
+    ],
+)
+def test_listen_is_a_host_and_a_port_and_the_public_url_follows(folder: Folder, listen: str, host: str, port: int, public_url: str) -> None:
+    config = folder.load(f"server:\n  listen: {listen}\n", {"ADDRESS": "10.0.0.1", "PORT": "81"})
+    assert config.server == Server(host, port, public_url, None)
+
+
+@pytest.mark.parametrize(
+    "listen",
+    [
+        "8080",
+        "localhost",
+        "'localhost:'",
+        '"::1:8080"',
+        "localhost:65536",
+        "localhost:-1",
+        "localhost:http",
+        "256.0.0.1:80",
+        "127.1:80",
+        "1.2.3.4.:80",
+        "a b:80",
+        "-a.b:80",
+        "a..b:80",
+        '"[127.0.0.1]:80"',
+        '"[::g]:80"',
+        '"[]:80"',
+        "http://localhost:80",
+        "${LONG}:80",
+        "localhost:٨٠",
+        "null",
+    ],
+)
+def test_what_is_no_address_to_listen_on_is_refused(folder: Folder, listen: str) -> None:
+    fault = folder.fault(f"server:\n  listen: {listen}\n", {"LONG": "a." * 130})
+    expected = 'server.listen: expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface'
+    assert fault.startswith(f"2:11: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("https://bots.example.com", "https://bots.example.com"),
+        ("https://bots.example.com/", "https://bots.example.com"),
+        ("HTTPS://Bots.Example.COM:8443", "https://bots.example.com:8443"),
+        ("http://[::1]:80", "http://[::1]:80"),
+    ],
+)
+def test_the_public_url_is_an_origin(folder: Folder, written: str, meant: str) -> None:
+    assert folder.load(f"server:\n  public_url: {written}\n").server.public_url == meant
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "bots.example.com",
+        "ftp://bots.example.com",
+        "https://",
+        "https://a.com/x",
+        "https://a.com//",
+        "https://a.com?x",
+        "https://u@a.com",
+        "https://u:p@a.com",
+        "https://a.com:0",
+        "https://a.com:65536",
+        "https://a.com:x",
+        "https://şu.com",
+        "https://a b",
+        "https://[::1%25eth0]",
+        "https://300.1.1.1",
+        '"https://a.com#x"',
+        "null",
+    ],
+)
+def test_what_is_no_origin_is_refused(folder: Folder, url: str) -> None:
+    fault = folder.fault(f"server:\n  public_url: {url}\n")
+    assert fault == "2:15: server.public_url: expected http:// or https://, a host and perhaps a port; no path, query, user or password"
+
+
+def test_tls_takes_both_files_or_neither(folder: Folder) -> None:
+    both = folder.load("server:\n  listen: :443\n  tls: {cert_file: a.pem, key_file: b.pem}\n")
+    assert both.server == Server("", 443, "https://127.0.0.1", Tls(folder.path / "a.pem", folder.path / "b.pem"))
+    for neither in ("null", "{}", "", "{cert_file: null, key_file: null}", "{cert_file: ~}"):
+        assert folder.load(f"server:\n  tls: {neither}\n").server.tls is None
+    assert folder.fault("server:\n  tls: {cert_file: a.pem}\n") == (
+        "2:9: server.tls.cert_file: expected key_file beside it: TLS needs both files, or neither"
+    )
+    assert folder.fault("server:\n  tls: {cert_file: null, key_file: a.pem}\n") == (
+        "2:26: server.tls.key_file: expected cert_file beside it: TLS needs both files, or neither"
+    )
+    assert folder.fault("server: {tls: true}\n") == "1:15: server.tls: expected settings (cert_file, key_file)"
+
+
+# Engines, models, plans, webhooks
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("http://localhost:11434/", "http://localhost:11434"), ("https://llm.example.com/anthropic/", "https://llm.example.com/anthropic")],
+)
+def test_the_provider_may_live_under_a_path(folder: Folder, written: str, meant: str) -> None:
+    assert folder.load(f"engines: {{anthropic: {{base_url: '{written}'}}}}\n").anthropic.base_url == meant
+
+
+@pytest.mark.parametrize("url", ["localhost:11434", "https://u:p@a.com", "https://a.com/?k=v", "https://a.com/ x", "file:///etc"])
+def test_what_is_no_url_of_a_provider_is_refused(folder: Folder, url: str) -> None:
+    fault = folder.fault(f"engines: {{anthropic: {{base_url: '{url}'}}}}\n")
+    assert fault == "1:33: engines.anthropic.base_url: expected a URL that begins with http:// or https://; no query, user or password"
+
+
+def test_tiers_in_the_file_replace_the_default_ones(folder: Folder) -> None:
+    config = folder.load(
+        "models:\n  best:\n    engine: anthropic\n    model: claude-opus-5-5\n    input_usd_per_mtok: 4\n    output_usd_per_mtok: 20\n"
+    )
+    assert config.models == {
+        "best": Tier("best", "anthropic", "claude-opus-5-5", 4_000_000, 20_000_000, cache_write_price=5_000_000, cache_read_price=400_000)
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "micro_usd"), [("0", 0), ("0.10", 100_000), ("0.000001", 1), ("123.456789", 123_456_789), ("2.675", 2_675_000)]
+)
+def test_prices_are_exact(folder: Folder, written: str, micro_usd: int) -> None:
+    prices = ", ".join(f"{kind}_usd_per_mtok: {written}" for kind in ("output", "cache_read", "cache_write"))
+    tier = folder.load(f"models: {{t: {{engine: anthropic, model: m, input_usd_per_mtok: 1, {prices}}}}}\n").models["t"]
+    assert (tier.output_price, tier.cache_read_price, tier.cache_write_price) == (micro_usd,) * 3
+
+
+@given(st.integers(0, 99_999_999_999))
+def test_every_price_of_six_decimals_is_read_exactly(micro_usd: int) -> None:
+    assert config_values.usd(f"{micro_usd // 1_000_000}.{micro_usd % 1_000_000:06}") == micro_usd
+
+
+@pytest.mark.parametrize("price", ["-1", "0.0000001", "1e-1", ".5", "1,5", "100000", "1_0", "free", "null", '"1"'])
+def test_what_is_no_price_is_refused(folder: Folder, price: str) -> None:
+    fault = folder.fault(f"models: {{t: {{engine: anthropic, model: m, input_usd_per_mtok: {price.replace(',', '_')}}}}}\n")
+    assert "1:63: models.t.input_usd_per_mtok: expected US dollars for a million tokens" in fault
+
+
+@pytest.mark.parametrize(
+    ("tier", "fault"),
+    [
+        ("{}", "2:3: models.t: expected engine: knowledge or engine: anthropic"),
+        (
+            "",
+            "2:3: models.t: expected settings (engine, model, "
+            + ", ".join(f"{kind}_usd_per_mtok" for kind in ("input", "output", "cache_read", "cache_write"))
+            + ")",
+        ),
+        ("{engine: Knowledge}", "2:15: models.t.engine: expected knowledge or anthropic"),
+        ("{engine: anthropic, model: null}", "2:33: models.t.model: expected a text on one line, not empty"),
+        ("{engine: knowledge, model: m}", "2:26: models.t.model: not for the knowledge engine, which has no model and costs nothing"),
+        ("{engine: knowledge, modell: m}", "2:26: models.t: unknown setting modell: did you mean model?"),
+    ],
+)
+def test_what_is_no_tier_is_refused(folder: Folder, tier: str, fault: str) -> None:
+    assert folder.fault(f"models:\n  t: {tier}\n") == fault
+
+
+@pytest.mark.parametrize("table", ["models", "plans"])
+def test_a_table_in_the_file_has_at_least_one_row_with_a_name(folder: Folder, table: str) -> None:
+    assert folder.fault(f"{table}: {{}}\n") == f"1:1: {table}: expected at least one"
+    row = "{engine: knowledge}" if table == "models" else "{messages: 1, bots: 1}"
+    for name in ('""', "a b", '"\\n"', "-a", "ş", "a" * 65):
+        fault = folder.fault(f"{table}:\n  {name}: {row}\n")
+        assert fault.startswith(f"2:3: {table}: expected a name of at most 64 letters")
+    assert folder.fault(f"{table}:\n  a: {row}\n  a: {row}\n") == f"3:3: {table}.a: given twice, first at 2:3"
+
+
+def test_plans_in_the_file_replace_the_default_ones_in_their_order(folder: Folder) -> None:
+    config = folder.load("plans:\n  z: {messages: 0, bots: 0}\n  a: {version: 3, messages: 5, bots: 1, rest_api: true, webhooks: false}\n")
+    assert list(config.plans.values()) == [Plan("z", 1, 0, 0), Plan("a", 3, 5, 1, webhooks=False, rest_api=True)]
+
+
+@pytest.mark.parametrize(
+    ("plan", "fault"),
+    [
+        ("{bots: 1}", "1:9: plans.p: expected messages"),
+        ("{messages: 1}", "1:9: plans.p: expected bots"),
+        ("{version: 0, messages: 1, bots: 1}", "1:22: plans.p.version: expected a whole number from 1 to 1000000, in decimal digits alone"),
+        ("{messages: -1, bots: 1}", "1:23: plans.p.messages: expected a whole number from 0 to 1000000000, in decimal digits alone"),
+        ("{messages: 1, bots: -1}", "1:32: plans.p.bots: expected a whole number from 0 to 1000000, in decimal digits alone"),
+        ("{messages: 1, bots: 1, rest-api: true}", "1:35: plans.p: unknown setting rest-api: did you mean rest_api?"),
+        ("5", "1:12: plans.p: expected settings (version, messages, bots, webhooks, rest_api)"),
+    ],
+)
+def test_what_is_no_plan_is_refused(folder: Folder, plan: str, fault: str) -> None:
+    assert folder.fault(f"plans: {{p: {plan}}}\n") == fault
+
+
+def test_no_plan_is_called_none(folder: Folder) -> None:
+    assert "which means that an account has no plan" in folder.fault("plans: {none: {messages: 1, bots: 1}}\n")
+
+
+def test_networks_are_read_whatever_their_family(folder: Folder) -> None:
+    config = folder.load("webhooks:\n  allowed_networks:\n  - 10.0.0.0/8\n  - fd00::/8\n  - '127.0.0.1'\n")
+    assert config.webhooks.allowed_networks == tuple(map(ipaddress.ip_network, ("10.0.0.0/8", "fd00::/8", "127.0.0.1/32")))
+
+
+@pytest.mark.parametrize(
+    "network", ["10.0.0.1/8", "10.0.0.0/33", "intranet", "fe80::%eth0/64", "null", "[10.0.0.0/8]", "167772160", "10.0.0.0-10.0.0.9"]
+)
+def test_what_is_no_network_is_refused(folder: Folder, network: str) -> None:
+    assert folder.fault(f"webhooks: {{allowed_networks: ['::1', {network}]}}\n").startswith(
+        "1:38: webhooks.allowed_networks[1]: expected a network"
+    )
+
+
+def test_one_network_without_a_list_is_refused(folder: Folder) -> None:
+    assert folder.fault("webhooks: {allowed_networks: 10.0.0.0/8}\n") == (
+        "1:30: webhooks.allowed_networks: expected a list, such as [] or [10.0.0.0/8]"
+    )
+
+
+# The environment
+
+
+def test_a_value_may_come_from_the_environment_whole_or_in_part(folder: Folder) -> None:
+    environ = {"RPM": "7", "SECONDS": "2.5", "ON": "true", "HOME": "/home/me", "NULL": "null"}
+    text = """\
+data_dir: "${HOME}/$cash/$${HOME}/${NULL}"
+limits: {requests_per_minute: "${RPM}", max_in_flight: "1${RPM}"}
+webhooks:
+  timeout_s: ${SECONDS}
+plans: {p: {messages: 1, bots: 1, webhooks: "${ON}"}}
+"""
+    config = folder.load(text, environ)
+    assert config.data_dir == Path("/home/me/$cash/${HOME}/null")
+    assert config.limits == Limits(7, 17)
+    assert (config.webhooks.timeout_s, config.plans["p"].webhooks) == (2.5, True)
+
+
+@pytest.mark.parametrize("environ", [{}, {"WHERE": ""}])
+def test_a_variable_that_is_not_set_is_named(folder: Folder, environ: dict[str, str]) -> None:
+    assert folder.fault('data_dir: "${WHERE}/x"\n', environ) == "1:11: data_dir: the environment variable WHERE is not set"
+
+
+def test_a_value_from_the_environment_is_judged_and_its_origin_told_but_not_itself(folder: Folder) -> None:
+    assert folder.fault('limits: {max_in_flight: "${N}"}\n', {"N": SECRET}) == (
+        "1:25: limits.max_in_flight: expected a whole number from 1 to 100000, in decimal digits alone (it comes from the environment: N)"
+    )
+
+
+@pytest.mark.parametrize("value", ["${", "${}", "${A", "${A B}", "${A:-b}", "${1}", "x${A}y${"])
+def test_a_malformed_variable_is_refused(folder: Folder, value: str) -> None:
+    fault = folder.fault(f'data_dir: "{value}"\n', {"A": "a"})
+    assert fault.startswith("1:11: data_dir: expected the name of an environment variable in ${NAME}")
+    assert "api_key: expected the name of" in folder.fault(f'engines: {{anthropic: {{api_key: "{value}"}}}}\n', {"A": "a"})
+
+
+def test_what_a_variable_holds_is_not_expanded_again(folder: Folder) -> None:
+    assert folder.load('data_dir: "${A}"\n', {"A": "/${B}", "B": "x"}).data_dir == Path("/${B}")
+
+
+# Secrets
+
+
+@pytest.mark.parametrize("text", ["", "engines: {anthropic: {}}\n", 'engines: {anthropic: {api_key: "${ANTHROPIC_API_KEY}"}}\n'])
+def test_the_key_comes_from_its_variable_unless_told_otherwise(folder: Folder, text: str) -> None:
+    assert folder.load(text, {"ANTHROPIC_API_KEY": SECRET}).anthropic.api_key == Secret(SECRET)
+    assert folder.load(text, {"ANTHROPIC_API_KEY": ""}).anthropic.api_key is None
+    assert folder.load(text, {}).anthropic.api_key is None
+    assert load(None, {"ANTHROPIC_API_KEY": SECRET}).anthropic.api_key == Secret(SECRET)
+
+
+@pytest.mark.parametrize("value", ["null", "", '""', '"${MY_KEY}"', '"prefix-${MY_KEY}"'])
+def test_a_secret_may_be_absent(folder: Folder, value: str) -> None:
+    assert folder.load(f"engines:\n  anthropic:\n    api_key: {value}\n", {"ANTHROPIC_API_KEY": SECRET}).anthropic.api_key is None
+
+
+def test_a_secret_may_be_in_a_file(folder: Folder) -> None:
+    (folder.path / "key").write_text(f"\n {SECRET}\r\n")
+    environ = {"ANTHROPIC_API_KEY": "another"}
+    for text in ("api_key_file: key", 'api_key_file: "${WHERE}/key", api_key: null'):
+        config = folder.load(f"engines: {{anthropic: {{{text}}}}}\n", {**environ, "WHERE": str(folder.path)})
+        assert config.anthropic.api_key == Secret(SECRET)
+    assert folder.load("engines: {anthropic: {api_key_file: null}}\n", environ).anthropic.api_key == Secret("another")
+
+
+def test_a_secret_in_both_places_is_refused(folder: Folder) -> None:
+    (folder.path / "key").write_text(SECRET)
+    fault = folder.fault(f"engines: {{anthropic: {{api_key: {SECRET}, api_key_file: key}}}}\n")
+    assert fault == "1:63: engines.anthropic.api_key_file: expected either api_key or api_key_file, not both"
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (None, "the file cannot be read: no such file or directory"),
+        (b"", "in the file: expected a key of visible ASCII characters without spaces"),
+        (b" \n", "in the file: expected a key of visible ASCII characters without spaces"),
+        (b"two words", "in the file: expected a key of visible ASCII characters without spaces"),
+        (b"\xff\xfe", "in the file: expected a key of visible ASCII characters without spaces"),
+    ],
+)
+def test_a_file_without_a_secret_is_refused(folder: Folder, content: bytes | None, fault: str) -> None:
+    if content is not None:
+        (folder.path / "key").write_bytes(content)
+    assert folder.fault("engines: {anthropic: {api_key_file: key}}\n") == f"1:23: engines.anthropic.api_key_file: {fault}"
+
+
+def test_the_name_of_a_secrets_file_is_no_secret_and_may_not_be_unset(folder: Folder) -> None:
+    fault = folder.fault('engines: {anthropic: {api_key_file: "${KEY_FILE}"}}\n')
+    assert fault == "1:37: engines.anthropic.api_key_file: the environment variable KEY_FILE is not set"
+
+
+@pytest.mark.parametrize("key", ["two words", "ğ", "line\nbreak", "tab\t", "nul\0"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused(folder: Folder, key: str) -> None:
+    fault = folder.fault("", {"ANTHROPIC_API_KEY": key})
+    expected = "engines.anthropic.api_key: expected a key of visible ASCII characters without spaces"
+    assert fault == f"{expected} (it comes from the environment: ANTHROPIC_API_KEY)"
+    with pytest.raises(ConfigError, match=expected):
+        load(None, {"ANTHROPIC_API_KEY": key})
+
+
+def test_a_secret_shows_itself_to_nobody(folder: Folder) -> None:
+    secret = Secret(SECRET)
+    config = folder.load(f"engines: {{anthropic: {{api_key: {SECRET}}}}}\n")
+    assert config.anthropic.api_key is not None
+    assert config.anthropic.api_key.reveal() == SECRET
+    for shown in (
+        repr(secret),
+        str(secret),
+        f"{secret}",
+        f"{secret!r:>99}",
+        repr([secret]),
+        repr(config),
+        str(config.anthropic),
+    ):
+        assert SECRET not in shown
+        assert "***" in shown
+    assert bool(secret)
+    assert (secret == Secret(SECRET), secret == Secret("x"), secret == SECRET) == (True, False, False)
+    assert {secret, Secret(SECRET)} == {secret}
+    assert not hasattr(secret, "__dict__")
+    with pytest.raises(ValueError, match=r"^a secret is not empty$"):
+        Secret("")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "engines: {anthropic: {api_key: [S]}}",
+        "engines: {anthropic: {api_key: {S: S}}}",
+        "engines: {anthropic: {api_key:S}}",
+        "engines: {anthropic: {S: S}}",
+        "engines: {anthropic: S}",
+        "engines: {anthropic: {api_key: S S}}",
+        "engines: {anthropic: {api_key: S, api_key: S}}",
+        "engines: {anthropic: {api_key: 'S', api_key_file: S}}",
+        "engines: {anthropic: {api_key_file: S}}",
+        "engines: {anthropic: {api_key: '${S S}'}}",
+        "engines: {anthropic: {api_key: *S}}",
+        "engines: {anthropic: {api_key: &S x}}",
+        "engines: {anthropic: {api_key: !S x}}",
+        "engines: {anthropic: {api_key: 'S}}",
+        'engines: {anthropic: {api_key: "S\\q"}}',
+        "engines: {anthropic: {base_url: 'https://u:S@a.com'}}",
+        "engines:\n  anthropic:\n    api_key: @S",
+        "engines:\n  anthropic:\n    api_key:S",
+        "engines:\n  anthropic:\n    api_key:S\n    timeout_s: 5",
+        "S",
+        "{S: 1}",
+        "S: 1",
+        "S S: 1\nS S: 1",
+        "models: {S S: {}, S S: {}}",
+        "limits: {max_in_flight: S}",
+        "data_dir: [S]",
+        "server: {listen: S, public_url: S, tls: S}",
+        "%YAML S\n---\n",
+    ],
+)
+def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        folder.load(text.replace("S", SECRET))
+    error = raised.value
+    assert SECRET not in str(error) + repr(error) + repr(error.faults)
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
+
+
+# Importing
+
+
+def test_reading_the_defaults_imports_nothing_heavy() -> None:
+    heavy = ("yaml", "asyncio", "cryptography", "aiohttp", "logging", "decimal", "click")
+    code = f"import sys; from chatsvc.config import load; load(None, {{}}); print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY, env={"PATH": os.defpath}
+    )
+    assert done.stdout == "[]\n"
