@@ -1,0 +1,125 @@
+"""The engine itself: one deadline around loading, asking, waiting and asking again."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.anthropic import answer, prompt
+from chatsvc.engines.anthropic.faults import Fault
+
+if TYPE_CHECKING:
+    from chatsvc.engines.anthropic.sdk import Provider
+
+FIRST_BACKOFF_S = 0.5
+MAX_BACKOFF_S = 8.0
+
+
+class AnthropicEngine:
+    """Replies from a model behind the Anthropic Messages API (DECISIONS.md section 3); fulfils `engines.Engine`.
+
+    `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the operator named
+    a secret that is not there: every reply is `not_configured`, whatever the server, and nothing is connected to. An on-prem
+    server that wants no key is told apart by an empty one: it gets no Authorization header at all. `timeout_s` (seconds) caps
+    the deadline of a turn; `max_retries` is how often a call is made again within it.
+    """
+
+    def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int) -> None:
+        """Connects to nothing and imports nothing; raises ValueError for a `base_url` that is no http(s) address."""
+        self._base_url = _without_v1(base_url)
+        self._hosted = prompt.is_hosted(self._base_url)
+        self._api_key = None if api_key is None else api_key.strip()
+        self._timeout_s = timeout_s
+        self._max_retries = max(0, max_retries)
+        self._loading: asyncio.Task[Provider] | None = None
+        self._closed = False
+
+    async def start(self) -> None:
+        """Load the SDK now, in a thread, so that the first visitor does not wait for it. Raises EngineError where it cannot be loaded."""
+        if self._why_not_configured() is None:
+            await self._provider()
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Answer one turn within `turn.timeout_s` seconds; raises EngineError."""
+        why_not = self._why_not_configured()
+        if why_not is not None:
+            raise EngineError("not_configured", why_not)
+        limit = min(turn.timeout_s, self._timeout_s)
+        try:
+            async with asyncio.timeout(limit):
+                ends_at = asyncio.get_running_loop().time() + limit
+                provider = await self._provider()
+                body = prompt.request(turn, hosted=self._hosted)
+                return answer.read(await self._send(provider, body, ends_at))
+        except TimeoutError:
+            raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
+
+    async def close(self) -> None:
+        """Let go of connections; calls under way fail as unreachable. May be called twice."""
+        self._closed = True
+        loading, self._loading = self._loading, None
+        if loading is not None:
+            # A failed load has nothing to close, and was told to whoever asked for it.
+            await asyncio.wait([loading])
+            if not loading.cancelled() and loading.exception() is None:
+                await loading.result().close()
+
+    def _why_not_configured(self) -> str | None:
+        """Why no call can be made with this configuration; None where one can."""
+        if self._api_key is None or (self._hosted and not self._api_key):
+            return "no api_key"
+        if not (self._api_key.isascii() and self._api_key.isprintable()):
+            return "the api_key holds characters that no header can carry"
+        return None
+
+    async def _provider(self) -> Provider:
+        """The client, made once; everyone who comes while it is being made waits for the same one."""
+        if self._closed:
+            raise EngineError("unreachable", "the engine is closed")
+        if self._loading is None:
+            self._loading = asyncio.create_task(asyncio.to_thread(self._load), name="load-anthropic")
+        loading = self._loading
+        try:
+            # Shielded: the visitor who gives up first must not take it from the others.
+            return await asyncio.shield(loading)
+        except Exception as error:
+            if self._loading is loading:
+                self._loading = None
+            raise EngineError("not_configured", f"the SDK cannot be loaded: {type(error).__name__}") from error
+
+    def _load(self) -> Provider:
+        from chatsvc.engines.anthropic import sdk
+
+        return sdk.Provider(self._base_url, self._api_key or "", hosted=self._hosted)
+
+    async def _send(self, provider: Provider, body: dict[str, object], ends_at: float) -> bytes:
+        """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""
+        for attempt in itertools.count():
+            try:
+                return await provider.send(body)
+            except Fault as fault:
+                if attempt >= self._max_retries or not fault.retryable:
+                    raise
+                wait_s = _backoff_s(attempt) if fault.retry_after_s is None else fault.retry_after_s
+                if asyncio.get_running_loop().time() + wait_s >= ends_at:
+                    raise
+            await asyncio.sleep(wait_s)
+        raise AssertionError("unreachable")
+
+
+def _backoff_s(attempt: int) -> float:
+    """Seconds before the next attempt: doubling, with a quarter of jitter so that many visitors do not come back at once."""
+    return min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
+
+
+def _without_v1(base_url: str) -> str:
+    """`base_url` without the `/v1` that people copy along, which the SDK adds itself; raises ValueError for no http(s) address."""
+    stripped = base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
+    parts = urlsplit(stripped)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.query:
+        raise ValueError("base_url must be an http or https address without user, password or query")
+    return stripped

@@ -1,0 +1,144 @@
+"""What went wrong with a call, as one of the reasons of DECISIONS.md section 1, "reason (502)"; pure functions.
+
+Details carry status codes, class names, the provider's error type and its request id, nothing else: the words of an
+error may quote the prompt, and so the visitor.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+
+from chatsvc.engines import EngineError
+
+MAX_ERROR_CHARS = 65_536
+"""As much of an error's body as is looked at."""
+
+_BY_STATUS = {
+    401: "provider_auth",
+    402: "provider_auth",  # the account behind the key cannot pay
+    403: "provider_auth",
+    404: "model_not_found",
+    408: "timeout",
+    429: "rate_limited",
+    503: "overloaded",  # llama.cpp while it loads the model, too
+    504: "timeout",
+    529: "overloaded",
+}
+
+# 500: vLLM, SGLang and older llama.cpp answer an over-long prompt with it.
+_MAY_BE_TOO_LONG = frozenset({400, 413, 422, 500})
+
+_TOO_LONG = re.compile(
+    r"prompt is too long"  # Anthropic, SGLang
+    r"|exceeds? (the )?context (limit|length|window|size)"  # Anthropic, Ollama
+    r"|exceeds? the available context"  # llama.cpp
+    r"|exceed_context_size|context_length_exceeded|context_?window_?exceeded"  # llama.cpp, OpenAI's kin, LiteLLM
+    r"|maximum context length|model's (maximum )?context (length|limit|window)"  # vLLM, SGLang, OpenAI's kin
+    r"|longer than the (maximum model length|model's context)|greater than max_model_len|too long to fit into the model"  # vLLM
+    r"|is too long and exceeds limit|exceeds the maximum (length|number of tokens)"  # vLLM, SGLang
+    r"|context (the )?overflows?|loaded with context length|greater than the context length"  # LM Studio
+    r"|context (size|length|window) (has been )?exceeded|exceeds? (the )?model'?s? (maximum )?context"  # LM Studio, llama.cpp
+)
+
+_PLAIN_WORD = re.compile(r"[A-Za-z_]{1,64}")
+_REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
+
+
+class Fault(EngineError):
+    """A call that failed; `retryable` says whether asking again may help, `retry_after_s` (seconds) how long to wait first."""
+
+    def __init__(self, reason: str, detail: str = "", *, retryable: bool = False, retry_after_s: float | None = None) -> None:
+        super().__init__(reason, detail)
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
+    """The fault that an answer with a status other than 2xx stands for; `text` is its body, of whatever kind.
+
+    Every 404 is `model_not_found`: Ollama, vLLM and proxies word it in as many ways, and the detail tells the operator
+    whether it was the Messages API that said so or something else at a wrong `base_url`. A redirect is never followed (it
+    would carry the key to another host) and is `bad_response`.
+    """
+    body = _json(text[:MAX_ERROR_CHARS])
+    kind = error_type(body)
+    if status in _MAY_BE_TOO_LONG and says_too_long(body):
+        reason = "context_exceeded"
+    elif status in _BY_STATUS:
+        reason = _BY_STATUS[status]
+    elif 400 <= status < 500:
+        reason = "request_rejected"
+    else:
+        reason = "provider_error" if status >= 500 else "bad_response"
+    parts = [f"HTTP {status}", kind or "(not an error of the Messages API: is base_url right?)"]
+    if _REQUEST_ID.fullmatch(headers.get("request-id", "")):
+        parts.append(headers["request-id"])
+    return Fault(
+        reason,
+        " ".join(parts),
+        retryable=reason != "context_exceeded" and _is_retryable(status, headers),
+        retry_after_s=retry_after_s(headers),
+    )
+
+
+def _is_retryable(status: int, headers: Mapping[str, str]) -> bool:
+    # Anthropic says so itself where it knows better.
+    said = headers.get("x-should-retry")
+    if said in ("true", "false"):
+        return said == "true"
+    return status in (408, 409, 429) or status >= 500
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait that the provider asks for (`retry-after-ms`, `retry-after` as seconds or a date), None if it does not."""
+    raw = headers.get("retry-after", "")
+    try:
+        seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(raw)
+    except ValueError:
+        date = email.utils.parsedate_tz(raw)
+        if date is None:
+            return None
+        try:
+            seconds = email.utils.mktime_tz(date) - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else max(0.0, seconds)
+
+
+def error_type(body: object) -> str:
+    """The provider's name for its error where it has the shape of one (`invalid_request_error`), else an empty string."""
+    error = body.get("error") if isinstance(body, dict) else None
+    kind = error.get("type") if isinstance(error, dict) else None
+    # Only a plain word: whatever else stands there could quote the request.
+    return kind if isinstance(kind, str) and _PLAIN_WORD.fullmatch(kind) else ""
+
+
+def says_too_long(body: object) -> bool:
+    """Whether an error says that the prompt does not fit the model's context, in the words of any of the known servers."""
+    return any(_TOO_LONG.search(words.lower()) for words in _words(body))
+
+
+def _words(body: object) -> list[str]:
+    """What the error itself says; never other members, which may quote the request."""
+    if isinstance(body, str):
+        return [body]
+    if not isinstance(body, dict):
+        return []
+    error = body.get("error")
+    members = [error, body.get("message"), body.get("detail")]
+    if isinstance(error, dict):
+        members += [error.get("message"), error.get("type"), error.get("code")]
+    return [member[:MAX_ERROR_CHARS] for member in members if isinstance(member, str)]
+
+
+def _json(text: str) -> object:
+    """`text` as JSON where it is, else itself."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
