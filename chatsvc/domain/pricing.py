@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from chatsvc.domain.models import Usage
 
@@ -32,3 +33,15 @@ def cost_micro_usd(tier: Tier, usage: Usage) -> int:
         + usage.cache_read_tokens * tier.cache_read_price
     )
     return (price + 500_000) // 1_000_000
+
+
+class Usd(float):
+    """An amount in dollars for JSON, made of whole micro-dollars; `text` shows all six fractional digits (SPEC.md 2.5)."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, micro_usd: int) -> Self:
+        amount = super().__new__(cls, micro_usd / 1_000_000)
+        amount.text = f"{micro_usd // 1_000_000}.{micro_usd % 1_000_000:06d}"
+        return amount

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
-ANSWER = 0.72  # from here on the first hit is the answer
-ASK = 0.30  # from here on it is worth asking whether it was meant
+ANSWER = 0.60  # from here on the first hit is the answer
+ASK = 0.22  # from here on it is worth asking whether it was meant
 
-_BIAS = -5.0
-_WEIGHTS = (4.0, 3.0, 2.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+# A logistic regression (Newton's method, a little L2) over 22,500 searches: "bots" made of 8, 20, 50 and all 150 intents of
+# CLINC150 with 1 to 10 training phrasings an entry, asked by its validation set. A third of the questions had no answer in
+# the bot (other intents, and out-of-scope questions of the training and validation sets). Its test set was never looked at.
+_BIAS = -5.48
+_WEIGHTS = (2.88, 2.09, 1.15, 1.97, 2.82, 2.35, 1.33, -0.53, -0.88)  # in the order of Signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +20,11 @@ class Signs:
     """What a search shows of its own certainty; each about 0 to 1."""
 
     score: float  # of the first hit
-    phrasing: float  # likeness of its best phrasing
     coverage: float  # share of the informative words that it explains
     margin: float  # distance to the second entry, as a share of the first one's score
-    letters: float  # letter triples shared with its best phrasing
-    agreement: float  # 1 where the entry as a whole and the best phrasing name the same entry
+    share: float  # of the first hit in all candidates' scores, squared
+    letters: float  # likeness to its best phrasing in letter triples
+    spelled: float  # share of the question's letter triples that occur in any of its phrasings
     length: float  # of the question, in words
     entries: float  # of the index, logarithmic
     phrasings: float  # of the first hit, logarithmic

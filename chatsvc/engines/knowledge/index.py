@@ -23,7 +23,8 @@ from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import stem, trigrams, words
 
 _CANDIDATES = 30
-_WHOLE = 0.75  # share of the entry as a whole in its score; the rest is its best phrasing
+_WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
+_PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
 _RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
 _ANSWER = 0.12  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
@@ -62,6 +63,7 @@ class KnowledgeIndex:
         self._first = array("I", [0])  # entry -> number of its first phrasing
         self._starts = array("I", [0])  # phrasing -> its first feature in _features
         self._features = array("I")
+        lexicon.speller()  # read and built once a process, here rather than in the first search on the event loop
         self._build()
 
     @property
@@ -213,7 +215,7 @@ class KnowledgeIndex:
 
     def _best_phrasing(self, query: _Query, entry: int) -> tuple[float, int]:
         best, number = -1.0, self._first[entry]
-        for phrasing in range(self._first[entry], self._first[entry + 1]):
+        for phrasing in range(number, min(self._first[entry + 1], number + _PHRASINGS)):
             total = 0.0
             for feature in self._features[self._starts[phrasing] : self._starts[phrasing + 1]]:
                 weight = query.weights.get(feature)
@@ -226,34 +228,31 @@ class KnowledgeIndex:
 
     def _signs(self, asked: Sequence[str], query: _Query, ranked: Sequence[_Candidate]) -> confidence.Signs:
         first = ranked[0]
-        spoken = self._languages[first.entry]
         # the same entry in another language is no rival
-        second = next((other.score for other in ranked[1:] if self._languages[other.entry] == spoken), 0.0)
-        begin, end = self._starts[self._first[first.entry]], self._starts[self._first[first.entry + 1]]
-        held = set(self._features[begin:end])
+        rivals = [found.score for found in ranked if self._languages[found.entry] == self._languages[first.entry]]
+        second = rivals[1] if len(rivals) > 1 else 0.0
+        phrasings = range(self._first[first.entry], self._first[first.entry + 1])
+        held = set(self._features[self._starts[phrasings.start] : self._starts[phrasings.stop]])
         weight = sum(one for one, _ in query.informative)
         covered = sum(one for one, numbers in query.informative if not held.isdisjoint(numbers))
-        closest = max(ranked, key=lambda candidate: (candidate.phrasing, -candidate.entry))
-        phrasings = self._first[first.entry + 1] - self._first[first.entry]
+        entry = self._entries[first.entry]
+        texts = (entry.question, *entry.alt)[:_PHRASINGS]
+        letters = _letters(asked)
+        closest = _letters(words(texts[first.best - phrasings.start]))
+        anywhere = _letters([word for text in texts for word in words(text)])
         return confidence.Signs(
             score=first.score,
-            phrasing=first.phrasing,
             coverage=covered / weight if weight else 0.5,
             margin=(first.score - second) / first.score if first.score > 0 else 0.0,
-            letters=_letters(asked, words(self._phrasing(first))),
-            agreement=float(closest.entry == first.entry),
+            share=first.score**2 / (sum(score**2 for score in rivals) or 1.0),
+            letters=len(letters & closest) / (math.sqrt(len(letters) * len(closest)) or 1.0),
+            spelled=len(letters & anywhere) / (len(letters) or 1),
             length=min(1.0, len(asked) / 12),
             entries=min(1.5, math.log(len(self._entries)) / 7),
-            phrasings=min(1.5, math.log(phrasings) / 3),
+            phrasings=min(1.5, math.log(len(phrasings)) / 3),
         )
 
-    def _phrasing(self, found: _Candidate) -> str:
-        entry, at = self._entries[found.entry], found.best - self._first[found.entry]
-        return entry.question if at == 0 else entry.alt[at - 1]
 
-
-def _letters(one: Sequence[str], other: Sequence[str]) -> float:
-    """Share of letter triples that two phrasings have in common (cosine)."""
-    ours = {gram for word in one for gram in trigrams(word)}
-    theirs = {gram for word in other for gram in trigrams(word)}
-    return len(ours & theirs) / math.sqrt(len(ours) * len(theirs)) if ours and theirs else 0.0
+def _letters(said: Sequence[str]) -> set[str]:
+    """The letter triples of all words."""
+    return {gram for word in said for gram in trigrams(word)}

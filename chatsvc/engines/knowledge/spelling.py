@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections.abc import Iterable
 
 from chatsvc.engines.knowledge.text import trigrams
 
 _SHORTEST = 4  # letters; shorter words have too many neighbours
-_BUDGET = 5_000  # postings looked at for one word
+_BUDGET = 2_000  # postings looked at for one word
+_CLOSEST = 8  # words compared letter by letter
 
 
 class Speller:
@@ -34,7 +36,7 @@ class Speller:
             left -= len(holders)
             if left <= 0:
                 break
-        closest = sorted(shared, key=lambda number: (-shared[number], number))[:20]
+        closest = heapq.nsmallest(_CLOSEST, shared, key=lambda number: (-shared[number], number))
         ranked = [(cost, -shared[number], number) for number in closest if (cost := _cost(word, self._words[number])) is not None]
         return self._words[min(ranked)[2]] if ranked else None
 
@@ -42,7 +44,7 @@ class Speller:
 def _cost(word: str, known: str) -> int | None:
     """How far apart two words are; None where they are not the same word."""
     allowed = 1 if min(len(word), len(known)) < 8 else 2
-    if abs(len(word) - len(known)) <= allowed:
+    if abs(len(word) - len(known)) <= allowed and (word[0] == known[0] or word[1:3] == known[1:3]):
         slips = distance(word, known, allowed)
         if slips <= allowed:
             return slips

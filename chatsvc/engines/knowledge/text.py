@@ -23,7 +23,7 @@ _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 _SUFFIXES = """
 lariniz leriniz larimiz lerimiz larinin lerinin larindan lerinden larinda lerinde larina lerine larini lerini lardan lerden
 larda lerde larin lerin lari leri lar ler iniz unuz imiz umuz sindan sinden sinda sinde sina sine sini sunu nin nun dan den
-tan ten inda inde ina ine ini unu da de ta te yla yle si su yi yu ya ye in un im um iyor uyor iyorum iyorsunuz uyorsunuz
+tan ten inda inde ina ine ini unu da de ta te yla yle la le si su yi yu ya ye in un im um iyor uyor iyorum iyorsunuz uyorsunuz
 iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek makta mekte acak ecek acagim ecegim dim dum tim tum
 mis mus miyim misiniz musunuz
 """

@@ -1,0 +1,145 @@
+"""What a request brings, checked: the body of POST /messages, the Idempotency-Key, the parameters of a query."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+
+from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web import BaseRequest
+
+from chatsvc.domain import errors, language
+from chatsvc.domain.errors import Because, ProblemError
+from chatsvc.domain.models import SendMessage
+
+MAX_BODY = 64 * 1024
+MAX_MESSAGE = 4000
+MAX_USER_ID = 128
+BODY_TIMEOUT_S = 10.0
+FIELDS = ("chatbot_id", "message", "user_id", "language")
+_INTEGER = re.compile(r"-?[0-9]+")
+_NO_QUERY: Mapping[str, str] = {}
+_VISIBLE = re.compile(r"[!-~]{1,255}")
+_UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _because(tr: str, en: str) -> ProblemError:
+    return errors.invalid_json(Because(tr, en))
+
+
+async def read_body(request: BaseRequest) -> bytes:
+    """The whole body, 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or does not arrive in time."""
+    if (request.content_length or 0) > MAX_BODY:
+        raise errors.message_too_long(max_chars=MAX_MESSAGE)
+    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while chunk := await request.content.readany():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise errors.message_too_long(max_chars=MAX_MESSAGE)
+    except TimeoutError:
+        raise _because("Gövde zamanında gelmedi.", "The body did not arrive in time.") from None
+    except (web.RequestPayloadError, HttpProcessingError, ConnectionError) as fault:
+        raise _because("Gövde eksik ya da bozuk geldi.", "The body arrived incomplete or broken.") from fault
+    return bytes(body)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _because("Bir alan iki kez gönderildi.", "A field was sent twice.")
+    return value
+
+
+def _no_constant(_: str) -> object:
+    raise ValueError("NaN and Infinity are no JSON")
+
+
+def _parse(body: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise errors.invalid_json() from None
+    if not isinstance(value, dict):
+        raise _because("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
+    if any(isinstance(text, str) and _UNPRINTABLE.search(text) for pair in value.items() for text in pair):
+        raise _because("NUL ve eşi olmayan vekil karakterlere izin verilmez.", "NUL and lone surrogates are not allowed.")
+    return value
+
+
+def parse_message(body: bytes) -> SendMessage:
+    """The body of POST /messages (SPEC.md 4.3, DECISIONS.md section 1, body); raises the problems of SPEC.md 4.3 rule 6."""
+    value = _parse(body)
+    for name in value:
+        if name not in FIELDS:
+            shown = name if len(name) <= 64 else name[:64] + "…"
+            raise _because(f"Bilinmeyen alan: “{shown}”.", f"Unknown field: “{shown}”.")
+    chatbot_id, message = value.get("chatbot_id"), value.get("message")
+    if not isinstance(chatbot_id, str) or not chatbot_id:
+        raise errors.missing_chatbot_id()
+    if not isinstance(message, str) or not message.strip():
+        raise errors.missing_message()
+    if len(message) > MAX_MESSAGE:
+        raise errors.message_too_long(max_chars=MAX_MESSAGE)
+    return SendMessage(chatbot_id, message, _user_id(value), _language(value))
+
+
+def _optional(value: dict[str, object], name: str) -> str | None:
+    text = value.get(name)
+    if text is not None and not isinstance(text, str):
+        raise _because(f"“{name}” alanı metin olmalıdır.", f"The field “{name}” must be a string.")
+    return text or None
+
+
+def _user_id(value: dict[str, object]) -> str | None:
+    text = _optional(value, "user_id")
+    if text and len(text) > MAX_USER_ID:
+        raise _because(
+            f"“user_id” alanı en fazla {MAX_USER_ID} karakter olabilir.", f"The field “user_id” may have {MAX_USER_ID} characters at most."
+        )
+    return text
+
+
+def _language(value: dict[str, object]) -> str | None:
+    text = _optional(value, "language")
+    if text and not language.is_tag(text):
+        raise _because(
+            "“language” alanı bir BCP 47 dil etiketi olmalıdır, örneğin “tr” ya da “en-GB”.",
+            "The field “language” must be a BCP 47 language tag, such as “tr” or “en-GB”.",
+        )
+    return text
+
+
+def idempotency_key(request: BaseRequest) -> str | None:
+    """The header Idempotency-Key, where it was sent; raises `invalid_json`."""
+    sent = request.headers.getall("Idempotency-Key", [])
+    if not sent:
+        return None
+    if len(sent) > 1 or not _VISIBLE.fullmatch(sent[0]):
+        raise _because(
+            "“Idempotency-Key” başlığı 1-255 görünür ASCII karakter olmalıdır.",
+            "The header “Idempotency-Key” must be 1 to 255 visible ASCII characters.",
+        )
+    return sent[0]
+
+
+def query(request: BaseRequest) -> Mapping[str, str]:
+    """The parameters of the query; the first counts where one was sent twice."""
+    return request.rel_url.query if "?" in request.raw_path else _NO_QUERY
+
+
+def integer(text: str | None, default: int, most: int) -> int:
+    """A count from 1 to `most`: out of range is clamped, what is no plain ASCII integer counts as absent. Never an error."""
+    if text is None or not _INTEGER.fullmatch(text):
+        return default
+    digits = text.lstrip("-0")
+    if text.startswith("-") or not digits:
+        return 1
+    return most if len(digits) > 9 else min(int(digits), most)

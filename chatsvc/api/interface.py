@@ -1,0 +1,85 @@
+"""A request's whole way: gates, routing, operation, answer; the one place where what was raised becomes HTTP."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import hdrs, web
+from aiohttp.web import BaseRequest
+
+from chatsvc.api import render, routes
+from chatsvc.api.gates import GATES, Call
+from chatsvc.domain import errors
+from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.log import request_id
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+API_ROOT = "/api/"
+
+
+class Interface:
+    """Handles every HTTP request of the process; `stopping` and `max_in_flight` come after the gates."""
+
+    def __init__(self, services: Services, limiter: Limiter) -> None:
+        self._services = services
+        self._limiter = limiter
+        self._in_flight = 0
+        self.stopping = False
+
+    def unknown_slot(self) -> Slot:
+        """The rate-limit headers of a caller whom nobody knows."""
+        return self._limiter.peek(None, self._services.clock())
+
+    async def handle(self, request: BaseRequest) -> web.StreamResponse:
+        """Answer one request; raises nothing but what closes the connection."""
+        call = Call(request, render.new_request_id(), self._services, self._limiter)
+        request_id.set(call.request_id)
+        path = _path(request)
+        inside = path.startswith(API_ROOT)
+        try:
+            if not inside:
+                raise routes.unknown(request.method, path)
+            body = await self._pass(call, path)
+            return render.respond(200, body, call.request_id, call.slot)
+        except ProblemError as problem:
+            return self._refuse(call, problem, inside)
+        except StoreUnavailable as fault:
+            log.error("the store cannot answer: %s", fault, exc_info=fault)
+            return self._refuse(call, errors.service_unavailable(), inside)
+        except Exception:
+            log.exception("unexpected fault")
+            return self._refuse(call, errors.internal_error(), inside)
+
+    async def _pass(self, call: Call, path: str) -> bytes:
+        for gate in GATES:
+            await gate(call)
+        if self.stopping or self._in_flight >= self._services.config.limits.max_in_flight:
+            raise errors.service_unavailable()
+        self._in_flight += 1
+        try:
+            operation, record_id = routes.find(call.request.method, path)
+            return await operation(call, record_id)
+        finally:
+            self._in_flight -= 1
+
+    def _refuse(self, call: Call, problem: ProblemError, inside: bool) -> web.StreamResponse:
+        if problem.__cause__ is not None and problem.problem.status == 503:
+            log.error("%s", problem, exc_info=problem.__cause__)
+        slot = call.standing() if inside else None
+        extra = render.problem_headers(problem, slot, self._services.clock())
+        response = render.respond(problem.problem.status, render.encode(problem.as_json()), call.request_id, slot, extra)
+        if not call.request.content.is_eof() and call.request.method != hdrs.METH_GET:
+            # What is left of a body that nobody read must not be taken for the next request.
+            response.force_close()
+        return response
+
+
+def _path(request: BaseRequest) -> str:
+    target = request.raw_path
+    if not target.startswith("/"):
+        target = request.rel_url.raw_path
+    return target.partition("?")[0]

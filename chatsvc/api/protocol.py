@@ -1,0 +1,103 @@
+"""HTTP as aiohttp parses it, with faults of the protocol told in SPEC.md's JSON instead of aiohttp's text."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import http_parser, web
+from aiohttp.web import BaseRequest
+from aiohttp.web_protocol import RequestHandler
+
+from chatsvc.api import render
+from chatsvc.domain import errors
+from chatsvc.domain.limiter import Slot
+
+log = logging.getLogger(__name__)
+
+HEAD_TIMEOUT_S = 10.0
+KEEPALIVE_S = 75.0
+MAX_HEAD_FIELD = 8190
+Handler = Callable[[BaseRequest], Awaitable[web.StreamResponse]]
+
+if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
+    raise RuntimeError("aiohttp runs without its C parser, which is the stricter one: reinstall aiohttp from a wheel")
+
+
+class Connection(RequestHandler):
+    """One connection; what cannot be parsed or does not arrive in time is 400 `invalid_json`, and the connection is closed."""
+
+    __slots__ = ("_head_timer",)
+
+    def __init__(self, manager: Server, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the parser; a head that has begun must be whole in time."""
+        super().data_received(data)
+        waits = self._waiter is not None and not self._waiter.done()
+        if waits and self._head_timer is None and not self._upgraded:
+            self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+        elif not waits:
+            self._stop_timer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The peer has gone."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_is_late(self) -> None:
+        self._head_timer = None
+        manager = self._manager
+        if isinstance(manager, Server) and self.transport is not None and self._waiter is not None and not self._waiter.done():
+            self.transport.write(render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot()))
+            self.force_close()
+
+    def handle_error(
+        self,
+        request: BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,  # noqa: ARG002  # aiohttp's signature; it holds the faulty bytes
+    ) -> web.StreamResponse:
+        """The answer to a fault of the protocol; the faulty bytes, which may hold a key, are neither echoed nor logged."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("the response has begun already")
+        request_id = render.new_request_id()
+        problem = errors.invalid_json() if status == 400 else errors.internal_error()
+        if status == 400:
+            log.info("[%s] what %s sent is no HTTP: %s", request_id, render.peer(request), type(exc).__name__)
+        else:
+            log.error("[%s] unexpected fault", request_id, exc_info=exc)
+        manager = self._manager
+        slot = manager.unknown_slot() if isinstance(manager, Server) else None
+        response = render.respond(problem.problem.status, render.encode(problem.as_json()), request_id, slot)
+        response.force_close()
+        return response
+
+
+class Server(web.Server):
+    """Makes a Connection for each socket; `unknown_slot` gives the rate-limit headers of a caller that nobody knows."""
+
+    def __init__(self, handler: Handler, unknown_slot: Callable[[], Slot]) -> None:
+        super().__init__(
+            handler,
+            access_log=None,
+            keepalive_timeout=KEEPALIVE_S,
+            lingering_time=2.0,
+            auto_decompress=False,
+            max_line_size=MAX_HEAD_FIELD,
+            max_field_size=MAX_HEAD_FIELD,
+        )
+        self.unknown_slot = unknown_slot
+
+    def __call__(self) -> RequestHandler:
+        return Connection(self, loop=self._loop, **self._kwargs)

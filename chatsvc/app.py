@@ -1,0 +1,194 @@
+"""The only wiring: builds the parts of a running chatsvc, starts and stops them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, Self
+
+from aiohttp import web
+
+from chatsvc.api.interface import Interface
+from chatsvc.api.protocol import Server
+from chatsvc.config import Config
+from chatsvc.control.client import connect
+from chatsvc.control.server import ControlServer
+from chatsvc.domain.cursors import Cursors
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.limiter import Limiter
+from chatsvc.domain.times import now_ms
+from chatsvc.engines import Engine
+from chatsvc.engines.anthropic import AnthropicEngine
+from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.store import accounts, facts
+from chatsvc.store.committer import GroupCommitDatabase
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.folder import Folder, FolderInUse, derive
+from chatsvc.usecases.directory import Directory
+from chatsvc.usecases.services import Services
+from chatsvc.usecases.shared_library import SharedLibrary
+from chatsvc.usecases.turns import Turns
+
+log = logging.getLogger(__name__)
+
+LOCK_WAIT_S = 10.0
+FLUSH_EVERY_S = 10.0
+GRACE_S = 5.0
+
+
+def engines_of(config: Config) -> dict[str, Engine]:
+    """One engine of each kind; a new one is a line here."""
+    settings = config.anthropic
+    return {
+        "knowledge": KnowledgeEngine(),
+        "anthropic": AnthropicEngine(
+            base_url=settings.base_url,
+            api_key=settings.api_key.reveal() if settings.api_key else None,
+            timeout_s=settings.timeout_s,
+            max_retries=settings.max_retries,
+        ),
+    }
+
+
+class App:
+    """One running chatsvc; an asynchronous context manager."""
+
+    def __init__(self, config: Config, clock: Callable[[], int] = now_ms, limiter: Limiter | None = None) -> None:
+        self.config = config
+        self._clock = clock
+        self._limiter = limiter or Limiter(config.limits.requests_per_minute)
+        self._undo: list[Callable[[], Any]] = []
+        self.services: Services
+        self.port: int
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        server = self.config.server
+        host = f"[{server.host}]" if ":" in server.host else server.host
+        return f"{'https' if server.tls else 'http'}://{host}:{self.port}"
+
+    async def _start(self) -> None:
+        folder = Folder(self.config.data_dir)
+        master_key = folder.prepare()
+        lock = await self._lock(folder)
+        self._undo.append(lambda: os.close(lock))
+        db = await GroupCommitDatabase.open(folder.database)
+        self._undo.append(db.close)
+        await facts.belongs_to(db, derive(master_key, "check"))
+        engines = engines_of(self.config)
+        for engine in engines.values():
+            self._undo.append(engine.close)
+        turns = Turns()
+        cursors = Cursors(derive(master_key, "cursors"))
+        self.services = Services(self.config, db, cursors, Directory(db), SharedLibrary(db), self._clock, engines, turns)
+        self._undo.append(self.services.directory.flush_key_uses)
+        keeper = asyncio.create_task(self._keep())
+        self._undo.append(lambda: _cancelled(keeper))
+        interface = Interface(self.services, self._limiter)
+        runner = web.ServerRunner(Server(interface.handle, interface.unknown_slot), shutdown_timeout=GRACE_S)
+        await runner.setup()
+        # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
+        self._undo.append(runner.cleanup)
+        self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
+        control = ControlServer(self.services, folder.path)
+        await control.start()
+        self._undo.append(control.stop)
+        self._undo.append(await self._listen(runner, interface))
+
+    async def _lock(self, folder: Folder) -> int:
+        deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S
+        while True:
+            try:
+                return folder.lock()
+            except FolderInUse:
+                running = connect(folder.path)
+                if running is not None:
+                    running.close()
+                    raise Refused(f"a chatsvc is running on {folder.path} already") from None
+                if asyncio.get_running_loop().time() > deadline:
+                    raise Refused(f"another chatsvc holds {folder.path}") from None
+            await asyncio.sleep(0.05)
+
+    async def _listen(self, runner: web.ServerRunner, interface: Interface) -> Callable[[], Awaitable[None]]:
+        """Open the listener, last of all; gives what closes it."""
+        server = self.config.server
+        site = web.TCPSite(runner, server.host or None, server.port, ssl_context=self._tls(), backlog=1024)
+        try:
+            await site.start()
+        except OSError as fault:
+            raise Refused(f"cannot listen on {server.host}:{server.port}: {fault.strerror or fault}") from fault
+        self.port = runner.addresses[0][1]
+
+        async def close() -> None:
+            interface.stopping = True
+            await site.stop()
+
+        return close
+
+    def _tls(self) -> ssl.SSLContext | None:
+        files = self.config.server.tls
+        if files is None:
+            return None
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(files.cert_file, files.key_file)
+        except OSError as fault:
+            raise Refused(
+                f"the certificate {files.cert_file} or its key {files.key_file} cannot be used: {fault.strerror or fault}"
+            ) from None
+        return context
+
+    async def _keep(self) -> None:
+        """What is done now and then: remove what deleted accounts left, note when keys were used."""
+        while True:
+            try:
+                while await accounts.sweep(self.services.db):
+                    pass
+                await self.services.directory.flush_key_uses()
+            except StoreUnavailable as fault:
+                log.error("the store cannot answer: %s", fault)
+            await asyncio.sleep(FLUSH_EVERY_S)
+
+    async def stop(self) -> None:
+        """Stop in the opposite order of the start; a fault in one part does not keep the others from stopping."""
+        while self._undo:
+            try:
+                result = self._undo.pop()()
+                if result is not None:
+                    await result
+            except Exception:
+                log.exception("fault while stopping")
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def serve(config: Config, ready: Callable[[App], None]) -> None:
+    """Run until SIGTERM or SIGINT, however often it comes; what is in flight is finished."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with App(config) as app:
+        ready(app)
+        await stop.wait()
+        log.info("stopping: no new connections, finishing what is in flight")
+    log.info("stopped")

@@ -1,0 +1,47 @@
+"""`chatsvc init`: from nothing to something that can be served."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from pathlib import Path
+
+import click
+
+from chatsvc.cli.output import json_option, show
+
+FILE = "config.yaml"
+
+
+@click.command()
+@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
+@json_option
+def init(directory: Path, as_json: bool) -> None:
+    """Make a configuration with comments, a data folder and its master key in DIR, and a first account, bot and API key.
+
+    What is there already is kept.
+
+    \b
+    Example: chatsvc init /srv/chatsvc
+    """
+    from chatsvc.config import load
+    from chatsvc.control import client
+
+    file = directory / FILE
+    directory.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.write_text(resources.files("chatsvc.config").joinpath("example.yaml").read_text("utf-8"), "utf-8")
+    config = load(file, os.environ)
+    made = client.call(config, "init", {})
+    result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": str(config.data_dir / "master.key"), **made}
+    if as_json:
+        show(result, True)
+        return
+    click.echo(f"configuration  {file}\ndata folder    {config.data_dir}\nmaster key     {result['master_key']}")
+    if made["key"] is None:
+        click.echo("There are accounts already; nothing was added.")
+        return
+    click.echo(f"account        {made['account']['id']}  {made['account']['name']}")
+    click.echo(f"bot            {made['bot']['id']}  {made['bot']['name']}")
+    click.echo(f"API key        {made['key']['key']}")
+    click.echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {file} serve", err=True)

@@ -1,0 +1,101 @@
+"""The command `chatsvc`: finds the configuration, imports the one command that was asked for, and puts every refusal in one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chatsvc import __version__
+from chatsvc.domain.errors import Refused
+
+COMMANDS = {
+    "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
+    "serve": ("chatsvc.cli.serve:serve", "Run the service."),
+    "demo": ("chatsvc.cli.demo:demo", "Try it: a throw-away instance with a sample bot that answers a real message."),
+    "account": ("chatsvc.cli.account:account", "Accounts: their plan, allowance and subscription."),
+    "bot": ("chatsvc.cli.bot:bot", "Chatbots and their settings."),
+    "key": ("chatsvc.cli.key:key", "API keys."),
+    "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove."),
+    "conversation": ("chatsvc.cli.conversation:conversation", "Conversations with their messages."),
+    "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported only when they are used, so that each starts fast."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """The commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-c", "--config", "config_file", metavar="FILE", help="Configuration; else $CHATSVC_CONFIG, else ./config.yaml, else defaults."
+)
+@click.version_option(__version__, message="chatsvc %(version)s")
+@click.pass_context
+def chatsvc(ctx: click.Context, config_file: str | None) -> None:
+    """A chatbot messaging service that you run yourself."""
+    ctx.obj = config_file
+
+
+def _known_refusal(fault: Exception) -> str | None:
+    """One clear text for a fault that the person who typed the command can do something about."""
+    from chatsvc.config import ConfigError
+    from chatsvc.control.client import Lost
+    from chatsvc.store.database import StoreUnavailable
+    from chatsvc.store.migrations import SchemaTooNew
+
+    if isinstance(fault, Refused | ConfigError | StoreUnavailable | SchemaTooNew | Lost):
+        return str(fault)
+    if isinstance(fault, OSError):
+        return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
+    return None
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit status 0 done, 1 refused, 2 wrong usage."""
+    try:
+        chatsvc.main(args=arguments, prog_name="chatsvc", standalone_mode=False)
+    except click.ClickException as fault:
+        fault.show()
+        sys.exit(fault.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as fault:
+        text = _known_refusal(fault)
+        if text is None:
+            if os.environ.get("CHATSVC_DEBUG"):
+                raise
+            text = f"an unexpected error occurred ({type(fault).__name__}); run again with CHATSVC_DEBUG=1 to see it whole"
+        click.echo(f"chatsvc: {text}", err=True)
+        sys.exit(1)
+
+
+def load_config(ctx: click.Context) -> Any:
+    """The configuration that this call is to use; raises ConfigError."""
+    from chatsvc import config
+
+    return config.load(config.locate(ctx.find_root().obj, os.environ, Path.cwd()))

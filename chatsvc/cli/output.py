@@ -1,0 +1,76 @@
+"""What commands share: the option --json, the call of an operation, and how its result is shown to people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from chatsvc.cli.main import load_config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def json_option(command: F) -> F:
+    """Add `--json`: exactly one JSON value on standard output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
+
+
+def call(ctx: click.Context, operation: str, **arguments: Any) -> Any:
+    """Run one operation, on the running service or here; options that were not given are not sent."""
+    from chatsvc.control import client
+
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return client.call(load_config(ctx), operation, given)
+
+
+def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
+    """Print a result: JSON, or lists as a table of `columns` and objects a field a line."""
+    if as_json:
+        click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    elif isinstance(value, list):
+        table(value, columns)
+    else:
+        fields(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "; ".join(map(_text, value))
+    return str(value)
+
+
+def fields(value: dict[str, Any], indent: str = "") -> None:
+    """An object, a field a line."""
+    width = max((len(name) for name, inner in value.items() if not isinstance(inner, dict | list)), default=0)
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            click.echo(f"{indent}{name}:")
+            fields(inner, indent + "  ")
+        elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            click.echo(f"{indent}{name}:")
+            table(inner, list(inner[0]), indent + "  ")
+        else:
+            click.echo(f"{indent}{name:<{width}}  {_text(inner)}")
+
+
+def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:
+    """Objects as a table with a heading; what is too wide for a line is cut."""
+    if not rows:
+        click.echo(f"{indent}none", err=True)
+        return
+    cells = [[_cell(row.get(name)) for name in columns] for row in rows]
+    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(columns)]
+    for line in [list(columns), *cells]:
+        click.echo((indent + "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))).rstrip())
+
+
+def _cell(value: Any) -> str:
+    text = " ".join(_text(value).split())
+    return text if len(text) <= 60 else text[:59] + "…"

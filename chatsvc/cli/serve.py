@@ -1,0 +1,38 @@
+"""`chatsvc serve`: the service itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from chatsvc.cli.main import load_config
+from chatsvc.cli.output import json_option
+
+if TYPE_CHECKING:
+    from chatsvc.app import App
+
+
+@click.command()
+@json_option
+@click.pass_context
+def serve(ctx: click.Context, as_json: bool) -> None:
+    """Run the service until SIGTERM or Ctrl+C; what is in flight is finished."""
+    config = load_config(ctx)
+
+    import uvloop
+
+    from chatsvc import app, log
+    from chatsvc.control.client import act_as_owner
+
+    def ready(started: App) -> None:
+        base_url = f"{config.server.public_url}/api/v2"
+        if as_json:
+            click.echo(json.dumps({"event": "listening", "url": started.url, "base_url": base_url}))
+        else:
+            click.echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
+
+    act_as_owner(config.data_dir)
+    log.set_up()
+    uvloop.run(app.serve(config, ready))

@@ -1,0 +1,17 @@
+"""`chatsvc usage`: messages, tokens and cost."""
+
+from __future__ import annotations
+
+import click
+
+from chatsvc.cli.output import call, json_option, show
+
+
+@click.command()
+@click.argument("account", required=False)
+@click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days, today included.")
+@json_option
+@click.pass_context
+def usage(ctx: click.Context, account: str | None, days: int, as_json: bool) -> None:
+    """Show messages, tokens and cost of an account; it may be left out where there is one."""
+    show(call(ctx, "usage", account=account, days=days), as_json)

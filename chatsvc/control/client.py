@@ -1,0 +1,95 @@
+"""The command line's side: ask the running service, or do it here where none runs. No event loop: a command starts in milliseconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from chatsvc.config import Config
+from chatsvc.domain.errors import Refused
+from chatsvc.store.folder import Folder, FolderInUse
+
+SOCKET = "control.sock"
+WAIT_S = 15.0
+
+
+class Lost(Exception):
+    """The service went away before it had answered; whether the command took effect is not known."""
+
+
+def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
+    """Run one operation and give its result, plain data; raises Refused, StoreUnavailable and Lost."""
+    folder = Folder(config.data_dir)
+    act_as_owner(folder.path)
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        connection = connect(folder.path)
+        if connection is not None:
+            with connection:
+                return _ask(connection, operation, arguments)
+        master_key = folder.prepare()
+        try:
+            lock = folder.lock()
+        except FolderInUse:
+            # A server that starts or stops, or another command: both are short.
+            if time.monotonic() > deadline:
+                raise Refused(f"another chatsvc holds {folder.path} and does not answer") from None
+            time.sleep(0.02)
+            continue
+        try:
+            from chatsvc.control.alone import run
+
+            return run(config, folder, master_key, operation, arguments)
+        finally:
+            os.close(lock)
+
+
+def act_as_owner(folder: Path) -> None:
+    """As root, become the data folder's owner, so that no file in it ends up as root's."""
+    if os.geteuid() != 0:
+        return
+    while not folder.exists():
+        folder = folder.parent
+    owner = folder.stat()
+    if owner.st_uid:
+        os.setgroups([])
+        os.setegid(owner.st_gid)
+        os.seteuid(owner.st_uid)
+
+
+def connect(folder: Path) -> socket.socket | None:
+    """A connection to the service that runs on this folder; None where none answers."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        # A Unix socket's path has 107 bytes at most; a folder's may be longer.
+        connection.connect(f"/proc/self/fd/{descriptor}/{SOCKET}")
+    except OSError:
+        connection.close()
+        return None
+    finally:
+        os.close(descriptor)
+    return connection
+
+
+def _ask(connection: socket.socket, operation: str, arguments: dict[str, Any]) -> Any:
+    try:
+        connection.sendall(json.dumps({"operation": operation, "arguments": arguments}).encode())
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as stream:
+            raw = stream.read()
+    except OSError as fault:
+        raise Lost(f"the service went away before it answered: {fault}") from fault
+    if not raw:
+        raise Lost("the service went away before it answered")
+    answer = json.loads(raw)
+    if "refused" in answer:
+        raise Refused(answer["refused"])
+    return answer["result"]

@@ -1,0 +1,43 @@
+"""Every administrative operation by its name, one literal table; a module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Any
+
+from chatsvc.domain.errors import Refused
+
+OPERATIONS = {
+    "init": "setup.first",
+    "account.create": "accounts.create",
+    "account.list": "accounts.list_all",
+    "account.show": "accounts.show",
+    "account.set": "accounts.change",
+    "account.delete": "accounts.delete",
+    "bot.create": "bots.create",
+    "bot.list": "bots.list_all",
+    "bot.show": "bots.show",
+    "bot.set": "bots.change",
+    "bot.activate": "bots.activate",
+    "bot.deactivate": "bots.deactivate",
+    "key.create": "keys.create",
+    "key.list": "keys.list_all",
+    "key.revoke": "keys.revoke",
+    "knowledge.add": "knowledge.add",
+    "knowledge.list": "knowledge.list_all",
+    "knowledge.remove": "knowledge.remove",
+    "knowledge.search": "knowledge.search",
+    "conversation.list": "conversations.list_all",
+    "conversation.show": "conversations.show",
+    "usage": "analytics.show",
+}
+
+
+def find(name: str) -> Callable[..., Awaitable[Any]]:
+    """The use-case behind an operation; raises Refused where this version has none of that name."""
+    if name not in OPERATIONS:
+        raise Refused(f"the running chatsvc does not know {name!r}: is it of another version?")
+    module, function = OPERATIONS[name].split(".")
+    found: Callable[..., Awaitable[Any]] = getattr(import_module(f"chatsvc.usecases.{module}"), function)
+    return found

@@ -1,0 +1,87 @@
+"""The service's side of the control socket: one operation a connection, JSON in and JSON out.
+
+Whoever may open the 0700 folder may administer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from chatsvc.control.client import SOCKET
+from chatsvc.control.operations import find
+from chatsvc.domain.errors import Refused
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT_S = 60.0
+
+
+class ControlServer:
+    """Listens in the data folder while the service runs."""
+
+    def __init__(self, services: Services, folder: Path) -> None:
+        self._services = services
+        self._folder = folder
+        self._server: asyncio.Server | None = None
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Begin to listen; what an earlier process left is replaced, for the folder's lock is held."""
+        (self._folder / SOCKET).unlink(missing_ok=True)
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(f"/proc/self/fd/{descriptor}/{SOCKET}")
+        finally:
+            os.close(descriptor)
+        (self._folder / SOCKET).chmod(stat.S_IRUSR | stat.S_IWUSR)
+        self._server = await asyncio.start_unix_server(self._accept, sock=listener)
+
+    async def stop(self) -> None:
+        """Stop listening and let the operations under way end."""
+        if self._server is not None:
+            self._server.close()
+            (self._folder / SOCKET).unlink(missing_ok=True)
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=REQUEST_TIMEOUT_S)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        self._under_way.add(task)
+        try:
+            answer = await self._answer(reader)
+            writer.write(json.dumps(answer, ensure_ascii=False).encode())
+            await writer.drain()
+        except (OSError, TimeoutError) as fault:
+            log.warning("a command went away: %s", fault)
+        finally:
+            self._under_way.discard(task)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> dict[str, Any]:
+        async with asyncio.timeout(REQUEST_TIMEOUT_S):
+            raw = await reader.read(-1)
+        try:
+            request = json.loads(raw)
+            operation = find(request["operation"])
+            return {"result": await operation(self._services, **request["arguments"])}
+        except Refused as refusal:
+            return {"refused": str(refusal)}
+        except StoreUnavailable as fault:
+            log.error("the store cannot answer: %s", fault, exc_info=fault)
+            return {"refused": f"the store cannot answer: {fault}"}
+        except Exception:
+            log.exception("unexpected fault in an administrative operation")
+            return {"refused": "an unexpected error occurred; the service's log has it whole"}

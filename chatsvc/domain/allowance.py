@@ -1,0 +1,58 @@
+"""The monthly allowance (SPEC.md 4.3, DECISIONS.md section 1): what an account may still send, exactly, under any concurrency."""
+
+from __future__ import annotations
+
+
+class Allowance:
+    """One account's counts in this process: what is used is what was committed, what is reserved is still being answered.
+
+    Nothing here waits, so that a check and its reservation are one step on the event loop.
+    """
+
+    __slots__ = ("credits", "limit", "reserved", "used")
+
+    def __init__(self, limit: int, credits: int, used: dict[str, int]) -> None:
+        self.limit = limit
+        self.credits = credits
+        self.used = used
+        self.reserved: dict[str, int] = {}
+
+    def _of_plan(self, month: str) -> int:
+        return max(0, self.limit - self.used.get(month, 0))
+
+    def left(self, month: str) -> int:
+        """Messages that may still be accepted in `month`: the plan's first, then credits, less what is being answered."""
+        on_credit = sum(max(0, count - self._of_plan(other)) for other, count in self.reserved.items())
+        return max(0, self._of_plan(month) - self.reserved.get(month, 0)) + max(0, self.credits - on_credit)
+
+    def reserve(self, month: str) -> Reservation | None:
+        """Hold one message of `month` (`2026-11`); None where none is left."""
+        return Reservation(self, month) if self.left(month) else None
+
+
+class Reservation:
+    """One message that has been accepted and is not answered yet."""
+
+    __slots__ = ("_allowance", "_open", "month")
+
+    def __init__(self, allowance: Allowance, month: str) -> None:
+        self._allowance = allowance
+        self._open = True
+        self.month = month
+        allowance.reserved[month] = allowance.reserved.get(month, 0) + 1
+
+    def release(self) -> None:
+        """Give it back; a second time does nothing."""
+        if not self._open:
+            return
+        self._open = False
+        reserved = self._allowance.reserved
+        reserved[self.month] -= 1
+        if not reserved[self.month]:
+            del reserved[self.month]
+
+    def charge(self, used: int, credits: int) -> None:
+        """It has become a message: take over the counts that its transaction left."""
+        self.release()
+        self._allowance.used[self.month] = used
+        self._allowance.credits = credits

@@ -1,0 +1,217 @@
+"""Every error of the interface in one table (SPEC.md section 7).
+
+Calling an entry makes the exception, so a misspelt code is a type error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Because(NamedTuple):
+    """A sentence that says what exactly was wrong, added to an error's own."""
+
+    tr: str
+    en: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One error code: its HTTP status, both descriptions and the names of the extra fields that it carries."""
+
+    code: str
+    status: int
+    tr: str
+    en: str
+    extra: tuple[str, ...] = ()
+
+    def __call__(self, because: Because | None = None, **extra: object) -> ProblemError:
+        """The exception to raise; `extra` are exactly the fields that SPEC.md section 7 gives this code."""
+        if extra.keys() != set(self.extra):
+            raise TypeError(f"{self.code} carries {self.extra}, not {tuple(extra)}")
+        return ProblemError(self, because, extra)
+
+
+class ProblemError(Exception):
+    """A problem that has occurred."""
+
+    def __init__(self, problem: Problem, because: Because | None, extra: dict[str, object]) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+        self.because = because
+        self.extra = extra
+
+    def as_json(self) -> dict[str, object]:
+        """The flat envelope of SPEC.md section 7."""
+        problem, because = self.problem, self.because
+        return {
+            "success": False,
+            "error": problem.code,
+            "message": f"{problem.tr} {because.tr}" if because else problem.tr,
+            "message_en": f"{problem.en} {because.en}" if because else problem.en,
+            **self.extra,
+        }
+
+
+missing_api_key = Problem(
+    "missing_api_key",
+    401,
+    tr="API anahtarı gönderilmedi. İsteğe “Authorization: Bearer <API_KEY>” başlığını ekleyin.",
+    en="No API key was sent. Add the header “Authorization: Bearer <API_KEY>” to the request.",
+)
+invalid_api_key = Problem(
+    "invalid_api_key",
+    401,
+    tr="API anahtarı geçersiz. Anahtar tanınmıyor, hatalı yazılmış, süresi dolmuş ya da iptal edilmiş.",
+    en="The API key is not valid. It is unknown, malformed, expired or revoked.",
+)
+account_not_found = Problem(
+    "account_not_found",
+    401,
+    tr="Bu API anahtarının bağlı olduğu hesap artık yok.",
+    en="The account that this API key belonged to no longer exists.",
+)
+plan_required = Problem(
+    "plan_required",
+    403,
+    tr="Hesabın etkin bir planı yok. API’yi kullanmak için bir plan gerekir.",
+    en="The account has no active plan. A plan is required to use the API.",
+    extra=("required_plan", "feature", "plan"),
+)
+plan_upgrade_required = Problem(
+    "plan_upgrade_required",
+    403,
+    tr="Hesabın planı API erişimini içermiyor. Planın yükseltilmesi gerekir.",
+    en="The account’s plan does not include the API. The plan has to be upgraded.",
+    extra=("required_plan", "feature", "plan"),
+)
+rate_limit_exceeded = Problem(
+    "rate_limit_exceeded",
+    429,
+    tr="Bu API anahtarının dakikalık istek sınırı aşıldı. “Retry-After” başlığındaki süre kadar bekleyip yeniden deneyin.",
+    en="The per-minute request limit of this API key is exceeded. Wait as long as the “Retry-After” header says and try again.",
+    extra=("limit", "window_seconds"),
+)
+unknown_endpoint = Problem(
+    "unknown_endpoint",
+    404,
+    tr="Böyle bir uç nokta yok. Desteklenenler “supported_endpoints” alanındadır.",
+    en="There is no such endpoint. The supported ones are listed in “supported_endpoints”.",
+    extra=("method", "path", "supported_endpoints"),
+)
+method_not_allowed = Problem(
+    "method_not_allowed",
+    405,
+    tr="Bu uç nokta bu HTTP yöntemini desteklemiyor. İzin verilenler “allow” alanındadır.",
+    en="This endpoint does not support this HTTP method. The ones it accepts are listed in “allow”.",
+    extra=("allow",),
+)
+invalid_json = Problem(
+    "invalid_json",
+    400,
+    tr="İstek okunamadı: gövdesi geçerli bir JSON nesnesi olmalıdır.",
+    en="The request could not be read: its body must be a valid JSON object.",
+)
+missing_chatbot_id = Problem(
+    "missing_chatbot_id",
+    400,
+    tr="“chatbot_id” alanı zorunludur ve metin olmalıdır.",
+    en="The field “chatbot_id” is required and must be a string.",
+)
+missing_message = Problem(
+    "missing_message",
+    400,
+    tr="“message” alanı zorunludur; boş olmayan bir metin olmalıdır.",
+    en="The field “message” is required and must be a string that is not empty.",
+)
+message_too_long = Problem(
+    "message_too_long",
+    400,
+    tr="Mesaj çok uzun. İzin verilen en fazla karakter sayısı “max_chars” alanındadır.",
+    en="The message is too long. The most characters allowed are given in “max_chars”.",
+    extra=("max_chars",),
+)
+invalid_cursor = Problem(
+    "invalid_cursor",
+    400,
+    tr="Sayfalama imleci okunamadı. Yalnızca “next_cursor” alanında aldığınız değeri, aynı sorguyla geri gönderin.",
+    en="The cursor could not be read. Send back only a value received as “next_cursor”, with the same query.",
+)
+cursor_out_of_range = Problem(
+    "cursor_out_of_range",
+    400,
+    tr="En fazla 10.000 kayıt derinliğine kadar sayfalanabilir. Daha dar bir filtre kullanın.",
+    en="Paging ends at a depth of 10,000 records. Use a narrower filter.",
+    extra=("max_offset",),
+)
+chatbot_not_found = Problem(
+    "chatbot_not_found",
+    404,
+    tr="Hesapta bu kimlikle bir sohbet botu yok.",
+    en="There is no chatbot with this id in the account.",
+)
+conversation_not_found = Problem(
+    "conversation_not_found",
+    404,
+    tr="Hesapta bu kimlikle bir konuşma yok.",
+    en="There is no conversation with this id in the account.",
+)
+chatbot_inactive = Problem(
+    "chatbot_inactive",
+    409,
+    tr="Sohbet botu etkin değil ve mesaj kabul etmiyor.",
+    en="The chatbot is inactive and accepts no messages.",
+    extra=("chatbot_id",),
+)
+message_quota_exceeded = Problem(
+    "message_quota_exceeded",
+    402,
+    tr="Aylık mesaj hakkı doldu ya da abonelik etkin değil.",
+    en="The monthly message allowance is used up or the subscription is not active.",
+    extra=("reason",),
+)
+assistant_unavailable = Problem(
+    "assistant_unavailable",
+    502,
+    tr="Bot şu anda yanıt üretemedi. Yeniden deneyebilirsiniz.",
+    en="The bot could not produce a reply. You may try again.",
+    extra=("reason",),
+)
+assistant_empty_reply = Problem(
+    "assistant_empty_reply",
+    502,
+    tr="Model boş bir yanıt döndürdü. Mesaj gönderilmiş sayılmadı.",
+    en="The model returned an empty reply. The message is not counted as sent.",
+    extra=("reason",),
+)
+auth_backend_unavailable = Problem(
+    "auth_backend_unavailable",
+    503,
+    tr="API anahtarı şu anda doğrulanamıyor; istek güvenlik gereği reddedildi. Yeniden deneyin.",
+    en="The API key cannot be verified at the moment; the request was refused to be on the safe side. Try again.",
+)
+rate_limit_unavailable = Problem(
+    "rate_limit_unavailable",
+    503,
+    tr="İstek sayacı şu anda çalışmıyor; istekler sayılamadığı için reddediliyor. Yeniden deneyin.",
+    en="The request counter is down; requests are refused because they cannot be counted. Try again.",
+)
+service_unavailable = Problem(
+    "service_unavailable",
+    503,
+    tr="Hizmet şu anda yanıt veremiyor. Kısa bir süre sonra yeniden deneyin.",
+    en="The service cannot respond at the moment. Try again shortly.",
+)
+internal_error = Problem(
+    "internal_error",
+    500,
+    tr="Beklenmeyen bir hata oluştu.",
+    en="An unexpected error occurred.",
+)
+
+PROBLEMS: dict[str, Problem] = {problem.code: problem for problem in list(globals().values()) if isinstance(problem, Problem)}
+
+
+class Refused(Exception):
+    """An administrative request that cannot be granted; the text is one line for the person who asked."""

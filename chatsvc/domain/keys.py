@@ -1,0 +1,44 @@
+"""API keys (SPEC.md section 5, DECISIONS.md section 1): `csk_`, 32 random base62 characters and 6 of checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import string
+import zlib
+
+PREFIX = "csk_"
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_SHAPE = re.compile(r"csk_[0-9A-Za-z]{38}")
+_SHOWN = 10
+
+
+def _checksum(text: str) -> str:
+    number = zlib.crc32(text.encode("ascii"))
+    digits = ""
+    for _ in range(6):
+        number, rest = divmod(number, 62)
+        digits = _ALPHABET[rest] + digits
+    return digits
+
+
+def generate() -> str:
+    """A new key; it is shown once and never kept."""
+    body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
+    return body + _checksum(body)
+
+
+def is_well_formed(key: str) -> bool:
+    """Whether shape and checksum are right, which needs no look-up."""
+    return _SHAPE.fullmatch(key) is not None and _checksum(key[:-6]) == key[-6:]
+
+
+def digest(key: str) -> bytes:
+    """SHA-256 of the key: all that is kept of it (SPEC.md 5.3)."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def shown_prefix(key: str) -> str:
+    """What may be shown of a key afterwards, so that its owner can tell it from others."""
+    return key[:_SHOWN]

@@ -1,0 +1,23 @@
+"""Language tags (BCP 47), as the interface takes them."""
+
+from __future__ import annotations
+
+import re
+
+_TAG = re.compile(
+    r"([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})"  # language
+    r"(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"  # script, region
+    r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*"  # variants
+    r"(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-[xX](-[0-9A-Za-z]{1,8})+)?"  # extensions, private use
+)
+MAX_LENGTH = 128
+
+
+def is_tag(text: str) -> bool:
+    """Whether `text` is a well-formed tag of a language, with script, region and variants where given: `tr`, `en-GB`, `zh-Hant-TW`."""
+    return len(text) <= MAX_LENGTH and _TAG.fullmatch(text) is not None
+
+
+def primary(tag: str) -> str:
+    """The language alone: `en` of `en-GB`."""
+    return tag.split("-", 1)[0].lower()

@@ -1,0 +1,52 @@
+"""The rate limit (SPEC.md section 8): a fixed window that begins on the minute of the clock, counted in memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WINDOW_S = 60
+
+
+class Slot(NamedTuple):
+    """Where a key stands in its window; `reset` is the window's end in Unix seconds."""
+
+    taken: bool
+    limit: int
+    remaining: int
+    reset: int
+
+
+class Limiter:
+    """Counts the requests of each key; all counts go when the next window begins, so memory is bounded by the active keys."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._window = 0
+        self._counts: dict[str, int] = {}
+
+    def _turn_to(self, now_ms: int) -> None:
+        window = now_ms // (WINDOW_S * 1000)
+        # A clock set back by less than a window must not hand out the same window twice; one set back further is believed.
+        if window > self._window or window < self._window - 1:
+            self._window = window
+            self._counts.clear()
+
+    def take(self, key_id: str, now_ms: int) -> Slot:
+        """Take one slot of the key's window; `taken` is False where none was left."""
+        self._turn_to(now_ms)
+        used = self._counts.get(key_id, 0)
+        if used >= self.limit:
+            return Slot(False, self.limit, 0, self.reset)
+        self._counts[key_id] = used + 1
+        return Slot(True, self.limit, self.limit - used - 1, self.reset)
+
+    def peek(self, key_id: str | None, now_ms: int) -> Slot:
+        """The window as it stands, without taking a slot; the whole limit where the key is unknown."""
+        self._turn_to(now_ms)
+        used = self._counts.get(key_id, 0) if key_id else 0
+        return Slot(False, self.limit, self.limit - used, self.reset)
+
+    @property
+    def reset(self) -> int:
+        """The end of the current window, Unix seconds."""
+        return (self._window + 1) * WINDOW_S

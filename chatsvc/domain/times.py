@@ -1,0 +1,58 @@
+"""Instants: milliseconds since the epoch, UTC, and the ways in which SPEC.md section 2 writes them."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+DAY_MS = 86_400_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def now_ms() -> int:
+    """The wall clock."""
+    return time.time_ns() // 1_000_000
+
+
+@lru_cache(maxsize=8192)
+def _seconds(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def without_fraction(instant: int) -> str:
+    """As in a chatbot (SPEC.md 2.2): `2026-11-20T15:14:28Z`."""
+    return _seconds(instant // 1000) + "Z"
+
+
+def with_millis(instant: int) -> str:
+    """As in a message exchange (SPEC.md 2.3): `2026-11-20T15:14:28.123Z`."""
+    return f"{_seconds(instant // 1000)}.{instant % 1000:03d}Z"
+
+
+def without_zone(instant: int) -> str:
+    """As in a conversation (SPEC.md 2.4): `2026-11-20T15:14:28.123`, UTC."""
+    return f"{_seconds(instant // 1000)}.{instant % 1000:03d}"
+
+
+def day(instant: int) -> str:
+    """The day in UTC: `2026-11-20`."""
+    return _seconds(instant // 1000)[:10]
+
+
+def month(instant: int) -> str:
+    """The calendar month in UTC to which an exchange is charged: `2026-11`."""
+    return _seconds(instant // 1000)[:7]
+
+
+def start_of_day(instant: int) -> int:
+    """00:00:00.000 UTC of the instant's day."""
+    return instant - instant % DAY_MS
+
+
+def parse_utc(text: str) -> int:
+    """An ISO 8601 date or date and time, UTC where no zone is given; raises ValueError."""
+    moment = datetime.fromisoformat(text.strip())
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,123 @@
+"""Accounts and their monthly allowances."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from chatsvc.domain.models import Account, Bot
+from chatsvc.store.bots import bots_of
+from chatsvc.store.database import Database
+
+_COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
+
+
+class Holding(NamedTuple):
+    """An account with what the running service keeps in memory of it: its bots and the messages used in each month."""
+
+    account: Account
+    bots: list[Bot]
+    used: dict[str, int]
+
+
+def _find(connection: sqlite3.Connection, account_id: str) -> Account | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)).fetchone()
+    return Account(*row) if row else None
+
+
+async def create(db: Database, account: Account) -> None:
+    """Write a new account."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        a = account
+        connection.execute(
+            f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (a.id, a.name, a.plan, a.subscription_status, a.messages_limit, a.message_credits, a.created_at, a.updated_at),
+        )
+
+    await db.write(unit)
+
+
+async def everyone(db: Database) -> list[Account]:
+    """All accounts, oldest first."""
+
+    def unit(connection: sqlite3.Connection) -> list[Account]:
+        rows = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL ORDER BY created_at, id")
+        return [Account(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
+    """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
+
+    def unit(connection: sqlite3.Connection) -> Holding | None:
+        account = _find(connection, account_id)
+        if account is None:
+            return None
+        used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
+        return Holding(account, bots_of(connection, account_id), dict(used.fetchall()))
+
+    return await db.write(unit, applied)
+
+
+async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:
+    """Write the fields named in `changes` and give the account back as it now stands; None where there is none."""
+    assignments = ", ".join(f"{name} = ?" for name in changes)
+
+    def unit(connection: sqlite3.Connection) -> Account | None:
+        row = connection.execute(
+            f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
+        ).fetchone()
+        return Account(*row) if row else None
+
+    return await db.write(unit, applied)
+
+
+async def delete(db: Database, account_id: str, now: int, applied: Callable[[bool], None]) -> bool:
+    """Take the account out of everyone's sight at once; `sweep` removes what it held. False where there is none."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
+        connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
+        return done.rowcount == 1
+
+    return await db.write(unit, applied)
+
+
+# Children first: what a foreign key points at goes last. A batch is small enough not to hold up the writers beside it.
+_SWEEP = (
+    """
+    DELETE FROM messages WHERE number IN (
+        SELECT m.number FROM conversations c JOIN messages m ON m.conversation = c.number WHERE c.account_id = ?1 LIMIT ?2)
+    """,
+    "DELETE FROM conversations WHERE number IN (SELECT number FROM conversations WHERE account_id = ?1 LIMIT ?2)",
+    "DELETE FROM usage_records WHERE number IN (SELECT number FROM usage_records WHERE account_id = ?1 LIMIT ?2)",
+    """
+    DELETE FROM knowledge_entries WHERE number IN (
+        SELECT k.number FROM bots b JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
+    "DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys WHERE account_id = ?1 LIMIT ?2) AND account_id = ?1",
+    "DELETE FROM conversation_counts WHERE account_id = ?1 AND ?2",
+    "DELETE FROM allowances WHERE account_id = ?1 AND ?2",
+    "DELETE FROM bots WHERE account_id = ?1 AND ?2",
+    "UPDATE api_keys SET account_id = NULL WHERE account_id = ?1 AND ?2",
+    "DELETE FROM accounts WHERE id = ?1 AND ?2",
+)
+_SWEEP_BATCH = 1000
+
+
+async def sweep(db: Database) -> bool:
+    """Remove one batch of what deleted accounts held; False once nothing is left, so that a crash in between loses nothing."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        row = connection.execute("SELECT id FROM accounts WHERE deleted_at IS NOT NULL LIMIT 1").fetchone()
+        if row is None:
+            return False
+        for statement in _SWEEP:
+            if connection.execute(statement, (row[0], _SWEEP_BATCH)).rowcount >= _SWEEP_BATCH:
+                break
+        return True
+
+    return await db.write(unit)

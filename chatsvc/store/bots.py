@@ -1,0 +1,66 @@
+"""Chatbots; a bot is always asked for together with its owner, so that another account's does not exist."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, fields
+
+from chatsvc.domain.models import Bot
+from chatsvc.store.database import Database
+
+_NAMES = [field.name for field in fields(Bot)]
+_COLUMNS = ", ".join(_NAMES)
+
+
+def _bot(row: tuple[object, ...]) -> Bot:
+    values = dict(zip(_NAMES, row, strict=True))
+    ask_back = values["ask_back"]
+    values.update(active=bool(values["active"]), ask_back=None if ask_back is None else bool(ask_back))
+    return Bot(**values)  # type: ignore[arg-type]  # the columns are the fields
+
+
+def bots_of(connection: sqlite3.Connection, account_id: str) -> list[Bot]:
+    """The account's bots, oldest first."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE account_id = ? ORDER BY number", (account_id,))
+    return [_bot(row) for row in rows]
+
+
+async def owner(db: Database, bot_id: str) -> str | None:
+    """The account that a bot belongs to; for the administrator, who may name any bot."""
+
+    def unit(connection: sqlite3.Connection) -> str | None:
+        row = connection.execute(
+            "SELECT account_id FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
+        ).fetchone()
+        return row[0] if row else None
+
+    return await db.read(unit)
+
+
+async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | None], None]) -> Bot | None:
+    """Write a new bot; None where the account already has `most` of them."""
+
+    def unit(connection: sqlite3.Connection) -> Bot | None:
+        count = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (bot.account_id,)).fetchone()[0]
+        if count >= most:
+            return None
+        marks = ", ".join("?" * len(_NAMES))
+        connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES ({marks})", astuple(bot))
+        return bot
+
+    return await db.write(unit, applied)
+
+
+async def update(db: Database, bot: Bot, changes: Mapping[str, object], applied: Callable[[Bot], None]) -> Bot:
+    """Write the settings named in `changes` and give the bot back as it now stands."""
+    assignments = ", ".join(f"{name} = ?" for name in changes)
+
+    def unit(connection: sqlite3.Connection) -> Bot:
+        row = connection.execute(
+            f"UPDATE bots SET {assignments} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}",
+            (*changes.values(), bot.id, bot.account_id),
+        ).fetchone()
+        return _bot(row)
+
+    return await db.write(unit, applied)

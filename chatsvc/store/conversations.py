@@ -1,0 +1,93 @@
+"""Conversations and their messages, read; store/exchanges.py writes them."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from chatsvc.domain.cursors import Position
+from chatsvc.domain.models import CHANNELS, Conversation, Message
+from chatsvc.store.database import Database
+
+_COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
+
+
+class Page(NamedTuple):
+    """One page of a list, the total of all that match, and whether more follow; `last` is the keyset position of the last item."""
+
+    items: list[Conversation]
+    total: int
+    has_more: bool
+    last: tuple[int, int] | None
+
+
+async def page(
+    db: Database, account_id: str, limit: int, *, bot_id: str | None = None, channel: str | None = None, after: Position | None = None
+) -> Page:
+    """Conversations by `last_message_at`, newest first: of a bot, which the caller has checked to be its own, or of an account."""
+    channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
+    owner, name = (bot_id, "bot_id") if bot_id is not None else (account_id, "account_id")
+    counts = f"SELECT coalesce(sum(conversations), 0) FROM conversation_counts WHERE account_id = ? {'AND bot_id = ?' if bot_id else ''}"
+    # One walk of an index for each channel, merged: two indexes serve every filter.
+    behind = "AND (last_message_at, number) < (?, ?)" if after else ""
+    one = (
+        f"SELECT * FROM (SELECT {_COLUMNS}, number FROM conversations WHERE {name} = ? AND channel = ? {behind}"
+        " ORDER BY last_message_at DESC, number DESC LIMIT ?)"
+    )
+    union = " UNION ALL ".join([one] * len(channels)) + " ORDER BY last_message_at DESC, number DESC LIMIT ?"
+    arguments: list[object] = []
+    for each in channels:
+        arguments += [owner, each, *((after.instant, after.number) if after else ()), limit + 1]
+
+    def unit(connection: sqlite3.Connection) -> Page:
+        if not channels:
+            return Page([], 0, False, None)
+        by_channel = f"{counts} AND channel IN ({', '.join('?' * len(channels))})"
+        owners = (account_id, bot_id) if bot_id else (account_id,)
+        total = connection.execute(by_channel, (*owners, *channels)).fetchone()[0]
+        rows = connection.execute(union, (*arguments, limit + 1)).fetchall()
+        has_more = len(rows) > limit
+        rows = rows[:limit]
+        last = (rows[-1][6], rows[-1][-1]) if rows else None
+        return Page([Conversation(*row[:-1]) for row in rows], total, has_more, last)
+
+    return await db.read(unit)
+
+
+class Thread(NamedTuple):
+    """A conversation with its newest messages, oldest first."""
+
+    conversation: Conversation
+    messages: list[Message]
+
+
+def _messages(connection: sqlite3.Connection, number: int, limit: int) -> list[Message]:
+    rows = connection.execute(
+        "SELECT id, role, content, created_at FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
+    ).fetchall()
+    return [Message(*row) for row in reversed(rows)]
+
+
+async def find(db: Database, account_id: str | None, conversation_id: str, message_limit: int) -> Thread | None:
+    """One conversation of the account, with its newest messages; for the administrator (`account_id` None) of any."""
+
+    def unit(connection: sqlite3.Connection) -> Thread | None:
+        row = connection.execute(
+            f"SELECT {_COLUMNS}, number FROM conversations WHERE id = ? AND account_id = coalesce(?, account_id)",
+            (conversation_id, account_id),
+        ).fetchone()
+        return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
+
+    return await db.read(unit)
+
+
+async def history(db: Database, bot_id: str, channel: str, user_id: str, limit: int) -> list[Message]:
+    """The newest messages of a visitor's conversation, oldest first; none where it has not begun."""
+
+    def unit(connection: sqlite3.Connection) -> list[Message]:
+        row = connection.execute(
+            "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", (bot_id, channel, user_id)
+        ).fetchone()
+        return _messages(connection, row[0], limit) if row else []
+
+    return await db.read(unit)

@@ -1,0 +1,84 @@
+"""The database as the rest of the house sees it: units of work that read, and units that write in one transaction.
+
+SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write and checkpoint at the same instant. That cannot
+happen here, whatever the version: the folder's lock (store/folder.py) admits one process, and in it one connection alone ever
+writes or checkpoints; the readers are `query_only` and never checkpoint.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from chatsvc.store.migrations import migrate
+
+T = TypeVar("T")
+Unit = Callable[[sqlite3.Connection], T]
+
+# What SQLite raises when the machine fails it (disk full, read-only, locked, damaged), as opposed to a fault of ours.
+_OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
+_OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
+
+
+class StoreUnavailable(Exception):
+    """The store cannot answer at the moment; nothing of the unit was written."""
+
+
+class Database(Protocol):
+    """Units of work over one SQLite file. A unit is a plain function of the connection; it must not be kept beyond its call."""
+
+    async def read(self, unit: Unit[T]) -> T:
+        """Run `unit` on one consistent snapshot; raises StoreUnavailable."""
+        ...
+
+    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, and what the unit raised.
+
+        `applied` is called with the result right after the commit, in the order of the commits, even where the caller has gone.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Finish what is queued and close the file."""
+        ...
+
+
+def is_outage(fault: BaseException) -> bool:
+    """Whether SQLite failed for a reason outside the program."""
+    return isinstance(fault, _OUTAGE) and not isinstance(fault, _OURS)
+
+
+def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
+    """A connection with the settings that durability rests on; the writing one brings the schema up to date first."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+    try:
+        connection.execute("PRAGMA busy_timeout=5000")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA temp_store=MEMORY")
+        if writes:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA journal_size_limit=67108864")
+            migrate(connection)
+        else:
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("PRAGMA wal_autocheckpoint=0")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
+    """Run one unit in a transaction of its own."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = unit(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return result

@@ -1,0 +1,55 @@
+"""The database without an event loop, for the command line: it starts in a few milliseconds and runs one unit at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from chatsvc.store.database import StoreUnavailable, Unit, connect, in_transaction, is_outage
+
+T = TypeVar("T")
+
+
+class DirectDatabase:
+    """A Database whose calls never wait, so that a use-case over it runs with `finish` alone."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._connection = connect(path, writes=True)
+        except sqlite3.Error as fault:
+            raise StoreUnavailable(str(fault)) from fault
+
+    async def read(self, unit: Unit[T]) -> T:
+        """See Database.read."""
+        return self._run(unit)
+
+    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """See Database.write."""
+        result = self._run(unit)
+        if applied:
+            applied(result)
+        return result
+
+    async def close(self) -> None:
+        """See Database.close."""
+        self._connection.close()
+
+    def _run(self, unit: Unit[T]) -> T:
+        try:
+            return in_transaction(self._connection, unit)
+        except sqlite3.Error as fault:
+            if is_outage(fault):
+                raise StoreUnavailable(str(fault)) from fault
+            raise
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]  # StopIteration is not generic
+    work.close()
+    raise RuntimeError("this use-case needs an event loop")

@@ -1,0 +1,156 @@
+"""The schema as an append-only list: its version is its length. A released step is never edited."""
+
+from __future__ import annotations
+
+import sqlite3
+
+APPLICATION_ID = 0x63686174  # "chat"
+
+MIGRATIONS: tuple[str, ...] = (
+    # 1: accounts, keys, bots, conversations, usage, knowledge.
+    # Owner and counts stand on the rows, so that no list joins or counts the whole.
+    """
+    CREATE TABLE store_facts (
+        name TEXT PRIMARY KEY,
+        value BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE accounts (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        plan TEXT,
+        subscription_status TEXT NOT NULL,
+        messages_limit INTEGER NOT NULL CHECK (messages_limit >= 0),
+        message_credits INTEGER NOT NULL CHECK (message_credits >= 0),
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        deleted_at INTEGER
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE allowances (
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        month TEXT NOT NULL,
+        messages_used INTEGER NOT NULL,
+        PRIMARY KEY (account_id, month)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE api_keys (
+        digest BLOB PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        account_id TEXT REFERENCES accounts (id),
+        label TEXT,
+        prefix TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER,
+        revoked_at INTEGER,
+        last_used_at INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX api_keys_of_account ON api_keys (account_id);
+
+    CREATE TABLE bots (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        name TEXT NOT NULL,
+        description TEXT,
+        model TEXT NOT NULL,
+        active INTEGER NOT NULL DEFAULT 1,
+        messages_used INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        instructions TEXT,
+        timezone TEXT NOT NULL,
+        country TEXT NOT NULL,
+        language TEXT NOT NULL,
+        opening_hours TEXT,
+        ask_back INTEGER,
+        greeting TEXT
+    ) STRICT;
+    CREATE INDEX bots_of_account ON bots (account_id, number);
+
+    CREATE TABLE conversations (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        account_id TEXT NOT NULL,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        channel TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        visitor_name TEXT,
+        visitor_email TEXT,
+        last_message_at INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        message_count INTEGER NOT NULL,
+        UNIQUE (bot_id, channel, user_id)
+    ) STRICT;
+    CREATE INDEX conversations_of_account ON conversations (account_id, channel, last_message_at, number);
+    CREATE INDEX conversations_of_bot ON conversations (bot_id, channel, last_message_at, number);
+
+    CREATE TABLE conversation_counts (
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        channel TEXT NOT NULL,
+        conversations INTEGER NOT NULL,
+        PRIMARY KEY (account_id, bot_id, channel)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE messages (
+        number INTEGER PRIMARY KEY,
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        id TEXT NOT NULL,
+        role TEXT NOT NULL,
+        content TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX messages_of_conversation ON messages (conversation, number);
+
+    CREATE TABLE usage_records (
+        number INTEGER PRIMARY KEY,
+        account_id TEXT NOT NULL,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        created_at INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        cost_micro_usd INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX usage_of_account ON usage_records (account_id, created_at, number, bot_id, tokens, cost_micro_usd);
+
+    CREATE TABLE idempotency_keys (
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        key TEXT NOT NULL,
+        fingerprint BLOB NOT NULL,
+        exchange TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        PRIMARY KEY (account_id, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
+
+    CREATE TABLE knowledge_entries (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        question TEXT NOT NULL,
+        alt TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        language TEXT NOT NULL,
+        source TEXT,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX knowledge_of_bot ON knowledge_entries (bot_id, number);
+    """,
+)
+
+
+class SchemaTooNew(Exception):
+    """The database was written by a newer program and must not be opened by this one."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the schema to this program's version, each step in a transaction of its own; raises SchemaTooNew."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        raise SchemaTooNew(
+            f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"
+        )
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        # executescript() would commit whatever is open before it runs, so the transaction is part of the script.
+        connection.executescript(f"BEGIN IMMEDIATE;{script};PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;")

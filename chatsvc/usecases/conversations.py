@@ -1,0 +1,64 @@
+"""GET /conversations and GET /conversations/{id} (SPEC.md 4.4, 4.5), and the administrator's view of them."""
+
+from __future__ import annotations
+
+from chatsvc.domain import errors, shapes
+from chatsvc.domain.cursors import Position
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.models import Conversation
+from chatsvc.domain.shapes import Json
+from chatsvc.store import accounts as stored_accounts
+from chatsvc.store import conversations as stored
+from chatsvc.usecases import bots, chatbots
+from chatsvc.usecases.directory import Held
+from chatsvc.usecases.paging import Listing
+from chatsvc.usecases.services import Services
+
+DEFAULT_MESSAGES = 100
+MAX_MESSAGES = 500
+
+
+async def page(
+    services: Services, held: Held, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
+) -> Listing[Conversation]:
+    """A page of the account's conversations, newest first.
+
+    Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
+    """
+    walk = ("conversations", held.account.id, chatbot_id, channel)
+    after = services.cursors.read(cursor, walk)
+    if chatbot_id is not None:
+        chatbots.find(held, chatbot_id)
+    found = await stored.page(services.db, held.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
+    depth = (after.depth if after else 0) + len(found.items)
+    next_cursor = services.cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
+    return Listing(found.items, limit, found.total, next_cursor)
+
+
+async def find(services: Services, held: Held, conversation_id: str, message_limit: int) -> stored.Thread:
+    """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
+    thread = await stored.find(services.db, held.account.id, conversation_id, message_limit)
+    if thread is None:
+        raise errors.conversation_not_found()
+    return thread
+
+
+async def list_all(services: Services, *, bot: str | None = None, limit: int = 100) -> list[Json]:
+    """For the administrator: the newest conversations of a bot, or of all accounts."""
+    if bot is not None:
+        owner, chatbot = await bots.resolve(services, bot)
+        found = (await stored.page(services.db, owner.account.id, limit, bot_id=chatbot.id)).items
+    else:
+        found = []
+        for account in await stored_accounts.everyone(services.db):
+            found += (await stored.page(services.db, account.id, limit)).items
+        found.sort(key=lambda conversation: conversation.last_message_at, reverse=True)
+    return [{**shapes.conversation(c), "message_count": c.message_count} for c in found[:limit]]
+
+
+async def show(services: Services, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> Json:
+    """For the administrator: one conversation with its newest messages."""
+    thread = await stored.find(services.db, None, conversation, message_limit)
+    if thread is None:
+        raise Refused(f"there is no conversation {conversation}")
+    return shapes.conversation_detail(*thread)

@@ -1,0 +1,217 @@
+"""POST /messages (SPEC.md 4.3): a message goes in, the bot's reply comes out, and both are written whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import uuid
+from dataclasses import asdict, dataclass, replace
+
+from chatsvc.domain import errors, times
+from chatsvc.domain.allowance import Reservation
+from chatsvc.domain.errors import Because, ProblemError
+from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
+from chatsvc.domain.pricing import Tier, cost_micro_usd
+from chatsvc.engines import EMPTY_REASONS, Engine, EngineError, Reply, Turn
+from chatsvc.store import conversations, exchanges
+from chatsvc.usecases.directory import Held
+from chatsvc.usecases.services import Services
+from chatsvc.usecases.turns import Busy, Flight, Turns
+
+log = logging.getLogger(__name__)
+
+HISTORY_MESSAGES = 40
+OTHER_FIELDS = Because(
+    tr="Bu “Idempotency-Key” daha önce başka alanlarla kullanıldı.",
+    en="This “Idempotency-Key” was used before with other fields.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An Idempotency-Key with the digest of the fields that came under it."""
+
+    key: str
+    fingerprint: bytes
+
+
+@dataclass(slots=True)
+class _Sending:
+    """One message on its way."""
+
+    services: Services
+    turns: Turns
+    held: Held
+    message: SendMessage
+    channel: str
+    once: Once | None = None
+    deadline: float = 0.0
+    accepted_at: int = 0
+
+    @property
+    def left_s(self) -> float:
+        """What is left of the one deadline."""
+        return self.deadline - asyncio.get_running_loop().time()
+
+
+async def send(
+    services: Services, held: Held, message: SendMessage, *, channel: str = "api", idempotency_key: str | None = None
+) -> Exchange:
+    """Answer one message of an account; raises the problems of SPEC.md 4.3, and StoreUnavailable.
+
+    The answer runs in a task of its own: a caller that hangs up loses nothing but the sight of it.
+    """
+    turns = services.turns
+    if turns is None:
+        raise RuntimeError("only a running service answers")
+    sending = _Sending(services, turns, held, message, channel)
+    if idempotency_key is None:
+        return await asyncio.shield(turns.start(_answer(sending)))
+    return await asyncio.shield(_join(sending, idempotency_key))
+
+
+def _join(sending: _Sending, key: str) -> asyncio.Task[Exchange]:
+    message, flights = sending.message, sending.turns.flights
+    fields = [message.chatbot_id, message.message, message.user_id, message.language]
+    once = sending.once = Once(key, hashlib.sha256(json.dumps(fields).encode()).digest())
+    place = (sending.held.account.id, key)
+    flight = flights.get(place)
+    if flight is None:
+        flight = flights[place] = Flight(once.fingerprint, sending.turns.start(_answer_once(sending, once)))
+        flight.answer.add_done_callback(lambda _: flights.pop(place))
+    if flight.fingerprint != once.fingerprint:
+        raise errors.invalid_json(OTHER_FIELDS)
+    return flight.answer
+
+
+async def _answer_once(sending: _Sending, once: Once) -> Exchange:
+    services = sending.services
+    before = await exchanges.answered(services.db, sending.held.account.id, once.key, services.clock())
+    if before is None:
+        return await _answer(sending)
+    if before.fingerprint != once.fingerprint:
+        raise errors.invalid_json(OTHER_FIELDS)
+    return Exchange(**json.loads(before.exchange))
+
+
+async def _answer(sending: _Sending) -> Exchange:
+    services, channel, message = sending.services, sending.channel, sending.message
+    sending.deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
+    bot, reservation = _accept(sending)
+    try:
+        user_id = message.user_id or uuid.uuid4().hex
+        tier, engine = _engine(services, bot)
+        async with sending.turns.alone((bot.id, channel, user_id), sending.deadline):
+            reply = await _ask(sending, bot, tier, engine)
+            exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
+            await _record(sending, exchange, reservation, tokens=reply.usage.total, cost=cost_micro_usd(tier, reply.usage))
+            return exchange
+    except Busy:
+        raise errors.assistant_unavailable(reason="busy") from None
+    except EngineError as fault:
+        raise _as_problem(bot, fault) from fault
+    finally:
+        reservation.release()
+
+
+def _accept(sending: _Sending) -> tuple[Bot, Reservation]:
+    """The checks of DECISIONS.md section 1 in their order, and the allowance reserved; nothing here waits."""
+    held = sending.held
+    bot = held.bots.get(sending.message.chatbot_id)
+    if bot is None:
+        raise errors.chatbot_not_found()
+    if not bot.active:
+        raise errors.chatbot_inactive(chatbot_id=bot.id)
+    if held.account.subscription_status not in MAY_SEND:
+        raise errors.message_quota_exceeded(reason="subscription_inactive")
+    sending.accepted_at = sending.services.clock()
+    reservation = held.allowance.reserve(times.month(sending.accepted_at))
+    if reservation is None:
+        raise errors.message_quota_exceeded(reason="allowance_exhausted")
+    return bot, reservation
+
+
+def _engine(services: Services, bot: Bot) -> tuple[Tier, Engine]:
+    tier = services.config.models.get(bot.model)
+    if tier is None:
+        raise EngineError("not_configured", f"the configuration has no model tier {bot.model!r}")
+    return tier, services.engines[tier.engine]
+
+
+async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
+    services, message = sending.services, sending.message
+    history = []
+    # A visitor who brought no name cannot have been here before.
+    if message.user_id is not None:
+        history = await conversations.history(services.db, bot.id, sending.channel, message.user_id, HISTORY_MESSAGES)
+    return Turn(
+        bot=bot,
+        channel=sending.channel,
+        message=message.message,
+        history=history,
+        language=message.language,
+        knowledge=await services.library.of(bot),
+        model=tier.model,
+        timeout_s=sending.left_s,
+        now_ms=sending.accepted_at,
+    )
+
+
+async def _ask(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
+    try:
+        async with asyncio.timeout_at(sending.deadline):
+            reply = await engine.reply(await _turn(sending, bot, tier))
+    except TimeoutError:
+        raise EngineError("timeout", "the deadline has passed") from None
+    if not reply.text.strip():
+        raise EngineError("empty")
+    if "\0" in reply.text or not _is_unicode(reply.text):
+        raise EngineError("bad_response", "the reply is no valid Unicode text")
+    return reply
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+async def _record(sending: _Sending, exchange: Exchange, reservation: Reservation, *, tokens: int, cost: int) -> None:
+    held, once = sending.held, sending.once
+
+    def applied(counts: exchanges.Counts | None) -> None:
+        if counts is not None:
+            reservation.charge(counts.month_used, counts.credits)
+            held.put(replace(held.bots[exchange.chatbot_id], messages_used=counts.bot_used))
+
+    written = await exchanges.record(
+        sending.services.db,
+        exchanges.NewExchange(
+            account_id=held.account.id,
+            bot_id=exchange.chatbot_id,
+            channel=exchange.channel,
+            user_id=exchange.user_id,
+            message=exchange.message,
+            reply=exchange.reply,
+            accepted_at=sending.accepted_at,
+            replied_at=exchange.created_at,
+            month=reservation.month,
+            tokens=tokens,
+            cost_micro_usd=cost,
+            idempotency=exchanges.Idempotency(once.key, once.fingerprint, json.dumps(asdict(exchange))) if once else None,
+        ),
+        applied,
+    )
+    if written is None:
+        raise errors.account_not_found()
+
+
+def _as_problem(bot: Bot, fault: EngineError) -> ProblemError:
+    log.warning("bot %s gave no reply: %s", bot.id, fault)
+    if fault.reason in EMPTY_REASONS:
+        return errors.assistant_empty_reply(reason=fault.reason)
+    return errors.assistant_unavailable(reason=fault.reason)

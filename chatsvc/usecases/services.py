@@ -1,0 +1,32 @@
+"""What use-cases work with: built once by the wiring, passed to each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chatsvc.config import Config
+from chatsvc.domain.cursors import Cursors
+from chatsvc.domain.times import now_ms
+from chatsvc.store.database import Database
+from chatsvc.usecases.directory import Directory
+from chatsvc.usecases.library import Library
+
+if TYPE_CHECKING:
+    from chatsvc.engines import Engine
+    from chatsvc.usecases.turns import Turns
+
+
+@dataclass
+class Services:
+    """The parts of one running chatsvc. The command line without a server has no engines and no turns: it answers nobody."""
+
+    config: Config
+    db: Database
+    cursors: Cursors
+    directory: Directory
+    library: Library
+    clock: Callable[[], int] = now_ms
+    engines: dict[str, Engine] = field(default_factory=dict)
+    turns: Turns | None = None

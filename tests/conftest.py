@@ -1,0 +1,136 @@
+"""Fixtures: a whole chatsvc on a free port, with a clock and a model of the tests' own, and a caller with a key."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse, ClientSession
+
+from chatsvc import config as configuration
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.domain.pricing import Tier
+from chatsvc.usecases import accounts, bots, keys
+from tests.fakes import FakeClock, ScriptedEngine
+
+MODELS = {
+    "scripted": Tier("scripted", "anthropic", "model-1", 100_000, 500_000, 125_000, 10_000),
+    "offline": Tier("offline", "knowledge"),
+}
+
+
+@dataclass
+class Answer:
+    """A response, read whole."""
+
+    status: int
+    headers: Any
+    body: bytes
+    json: Any
+
+    @property
+    def error(self) -> str | None:
+        """The error's code."""
+        code: str | None = self.json.get("error")
+        return code
+
+
+class Caller:
+    """A customer's server: one key, one bot."""
+
+    def __init__(self, app: App, session: ClientSession, account: str, bot: str, key: str) -> None:
+        self.app, self.session, self.account, self.bot, self.key = app, session, account, bot, key
+        self.base_url = f"{app.url}/api/v2"
+
+    async def request(self, method: str, path: str, **options: Any) -> Answer:
+        """Send one request with the key, unless `headers` has an Authorization of its own."""
+        headers = {"Authorization": f"Bearer {self.key}", **options.pop("headers", {})}
+        async with self.session.request(method, self.base_url + path, headers=headers, **options) as response:
+            return await _read(response)
+
+    async def get(self, path: str, **options: Any) -> Answer:
+        """GET one path below base_url."""
+        return await self.request("GET", path, **options)
+
+    async def send(
+        self, message: str = "hello", user_id: str | None = None, *, headers: dict[str, str] | None = None, **more: Any
+    ) -> Answer:
+        """POST /messages to the bot."""
+        body: dict[str, Any] = {"chatbot_id": self.bot, "message": message, **more}
+        if user_id is not None:
+            body["user_id"] = user_id
+        return await self.request("POST", "/messages", json=body, headers=headers or {})
+
+
+async def _read(response: ClientResponse) -> Answer:
+    body = await response.read()
+    return Answer(response.status, response.headers, body, await response.json() if body else None)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """A clock that stands still."""
+    return FakeClock()
+
+
+@pytest.fixture
+def engine() -> ScriptedEngine:
+    """The model behind the tier `scripted`."""
+    return ScriptedEngine()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """The default configuration on a free port with a data folder of its own, and a limit that is in no test's way."""
+    defaults = configuration.load(None, {})
+    return replace(
+        defaults,
+        server=replace(defaults.server, port=0),
+        data_dir=tmp_path / "data",
+        limits=replace(defaults.limits, requests_per_minute=100_000),
+        models=MODELS,
+    )
+
+
+@pytest.fixture
+async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
+    """A running chatsvc."""
+    async with App(config, clock) as running:
+        running.services.engines["anthropic"] = engine
+        yield running
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[ClientSession]:
+    """A plain HTTP client."""
+    async with ClientSession() as opened:
+        yield opened
+
+
+MakeCaller = Callable[..., Any]
+
+
+@pytest.fixture
+def make_caller(app: App, session: ClientSession) -> MakeCaller:
+    """Makes a customer: an account on a plan, with a bot and a key."""
+
+    async def make(plan: str = "enterprise", model: str = "scripted", **changes: Any) -> Caller:
+        account = str((await accounts.create(app.services, name="Acme", plan=plan))["id"])
+        if changes:
+            await accounts.change(app.services, account=account, **changes)
+        bot = str((await bots.create(app.services, name="Desk", account=account, model=model))["id"]) if plan != "none" else ""
+        key = str((await keys.create(app.services, account=account))["key"])
+        return Caller(app, session, account, bot, key)
+
+    return make
+
+
+@pytest.fixture
+async def caller(make_caller: MakeCaller) -> Caller:
+    """One customer on the enterprise plan."""
+    made: Caller = await make_caller()
+    return made

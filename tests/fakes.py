@@ -1,0 +1,56 @@
+"""Stand-ins for what lies outside: the clock and the model. The database and the HTTP server are always real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from chatsvc.domain.models import Usage
+from chatsvc.engines import EngineError, Reply, Turn
+
+START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
+
+
+class FakeClock:
+    """A wall clock that goes only when it is told to."""
+
+    def __init__(self, now: int = START) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Go on, or back where `seconds` is negative."""
+        self.now += int(seconds * 1000)
+
+
+class ScriptedEngine:
+    """An engine that does what a test says: `script` makes the reply of each turn, or raises; `delay_s` is waited before."""
+
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+        self.delay_s = 0.0
+        self.gate: asyncio.Event | None = None
+        self.script: Callable[[Turn], Reply] = lambda turn: Reply(f"echo: {turn.message}", Usage(10, 2))
+
+    async def reply(self, turn: Turn) -> Reply:
+        """See Engine.reply."""
+        self.turns.append(turn)
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
+        if self.gate:
+            await self.gate.wait()
+        return self.script(turn)
+
+    async def close(self) -> None:
+        """See Engine.close."""
+
+
+def failing(reason: str) -> Callable[[Turn], Reply]:
+    """A script that gives no reply."""
+
+    def script(_: Turn) -> Reply:
+        raise EngineError(reason)
+
+    return script
