@@ -21,7 +21,7 @@ from chatsvc.domain.cursors import Cursors
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.times import now_ms
-from chatsvc.engines import Engine
+from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.store import accounts, facts
@@ -40,18 +40,17 @@ FLUSH_EVERY_S = 10.0
 GRACE_S = 5.0
 
 
-def engines_of(config: Config) -> dict[str, Engine]:
-    """One engine of each kind; a new one is a line here."""
+def _anthropic(config: Config) -> Engine:
     settings = config.anthropic
-    return {
-        "knowledge": KnowledgeEngine(),
-        "anthropic": AnthropicEngine(
-            base_url=settings.base_url,
-            api_key=settings.api_key.reveal() if settings.api_key else None,
-            timeout_s=settings.timeout_s,
-            max_retries=settings.max_retries,
-        ),
-    }
+    return AnthropicEngine(
+        base_url=settings.base_url,
+        api_key=settings.api_key.reveal() if settings.api_key else None,
+        timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries,
+    )
+
+
+ENGINES: dict[str, Callable[[Config], Engine]] = {"knowledge": lambda _: KnowledgeEngine(), "anthropic": _anthropic}
 
 
 class App:
@@ -91,7 +90,7 @@ class App:
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
         await facts.belongs_to(db, derive(master_key, "check"))
-        engines = engines_of(self.config)
+        engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
         turns = Turns()
@@ -99,7 +98,8 @@ class App:
         self.services = Services(self.config, db, cursors, Directory(db), SharedLibrary(db), self._clock, engines, turns)
         self._undo.append(self.services.directory.flush_key_uses)
         keeper = asyncio.create_task(self._keep())
-        self._undo.append(lambda: _cancelled(keeper))
+        starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
+        self._undo.append(lambda: _cancelled(keeper, *starting))
         interface = Interface(self.services, self._limiter)
         runner = web.ServerRunner(Server(interface.handle, interface.unknown_slot), shutdown_timeout=GRACE_S)
         await runner.setup()
@@ -176,9 +176,17 @@ class App:
                 log.exception("fault while stopping")
 
 
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+async def _started(kind: str, engine: Engine) -> None:
+    try:
+        await engine.start()
+    except EngineError as fault:
+        log.error("the engine %s cannot be used: %s", kind, fault)
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:

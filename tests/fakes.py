@@ -34,6 +34,9 @@ class ScriptedEngine:
         self.gate: asyncio.Event | None = None
         self.script: Callable[[Turn], Reply] = lambda turn: Reply(f"echo: {turn.message}", Usage(10, 2))
 
+    async def start(self) -> None:
+        """See Engine.start."""
+
     async def reply(self, turn: Turn) -> Reply:
         """See Engine.reply."""
         self.turns.append(turn)

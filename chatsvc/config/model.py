@@ -60,7 +60,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one account may ask for in a minute, and how many messages may be in flight altogether."""
+    """What one API key may ask for in a minute, and how many requests may be in flight altogether."""
 
     requests_per_minute: int
     max_in_flight: int

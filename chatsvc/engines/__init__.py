@@ -104,6 +104,10 @@ class Reply:
 class Engine(Protocol):
     """A way to get replies."""
 
+    async def start(self) -> None:
+        """Load now what the first reply would have to wait for; what cannot be loaded is told by the replies."""
+        ...
+
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError."""
         ...

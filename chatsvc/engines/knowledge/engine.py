@@ -21,9 +21,12 @@ _DID_YOU_MEAN = {
 class KnowledgeEngine:
     """Fulfils `engines.Engine`; no I/O, a few milliseconds a turn."""
 
+    async def start(self) -> None:
+        """Nothing to load."""
+
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""
-        small = smalltalk.answer(turn.bot, turn.message)
+        small = smalltalk.answer(turn.bot, turn.message, turn.language)
         if small is not None:
             return Reply(small)
         finding = self._find(turn)
