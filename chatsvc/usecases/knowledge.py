@@ -27,7 +27,7 @@ async def add(services: Services, *, bot: str, files: Sequence[Sequence[str]]) -
     if twice:
         raise Refused(f"two files have the same name, by which a file is replaced later: {', '.join(twice)}")
     try:
-        parsed = {name: parse_file(name, text, chatbot.language) for name, text in files}
+        parsed = await services.offload(lambda: {name: parse_file(name, text, chatbot.language) for name, text in files})
     except KnowledgeFileError as fault:
         raise Refused(str(fault)) from None
     added = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc.config import Config
 from chatsvc.domain.cursors import Cursors
@@ -16,6 +16,8 @@ from chatsvc.usecases.library import Library
 if TYPE_CHECKING:
     from chatsvc.engines import Engine
     from chatsvc.usecases.turns import Turns
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -30,3 +32,12 @@ class Services:
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
     turns: Turns | None = None
+
+    async def offload(self, work: Callable[[], T]) -> T:
+        """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""
+        if self.turns is None:
+            return work()
+
+        import asyncio
+
+        return await asyncio.to_thread(work)
