@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import click
+
 from chatsvc.api.routes import ROUTES
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
 from chatsvc.domain.errors import PROBLEMS
