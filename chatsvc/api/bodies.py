@@ -70,7 +70,7 @@ def _parse(body: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise _because("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
     if any(isinstance(text, str) and _UNPRINTABLE.search(text) for pair in value.items() for text in pair):
-        raise _because("NUL ve eşi olmayan vekil karakterlere izin verilmez.", "NUL and lone surrogates are not allowed.")
+        raise _because("NUL ve eşleşmemiş surrogate karakterlerine izin verilmez.", "NUL and lone surrogates are not allowed.")
     return value
 
 

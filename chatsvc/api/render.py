@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import secrets
+import random
 from typing import Any
 
 import orjson
@@ -17,13 +16,11 @@ from chatsvc.domain.limiter import Slot
 from chatsvc.domain.pricing import Usd
 
 JSON_TYPE = "application/json; charset=utf-8"
-_run = secrets.token_hex(6)
-_count = itertools.count(1)
 
 
 def new_request_id() -> str:
-    """An id of its own for each request: unguessable for the run, counted within it."""
-    return f"{_run}-{next(_count):08x}"
+    """An id of its own for each request; it tells nothing of how many there were."""
+    return f"{random.getrandbits(64):016x}"
 
 
 def _other(value: Any) -> Any:

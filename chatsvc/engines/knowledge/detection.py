@@ -42,6 +42,6 @@ def guess(text: str) -> str | None:
         elif any(pair in word for pair in _ENGLISH_PAIRS) or "w" in word or "x" in word:
             english += 0.5
     best, other = max(turkish, english), min(turkish, english)
-    if best < 0.5 or best - other < 0.3 or foreign >= best:
+    if best < 0.6 or best - other < 0.3 or foreign >= best:
         return None
     return "tr" if turkish > english else "en"

@@ -10,6 +10,7 @@ from chatsvc.engines.knowledge.text import words
 _ASKED_BACK = 3  # questions in one "did you mean"
 _WORTH = 0.5  # of the first one's score: a question that is less likely than that is not worth the visitor's eyes
 _FOLLOW_UP_WORDS = 4  # a message of at most so many words may lean on the one before
+_A_HINT = 0.1  # confidence below which such a message points nowhere by itself
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 
 _DID_YOU_MEAN = {
@@ -42,15 +43,14 @@ class KnowledgeEngine:
     def _find(self, turn: Turn) -> Finding:
         """Search for the message; where it says too little by itself, together with the question before it."""
         finding = turn.knowledge.search(turn.message, turn.language)
-        if finding.decision != "abstain" or len(words(turn.message)) > _FOLLOW_UP_WORDS:
+        if finding.decision == "answer" or finding.confidence < _A_HINT or len(words(turn.message)) > _FOLLOW_UP_WORDS:
             return finding
         before = next((message.content for message in reversed(turn.history) if message.role == "user"), None)
         if before is None or smalltalk.kind(words(before)) is not None:
             return finding
         together = turn.knowledge.search(f"{before} {turn.message}", turn.language)
-        # what follows must add to it: an answer that the question before would get alone is no answer to this one
-        alone = turn.knowledge.search(before, turn.language)
-        if together.decision == "answer" and not _same_first(together, alone):
+        # the new words must point there too: an answer that only the question before asked for is no answer to this one
+        if together.decision == "answer" and _same_first(together, finding):
             return together
         return finding
 

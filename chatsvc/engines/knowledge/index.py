@@ -12,6 +12,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -28,7 +29,9 @@ _PHRASINGS = 64  # of one entry looked at closely; all of them count in the entr
 _RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
 _ANSWER = 0.12  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
-_GIVEN, _GUESSED, _DEFAULT = 0.5, 0.7, 0.85  # what is left of the score of an entry in another language
+_GIVEN, _GUESSED, _DEFAULT = 0.3, 0.5, 0.7  # what is left of the score of an entry in another language
+_ASKED = 60  # words looked at from either end of a long message: there the question stands
+_NOUGHT = repeat(0.0)
 _NEAR = 0.7  # what a word counts that was read as another one
 _MAX_SPELLED = 6  # unknown words looked up a search
 
@@ -44,9 +47,8 @@ class _Query:
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     entry: int
-    whole: float
-    phrasing: float
     best: int  # the phrasing's number
+    foreign: float  # what is left of the score for the entry's language
     score: float
 
 
@@ -75,6 +77,8 @@ class KnowledgeIndex:
         """What the knowledge has on `text`, at most `limit` entries; never raises, whatever the text."""
         wanted, others = self._wanted(text, language)
         asked = words(text)
+        if len(asked) > 2 * _ASKED:
+            asked = asked[:_ASKED] + asked[-_ASKED:]
         query = self._query(asked)
         ranked = self._rank(query, wanted, others)
         if not ranked:
@@ -200,28 +204,21 @@ class KnowledgeIndex:
         if wanted not in self._languages:
             others = 1.0
         scores = self._postings.accumulate(list(query.weights.items()))
-        for entry in scores:
-            if self._languages[entry] != wanted:
-                scores[entry] *= others
-        first = heapq.nsmallest(_CANDIDATES, scores, key=lambda entry: (-scores[entry], entry))
+        foreign = {entry: 1.0 if self._languages[entry] == wanted else others for entry in scores}
+        first = heapq.nsmallest(_CANDIDATES, scores, key=lambda entry: (-scores[entry] * foreign[entry], entry))
+        products = {number: weight * self._gains[number] for number, weight in query.weights.items()}
         found = []
         for entry in first:
-            likeness, best = self._best_phrasing(query, entry)
-            if self._languages[entry] != wanted:
-                likeness *= others
-            score = _WHOLE * scores[entry] + (1 - _WHOLE) * likeness
-            found.append(_Candidate(entry, scores[entry], likeness, best, score))
+            likeness, best = self._best_phrasing(products, entry)
+            score = foreign[entry] * (_WHOLE * scores[entry] + (1 - _WHOLE) * likeness)
+            found.append(_Candidate(entry, best, foreign[entry], score))
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
-    def _best_phrasing(self, query: _Query, entry: int) -> tuple[float, int]:
+    def _best_phrasing(self, products: dict[int, float], entry: int) -> tuple[float, int]:
         best, number = -1.0, self._first[entry]
         for phrasing in range(number, min(self._first[entry + 1], number + _PHRASINGS)):
-            total = 0.0
-            for feature in self._features[self._starts[phrasing] : self._starts[phrasing + 1]]:
-                weight = query.weights.get(feature)
-                if weight is not None:
-                    total += weight * self._gains[feature]
-            total /= self._lengths[phrasing]
+            held = self._features[self._starts[phrasing] : self._starts[phrasing + 1]]
+            total = sum(map(products.get, held, _NOUGHT)) / self._lengths[phrasing]
             if total > best:
                 best, number = total, phrasing
         return best, number
@@ -241,7 +238,7 @@ class KnowledgeIndex:
         closest = _letters(words(texts[first.best - phrasings.start]))
         anywhere = _letters([word for text in texts for word in words(text)])
         return confidence.Signs(
-            score=first.score,
+            score=first.score / first.foreign,
             coverage=covered / weight if weight else 0.5,
             margin=(first.score - second) / first.score if first.score > 0 else 0.0,
             share=first.score**2 / (sum(score**2 for score in rivals) or 1.0),

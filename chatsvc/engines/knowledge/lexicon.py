@@ -34,7 +34,7 @@ class Match:
 class _Lexicon:
     words: dict[str, tuple[str, ...]]  # a word or a stem -> its concepts
     beginnings: dict[str, tuple[str, ...]]
-    expressions: dict[str, tuple[tuple[tuple[str, ...], str], ...]]  # first stem -> (all stems, concept)
+    expressions: dict[str, tuple[tuple[tuple[str, ...], str], ...]]  # first stem -> (what follows, as stems or beginnings*; concept)
 
 
 def find(words: Sequence[str]) -> list[Match]:
@@ -44,10 +44,15 @@ def find(words: Sequence[str]) -> list[Match]:
     stems = [stem(word) for word in words]
     for at, word in enumerate(words):
         for parts, concept in lexicon.expressions.get(stems[at], ()):
-            if tuple(stems[at : at + len(parts)]) == parts:
-                found.append(Match(concept, at, at + len(parts)))
+            stop = at + 1 + len(parts)
+            if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop], stems[at + 1 : stop])):
+                found.append(Match(concept, at, stop))
         found.extend(Match(concept, at, at + 1) for concept in of_word(word))
     return found
+
+
+def _fits(part: str, word: str, its_stem: str) -> bool:
+    return word.startswith(part[:-1]) if part.endswith("*") else its_stem == part
 
 
 @lru_cache(maxsize=20_000)
@@ -90,8 +95,8 @@ def _load() -> _Lexicon:
     for name, members in _lines():
         for member in members:
             if "_" in member:
-                parts = tuple(stem(part) for part in member.split("_"))
-                expressions.setdefault(parts[0], []).append((parts, name))
+                first, *rest = (part if part.endswith("*") else stem(part) for part in member.split("_"))
+                expressions.setdefault(first, []).append((tuple(rest), name))
             elif member.endswith("*"):
                 beginnings.setdefault(member[:-1], []).append(name)
             else:

@@ -12,11 +12,12 @@ from functools import lru_cache
 
 MAX_CHARACTERS = 4_000  # of a text looked at; a message is no longer than this anyway
 MAX_WORDS = 400
+MAX_LETTERS = 40  # of a word
 
-_APOSTROPHES = "'\u2019\u02bc\u2018`\u00b4"
-_WORD = re.compile(rf"[^\W_]+(?:[{_APOSTROPHES}][^\W_]+)?")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'"))
 # letters that no decomposition takes apart
-_LETTERS = str.maketrans({"ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
+_LETTERS = str.maketrans({"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 # Longest first; what is left keeps four letters at least. After folding, so that -lık and -lik are one.
@@ -24,8 +25,8 @@ _SUFFIXES = """
 lariniz leriniz larimiz lerimiz larinin lerinin larindan lerinden larinda lerinde larina lerine larini lerini lardan lerden
 larda lerde larin lerin lari leri lar ler iniz unuz imiz umuz sindan sinden sinda sinde sina sine sini sunu nin nun dan den
 tan ten inda inde ina ine ini unu da de ta te yla yle la le si su yi yu ya ye in un im um iyor uyor iyorum iyorsunuz uyorsunuz
-iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek makta mekte acak ecek acagim ecegim dim dum tim tum
-mis mus miyim misiniz musunuz
+iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek imi umu imin umun inizi unuzu imizi umuzu makta mekte
+acak ecek acagim ecegim dim dum tim tum mis mus miyim misiniz musunuz
 """
 _TURKISH_SUFFIXES = tuple(sorted(_SUFFIXES.split(), key=lambda suffix: (-len(suffix), suffix)))
 _ENGLISH_SUFFIXES = (
@@ -48,43 +49,28 @@ _ENGLISH_SUFFIXES = (
 )
 
 
-@lru_cache(maxsize=20_000)
-def fold_word(word: str) -> str:
-    """One word in small letters without marks; "" where nothing is left of it."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.lower())
-    return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LETTERS)
-
-
 def fold(text: str) -> str:
-    """A whole text folded, white space as single blanks; apostrophes stay."""
-    return " ".join(fold_word(part) for part in text[:MAX_CHARACTERS].split())
+    """A text in small letters without marks, white space as single blanks; its first MAX_CHARACTERS."""
+    text = text[:MAX_CHARACTERS].translate(_APOSTROPHES)
+    if text.isascii():
+        return " ".join(text.lower().split())
+    # decomposed twice: the parts of a compatibility character may be capitals (as in a squared or circled letter)
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return " ".join("".join(char for char in text if not unicodedata.combining(char)).translate(_LETTERS).split())
 
 
 def words(text: str) -> list[str]:
     """The folded words of a text in order, at most MAX_WORDS; a suffix behind an apostrophe is left out."""
-    found: list[str] = []
-    for match in _WORD.finditer(text[:MAX_CHARACTERS]):
-        word = match.group()
-        for mark in _APOSTROPHES:
-            if mark in word:
-                word = _before(word, mark)
-                break
-        for part in fold_word(word).split():  # a compatibility character may decompose into several words
-            if part := "".join(char for char in part if char.isalnum()):
-                found.append(part[:40])  # noqa: PERF401 - the bound is checked between matches
-        if len(found) >= MAX_WORDS:
-            return found[:MAX_WORDS]
-    return found
+    found = [_before(word) if "'" in word else word for word in _WORD.findall(fold(text))]
+    return [word[:MAX_LETTERS] for word in found[:MAX_WORDS]]
 
 
-def _before(word: str, mark: str) -> str:
-    """The word without what follows the apostrophe: "don't" -> "dont", "I'm" -> "i", "Ankara'ya" -> "Ankara"."""
-    head, _, tail = word.partition(mark)
-    if tail.lower() == "t" and head.lower().endswith("n"):
+def _before(word: str) -> str:
+    """The word without what follows the apostrophe: "don't" -> "dont", "i'm" -> "i", "ankara'ya" -> "ankara"."""
+    head, _, tail = word.partition("'")
+    if tail == "t" and head.endswith("n"):
         return head + "t"
-    if len(head) == 1 and tail.lower() not in _CONTRACTIONS:  # d'artagnan, o'clock
+    if len(head) == 1 and tail not in _CONTRACTIONS:  # o'clock
         return head + tail
     return head
 
@@ -105,6 +91,8 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 4:
             word = word[: -len(ending)] + instead
             break
+    if len(word) > 5 and word[-1] in "aiu":  # fiyat-i, fiyat-a
+        word = word[:-1]
     if len(word) > 4 and word[-1] == word[-2]:  # shipp(ing) -> ship
         word = word[:-1]
     return word
