@@ -8,7 +8,7 @@ writes or checkpoints; the readers are `query_only` and never checkpoint.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -69,6 +69,13 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
+    """The SET clause for `changes`; their names become SQL, so none but the columns in `changeable` is taken."""
+    if not changes.keys() <= changeable:
+        raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
+    return ", ".join(f"{name} = ?" for name in changes)
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
