@@ -203,3 +203,11 @@ def test_a_thousand_entries_are_built_and_searched_quickly() -> None:
     # 0.4 s and 2 ms on a laptop; the bounds leave room for a busy machine and for coverage
     assert built < 4
     assert taken[int(len(taken) * 0.9)] < 0.03
+
+
+def test_a_search_touches_no_more_postings_than_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.engines.knowledge.postings.BUDGET", 10)
+    monkeypatch.setattr("chatsvc.engines.knowledge.spelling._BUDGET", 3)
+    many = KnowledgeIndex([entry(str(number), f"Where is shelf number{number}?") for number in range(100)])
+    assert ids(many, "where is shelf number42")[0] == "42"  # the rare word comes first
+    assert many.search("where is shelf numebr42").hits
