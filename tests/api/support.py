@@ -7,8 +7,8 @@ import json
 import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from aiohttp import ClientSession
@@ -166,6 +166,25 @@ async def execute(app: App, statement: str, *arguments: object) -> list[tuple[An
         return connection.execute(statement, arguments).fetchall()
 
     return await app.services.db.write(unit)
+
+
+@asynccontextmanager
+async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
+    """SQLite itself refuses every statement that touches `table`, on all connections, as it does where the disk fails it."""
+    database: Any = app.services.db
+
+    def refuse(_: int, name: str | None, *__: object) -> int:
+        return sqlite3.SQLITE_DENY if name == table else sqlite3.SQLITE_OK
+
+    async def ask(whom: Callable[..., int] | None) -> None:
+        for thread in (*database._readers, database._writer):
+            await thread.run(lambda connection: connection.set_authorizer(whom))
+
+    await ask(refuse)
+    try:
+        yield
+    finally:
+        await ask(None)
 
 
 async def until(condition: Callable[[], bool]) -> None:
