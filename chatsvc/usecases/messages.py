@@ -186,6 +186,7 @@ async def _record(sending: _Sending, exchange: Exchange, reservation: Reservatio
     def applied(counts: exchanges.Counts | None) -> None:
         if counts is not None:
             reservation.charge(counts.month_used, counts.credits)
+            held.account = replace(held.account, message_credits=counts.credits)
             held.put(replace(held.bots[exchange.chatbot_id], messages_used=counts.bot_used))
 
     written = await exchanges.record(
