@@ -428,10 +428,10 @@ async def test_a_plan_that_the_configuration_has_no_more_is_no_active_plan(app: 
 
 async def test_the_lowest_plan_with_the_interface_is_the_one_required(app: App, make_caller: MakeCaller) -> None:
     caller = await make_caller(plan="free")
-    plans = {name: replace(plan, rest_api=name in {"business", "enterprise"}) for name, plan in app.config.plans.items()}
+    plans = {name: plan._replace(rest_api=name in {"business", "enterprise"}) for name, plan in app.config.plans.items()}
     app.services.config = replace(app.config, plans=plans)
     assert (await caller.get("/chatbots")).json["required_plan"] == "business"
-    app.services.config = replace(app.config, plans={name: replace(plan, rest_api=False) for name, plan in plans.items()})
+    app.services.config = replace(app.config, plans={name: plan._replace(rest_api=False) for name, plan in plans.items()})
     assert (await caller.get("/chatbots")).json["required_plan"] is None
 
 
