@@ -169,16 +169,22 @@ async def test_a_body_that_comes_byte_by_byte_is_read_whole(caller: Caller, conn
     "broken", ["zz\r\nhello\r\n", "2\r\nhello\r\n", "\r\n\r\n", "ffffffffffffffffff\r\n", "-1\r\n", "5;\x00\r\nhello\r\n"]
 )
 async def test_a_body_whose_chunks_break_is_told_at_once_and_closed(
-    broken: str, caller: Caller, connect: Connect, engine: ScriptedEngine, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    broken: str,
+    app: App,
+    caller: Caller,
+    connect: Connect,
+    engine: ScriptedEngine,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 10)
+    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 60)
     wire = await connect()
     await wire.send(request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + b"5\r\n{    \r\n")
-    await asyncio.sleep(0.05)
+    await until(lambda: bool(app._limiter._counts))
     began = time.monotonic()
     await wire.send(broken.encode() + caller.key.encode())
     answer = await wire.answer()
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
     assert answer.json == envelope("invalid_json", BROKEN)
     assert_headers(answer, limit=100_000, remaining=99_999, also={"Connection": "close"})
     assert await wire.is_closed()
@@ -193,7 +199,7 @@ async def test_a_body_that_does_not_arrive_in_time_is_400_and_closed(caller: Cal
         await wire.send(request("POST", "/api/v2/messages", caller, line) + begun)
         began = time.monotonic()
         answer = await wire.answer()
-        assert 0.25 < time.monotonic() - began < 2
+        assert 0.25 < time.monotonic() - began < 5
         assert answer.status == 400
         assert answer.json == envelope("invalid_json", LATE)
         assert_headers(answer, limit=100_000, remaining=remaining, also={"Connection": "close"})
@@ -211,7 +217,7 @@ async def test_a_body_that_drips_does_not_get_more_time(caller: Caller, connect:
     wire = await connect()
     await wire.send(request("POST", "/api/v2/messages", caller, "Content-Length: 500"))
     dripping = asyncio.create_task(_drip(wire))
-    answer = await wire.answer(within_s=2)
+    answer = await wire.answer()
     dripping.cancel()
     assert answer.json == envelope("invalid_json", LATE)
 
@@ -271,7 +277,7 @@ async def test_any_other_expectation_is_ignored(expectation: str, caller: Caller
 
 
 async def _is_told_late(wire: Wire) -> None:
-    answer = await wire.answer(within_s=2)
+    answer = await wire.answer()
     assert answer.status == 400
     assert answer.json == envelope("invalid_json")
     assert_headers(answer, limit=100_000, remaining=100_000, also={"Connection": "close"}, date=False)
@@ -284,7 +290,7 @@ async def test_a_head_that_does_not_arrive_in_time_is_400_and_closed(begun: str,
     began = time.monotonic()
     await wire.send(begun)
     await _is_told_late(wire)
-    assert 0.25 < time.monotonic() - began < 2
+    assert 0.25 < time.monotonic() - began < 5
 
 
 async def test_a_head_that_drips_does_not_get_more_time(app: App, connect: Connect) -> None:
@@ -496,7 +502,7 @@ async def test_no_response_names_any_software(caller: Caller, connect: Connect) 
     async def of(data: bytes | str) -> Answer:
         wire = await connect()
         await wire.send(data)
-        return await wire.answer(within_s=2)
+        return await wire.answer()
 
     asked: list[Awaitable[Answer]] = [
         of(request("GET", "/api/v2/chatbots", caller)),
