@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from chatsvc.domain import times
 from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
 
@@ -111,4 +109,4 @@ def api_key(key: ApiKey, now: int) -> Json:
 
 def entry(e: Entry) -> Json:
     """One entry of a bot's knowledge (DECISIONS.md section 4)."""
-    return {**asdict(e), "alt": list(e.alt)}
+    return {**e._asdict(), "alt": list(e.alt)}
