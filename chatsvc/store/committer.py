@@ -36,9 +36,12 @@ class _Failed(NamedTuple):
 
 
 def _run_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units in one transaction, each behind a savepoint; results and _Failed in the order of the units."""
+    """Run all units in one transaction; results and _Failed in the order of the units."""
 
     def all_of_them(connection: sqlite3.Connection) -> list[Any]:
+        return [work.unit(connection) for work in batch]
+
+    def each_by_itself(connection: sqlite3.Connection) -> list[Any]:
         results: list[Any] = []
         for work in batch:
             connection.execute("SAVEPOINT unit")
@@ -53,7 +56,11 @@ def _run_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
             connection.execute("RELEASE unit")
         return results
 
-    return in_transaction(connection, all_of_them)
+    try:
+        return in_transaction(connection, all_of_them)
+    except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
+        # Nothing of the batch was written: again, each unit behind a savepoint, so that a fault undoes its own part alone.
+        return in_transaction(connection, each_by_itself)
 
 
 def _read(connection: sqlite3.Connection, unit: Unit[T]) -> T:
