@@ -10,9 +10,9 @@ import asyncio
 import statistics
 from contextlib import ExitStack
 
-from harness import Bar, Load, Report, interleave, main, progress, request, the_same
+from harness import Bar, Load, Report, interleave, main, progress, the_same
 from instance import instances
-from reads import serve
+from reads import gets, serve
 
 RECORDS = 1_000_000
 ROUNDS, SECONDS = 9, 1.0
@@ -23,8 +23,8 @@ async def bench() -> Report:
     with instances(1) as (instance,), ExitStack() as stack:
         instance.usage(RECORDS)
         server = serve(stack, instance)
-        analytics = the_same(request("GET", "/api/v2/analytics?days=30", instance.key))
-        chatbots = the_same(request("GET", "/api/v2/chatbots", instance.key))
+        analytics = the_same(*gets(instance, "/analytics?days=30"))
+        chatbots = the_same(*gets(instance, "/chatbots"))
         calls = Load("GET /analytics", server, analytics, connections=1)
         await interleave([calls], ROUNDS, SECONDS)
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,6 +139,7 @@ class Load:
     server: ServerProcess
     requests: Requests
     connections: int = CONNECTIONS
+    varies: bool = False
     length: int = 0
     until: float = 0.0
     body: bytes = b""
@@ -149,7 +150,7 @@ class Load:
     _done: asyncio.Future[None] | None = None
 
     async def connect(self) -> None:
-        """Open the connections, check one answer and warm the server up; from then on every answer has the length of this one."""
+        """Open the connections, check one answer and warm the server up; from then on every answer has its length, unless it `varies`."""
         loop = asyncio.get_running_loop()
         for number in range(self.connections):
             _, connection = await loop.create_connection(
@@ -159,7 +160,7 @@ class Load:
         self.length = 0
         await self.run(0.0, self._open[:1])
         json.loads(self.body)
-        self.length = len(self.body)
+        self.length = 0 if self.varies else len(self.body)
         await self.run(0.7)
 
     async def run(self, seconds: float, connections: Sequence[_Connection] = ()) -> Round:
@@ -203,9 +204,14 @@ class Load:
         return together[min(len(together) - 1, int(len(together) * share))] * 1000
 
 
-def the_same(raw: bytes) -> Requests:
-    """Every connection sends the same request over and over."""
-    return lambda _: repeat(raw)
+def the_same(*raw: bytes) -> Requests:
+    """Every connection sends one of these requests, over and over."""
+    return lambda connection: repeat(raw[connection % len(raw)])
+
+
+def in_turn(*raw: bytes) -> Requests:
+    """Every connection sends all of these requests in turn, each beginning with another one."""
+    return lambda connection: cycle(raw[connection % len(raw) :] + raw[: connection % len(raw)])
 
 
 async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None:

@@ -39,7 +39,7 @@ def visitors(instance: Instance) -> Requests:
         while True:
             visitor = f"{run:03d}-{connection:03d}-{number // MESSAGES_A_VISITOR:08d}"
             body = {"chatbot_id": instance.bots[0], "message": "Are you open on Saturday afternoons?", "user_id": visitor}
-            yield request("POST", "/api/v2/messages", instance.key, json.dumps(body).encode())
+            yield request("POST", "/api/v2/messages", instance.keys[connection % len(instance.keys)], json.dumps(body).encode())
             number += 1
 
     return requests
