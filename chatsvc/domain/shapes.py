@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from chatsvc.domain import times
+from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
 
 Json = dict[str, object]
@@ -106,6 +107,39 @@ def api_key(key: ApiKey, now: int) -> Json:
         "expires_at": _instant(key.expires_at),
         "revoked_at": _instant(key.revoked_at),
         "last_used_at": _instant(key.last_used_at),
+    }
+
+
+def request(r: Request) -> Json:
+    """SPEC.md 2.6."""
+    return {
+        "id": r.id,
+        "request_type": r.request_type,
+        "status": r.status,
+        "message": r.message,
+        "visitor_name": r.visitor_name,
+        "visitor_email": r.visitor_email,
+        "visitor_phone": r.visitor_phone,
+        "source_page_host": r.source_page_host,
+        "created_at": times.with_millis(r.created_at),
+    }
+
+
+def appointment(a: Appointment) -> Json:
+    """SPEC.md 2.7."""
+    return {
+        "id": a.id,
+        "request_id": a.request.id,
+        "status": a.status,
+        "message": a.request.message,
+        "visitor_name": a.request.visitor_name,
+        "visitor_email": a.request.visitor_email,
+        "visitor_phone": a.request.visitor_phone,
+        "appointment_date": a.date,
+        "appointment_time": a.time,
+        "appointment_at": times.with_millis(a.at),
+        "source_page_host": a.request.source_page_host,
+        "created_at": times.with_millis(a.created_at),
     }
 
 

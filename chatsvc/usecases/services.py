@@ -16,6 +16,7 @@ from chatsvc.usecases.library import Library
 if TYPE_CHECKING:
     from chatsvc.engines import Engine
     from chatsvc.usecases.turns import Turns
+    from chatsvc.webhooks.dispatcher import Dispatcher
 
 T = TypeVar("T")
 
@@ -32,6 +33,7 @@ class Services:
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
     turns: Turns | None = None
+    dispatcher: Dispatcher | None = None
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""
