@@ -133,3 +133,56 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
     show({"valid": valid}, as_json)
     if not valid:
         raise SystemExit(1)
+
+
+@webhook.command()
+@click.option("--port", type=click.IntRange(0, 65535), required=True, help="On 127.0.0.1; 0 is any free one.")
+@click.option(
+    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Holds the signing key."
+)
+@click.option("--cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Certificate (PEM), to speak https.")
+@click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The certificate's key (PEM).")
+@json_option
+def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
+    """Receive webhooks on this machine, verify and print them: for the developer of a receiver. Ctrl+C ends it.
+
+    \b
+    Example: chatsvc webhook listen --port 9000 --signing-key-file key.txt
+    """
+    if (cert_file is None) != (key_file is None):
+        raise click.UsageError("--cert-file and --key-file go together")
+
+    import asyncio
+
+    from chatsvc.cli.listener import receive
+
+    key = signing_key_file.read_text("utf-8").strip()
+    asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
+
+
+@webhook.command()
+@click.argument("bot")
+@click.argument("url")
+@click.option("--since", metavar="TIME", help="Only events from then on (2026-11-20T08:00, UTC).")
+@click.option("--follow", is_flag=True, help="Go on with what comes later, until Ctrl+C.")
+@json_option
+@click.pass_context
+def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
+    """Post a bot's recorded events, signed, to a receiver inside the house that you name; stops at the first failure.
+
+    The way for receivers that webhooks refuse, and for webhooks set with --pull.
+
+    \b
+    Example: chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
+    """
+    import asyncio
+
+    from chatsvc.cli.forwarder import post_all
+
+    def fetch(after: int) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
+        return events
+
+    done = asyncio.run(post_all(url, fetch, follow=follow, as_json=as_json))
+    if not done:
+        raise SystemExit(1)
