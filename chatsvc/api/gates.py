@@ -10,7 +10,7 @@ from aiohttp import hdrs
 from aiohttp.web import BaseRequest
 
 from chatsvc.domain import errors, keys
-from chatsvc.domain.limiter import WINDOW_S, Limiter, Slot
+from chatsvc.domain.limiter import WINDOW_S, Limiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
 from chatsvc.store.database import StoreUnavailable
@@ -48,7 +48,13 @@ class Call:
 
     def standing(self) -> Slot:
         """What the rate-limit headers say (SPEC.md section 8), whether or not a slot was taken."""
-        return self.slot or self.limiter.peek(self.key.id if self.key else None, self.services.clock())
+        if self.slot is not None:
+            return self.slot
+        now = self.services.clock()
+        try:
+            return self.limiter.peek(self.key.id if self.key else None, now)
+        except Exception:  # noqa: BLE001  # a counter that is down must not take the answer that says so with it
+            return untouched(self.limiter.limit, now)
 
 
 Gate = Callable[[Call], Awaitable[None]]

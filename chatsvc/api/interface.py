@@ -11,7 +11,7 @@ from chatsvc.api import render, routes
 from chatsvc.api.gates import GATES, Call
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.limiter import Limiter, Slot, untouched
 from chatsvc.log import request_id
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
@@ -32,7 +32,7 @@ class Interface:
 
     def unknown_slot(self) -> Slot:
         """The rate-limit headers of a caller whom nobody knows."""
-        return self._limiter.peek(None, self._services.clock())
+        return untouched(self._limiter.limit, self._services.clock())
 
     async def handle(self, request: BaseRequest) -> web.StreamResponse:
         """Answer one request; raises nothing but what closes the connection."""

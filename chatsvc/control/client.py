@@ -23,6 +23,7 @@ class Lost(Exception):
 
 def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
     """Run one operation and give its result, plain data; raises Refused, StoreUnavailable and Lost."""
+    _check_text(arguments)
     folder = Folder(config.data_dir)
     act_as_owner(folder.path)
     deadline = time.monotonic() + WAIT_S
@@ -46,6 +47,14 @@ def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
             return run(config, folder, master_key, operation, arguments)
         finally:
             os.close(lock)
+
+
+def _check_text(arguments: dict[str, Any]) -> None:
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        # Python keeps the bytes of such an argument as lone surrogates, which nothing here can store or show.
+        raise Refused("an argument is not valid UTF-8") from None
 
 
 def act_as_owner(folder: Path) -> None:

@@ -16,6 +16,11 @@ class Slot(NamedTuple):
     reset: int
 
 
+def untouched(limit: int, now_ms: int) -> Slot:
+    """The window of a caller whom nobody knows: all of it is left."""
+    return Slot(False, limit, limit, (now_ms // (WINDOW_S * 1000) + 1) * WINDOW_S)
+
+
 class Limiter:
     """Counts the requests of each key; all counts go when the next window begins, so memory is bounded by the active keys."""
 

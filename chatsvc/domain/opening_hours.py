@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_RULE = re.compile(r"(?P<first>[a-z]{3})(?:-(?P<last>[a-z]{3}))? +(?P<opens>\d\d:\d\d)-(?P<closes>\d\d:\d\d)")
+_RULE = re.compile(r"(?P<first>[a-z]{3})(?:-(?P<last>[a-z]{3}))? +(?P<opens>\d\d:\d\d)-(?P<closes>\d\d:\d\d)", re.ASCII)
 
 
 def _minutes(clock: str) -> int:

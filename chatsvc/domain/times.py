@@ -51,8 +51,8 @@ def start_of_day(instant: int) -> int:
 
 
 def parse_utc(text: str) -> int:
-    """An ISO 8601 date or date and time, UTC where no zone is given; raises ValueError."""
+    """An ISO 8601 date or date and time, UTC where no zone is given; raises ValueError, and OverflowError past the year 9999."""
     moment = datetime.fromisoformat(text.strip())
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1)

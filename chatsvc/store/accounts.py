@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import bots_of
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, assign
 
 _COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
+CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit", "message_credits", "updated_at"})
 
 
 class Holding(NamedTuple):
@@ -64,7 +65,7 @@ async def hold(db: Database, account_id: str, applied: Callable[[Holding | None]
 
 async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:
     """Write the fields named in `changes` and give the account back as it now stands; None where there is none."""
-    assignments = ", ".join(f"{name} = ?" for name in changes)
+    assignments = assign(changes, CHANGEABLE)
 
     def unit(connection: sqlite3.Connection) -> Account | None:
         row = connection.execute(
@@ -119,7 +120,8 @@ _SWEEP = (
     "DELETE FROM conversation_counts WHERE account_id = ?1 AND ?2",
     "DELETE FROM allowances WHERE account_id = ?1 AND ?2",
     "DELETE FROM bots WHERE account_id = ?1 AND ?2",
-    "UPDATE api_keys SET account_id = NULL WHERE account_id = ?1 AND ?2",
+    # A use of the key may have been noted since `delete`.
+    "UPDATE api_keys SET account_id = NULL, last_used_at = NULL WHERE account_id = ?1 AND ?2",
     "DELETE FROM accounts WHERE id = ?1 AND ?2",
 )
 _SWEEP_BATCH = 1000

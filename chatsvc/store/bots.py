@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, fields
 
 from chatsvc.domain.models import Bot
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, assign
 
 _NAMES = [field.name for field in fields(Bot)]
 _COLUMNS = ", ".join(_NAMES)
+CHANGEABLE = frozenset(_NAMES) - {"id", "account_id", "messages_used", "created_at"}
 
 
 def _bot(row: tuple[object, ...]) -> Bot:
@@ -54,7 +55,7 @@ async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | Non
 
 async def update(db: Database, bot: Bot, changes: Mapping[str, object], applied: Callable[[Bot], None]) -> Bot:
     """Write the settings named in `changes` and give the bot back as it now stands."""
-    assignments = ", ".join(f"{name} = ?" for name in changes)
+    assignments = assign(changes, CHANGEABLE)
 
     def unit(connection: sqlite3.Connection) -> Bot:
         row = connection.execute(

@@ -81,8 +81,13 @@ class _Thread:
 
     @classmethod
     async def open(cls, path: Path, *, writes: bool) -> _Thread:
-        connect_here = partial(connect, path, writes=writes)
-        return cls(await aiosqlite.Connection(connect_here, iter_chunk_size=64))
+        connection = aiosqlite.Connection(partial(connect, path, writes=writes), iter_chunk_size=64)
+        try:
+            return cls(await connection)
+        except BaseException:
+            # aiosqlite has told its thread to end, and the thread tells the event loop when it does: before that is closed.
+            connection._thread.join()
+            raise
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
         self.waiting += 1

@@ -8,7 +8,7 @@ writes or checkpoints; the readers are `query_only` and never checkpoint.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -46,8 +46,9 @@ class Database(Protocol):
 
 
 def is_outage(fault: BaseException) -> bool:
-    """Whether SQLite failed for a reason outside the program."""
-    return isinstance(fault, _OUTAGE) and not isinstance(fault, _OURS)
+    """Whether SQLite failed for a reason outside the program; SQLITE_ERROR is SQL that it cannot make sense of."""
+    ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    return isinstance(fault, _OUTAGE) and not ours
 
 
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
@@ -61,6 +62,8 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA journal_size_limit=67108864")
+            # Said outright, since builds differ: what an account deletes is overwritten, not left in free pages.
+            connection.execute("PRAGMA secure_delete=ON")
             migrate(connection)
         else:
             connection.execute("PRAGMA query_only=ON")
@@ -69,6 +72,13 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
+    """The SET clause for `changes`; their names become SQL, so none but the columns in `changeable` is taken."""
+    if not changes.keys() <= changeable:
+        raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
+    return ", ".join(f"{name} = ?" for name in changes)
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:

@@ -48,10 +48,12 @@ class Folder:
 
     def _master_key(self) -> bytes:
         file = self.path / MASTER_KEY
+        # Looked at before the key: another process that is just making both makes the key first.
+        has_database = self.database.exists()
         try:
             text = file.read_text("ascii").strip()
         except FileNotFoundError:
-            if self.database.exists():
+            if has_database:
                 raise StoreUnavailable(f"{self.database} is there but its master key {file} is not: put the key back") from None
             return self._make_master_key(file)
         except UnicodeDecodeError:

@@ -36,11 +36,10 @@ async def find(db: Database, digest: bytes) -> ApiKey | None:
 async def list_all(db: Database, account_id: str | None) -> list[ApiKey]:
     """The keys of one account, or of all, oldest first; those of deleted accounts are not listed."""
 
+    owner, values = ("IS NOT NULL", ()) if account_id is None else ("= ?", (account_id,))
+
     def unit(connection: sqlite3.Connection) -> list[ApiKey]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM api_keys WHERE account_id IS NOT NULL AND (? IS NULL OR account_id = ?) ORDER BY created_at, id",
-            (account_id, account_id),
-        )
+        rows = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE account_id {owner} ORDER BY created_at, id", values)
         return [ApiKey(*row) for row in rows]
 
     return await db.read(unit)

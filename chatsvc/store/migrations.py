@@ -8,7 +8,8 @@ APPLICATION_ID = 0x63686174  # "chat"
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: accounts, keys, bots, conversations, usage, knowledge.
-    # Owner and counts stand on the rows, so that no list joins or counts the whole.
+    # Owner and counts stand on the rows, so that no list joins or counts the whole. A foreign key stands only where an index
+    # begins with its column: without one, each parent that goes would have the whole table searched for children.
     """
     CREATE TABLE store_facts (
         name TEXT PRIMARY KEY,
@@ -88,7 +89,7 @@ MIGRATIONS: tuple[str, ...] = (
 
     CREATE TABLE conversation_counts (
         account_id TEXT NOT NULL REFERENCES accounts (id),
-        bot_id TEXT NOT NULL REFERENCES bots (id),
+        bot_id TEXT NOT NULL,
         channel TEXT NOT NULL,
         conversations INTEGER NOT NULL,
         PRIMARY KEY (account_id, bot_id, channel)
@@ -107,7 +108,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE usage_records (
         number INTEGER PRIMARY KEY,
         account_id TEXT NOT NULL,
-        bot_id TEXT NOT NULL REFERENCES bots (id),
+        bot_id TEXT NOT NULL,
         created_at INTEGER NOT NULL,
         tokens INTEGER NOT NULL,
         cost_micro_usd INTEGER NOT NULL

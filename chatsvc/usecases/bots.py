@@ -65,7 +65,7 @@ def _timezone(_: Services, value: str) -> str:
 
     try:
         ZoneInfo(value)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError
         raise Refused(f"{value!r} is no time zone; one is written like Europe/Istanbul") from None
     return value
 

@@ -207,6 +207,7 @@ async def _record(
     def applied(counts: exchanges.Counts | None) -> None:
         if counts is not None:
             reservation.charge(counts.month_used, counts.credits)
+            held.account = replace(held.account, message_credits=counts.credits)
             held.put(replace(held.bots[exchange.chatbot_id], messages_used=counts.bot_used))
             if captured and captured.tell and dispatcher:
                 dispatcher.wake(exchange.chatbot_id)

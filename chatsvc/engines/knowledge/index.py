@@ -25,6 +25,7 @@ from chatsvc.engines.knowledge.text import stem, trigrams, words
 
 _CANDIDATES = 30
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
+_TIES = 1_000  # entries of the same score that are compared at all
 _PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
 _RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
 _ANSWER = 0.12  # weight of a word that only the answer holds
@@ -60,6 +61,7 @@ class KnowledgeIndex:
         self._entries = tuple(entries)
         self._default = default_language
         self._languages = tuple(primary(entry.language) for entry in self._entries)
+        self._spoken = frozenset(self._languages)
         self._numbers: dict[str, int] = {}  # feature -> number
         self._gains = array("f")  # feature number -> weight of its kind, then times its rarity
         self._first = array("I", [0])  # entry -> number of its first phrasing
@@ -201,17 +203,22 @@ class KnowledgeIndex:
 
     def _rank(self, query: _Query, wanted: str, others: float) -> list[_Candidate]:
         """The candidates, best first; entries of the same score in the order in which they were given."""
-        if wanted not in self._languages:
+        if wanted not in self._spoken:
             others = 1.0
         scores = self._postings.accumulate(list(query.weights.items()))
-        foreign = {entry: 1.0 if self._languages[entry] == wanted else others for entry in scores}
-        first = heapq.nsmallest(_CANDIDATES, scores, key=lambda entry: (-scores[entry] * foreign[entry], entry))
+        if not scores:
+            return []
+        # the language is looked at only for the best: asking it of thousands would take longer than finding them
+        cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1]
+        best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
+        foreign = {entry: 1.0 if self._languages[entry] == wanted else others for entry in best}
+        first = sorted(best, key=lambda entry: (-scores[entry] * foreign[entry], entry))[:_CANDIDATES]
         products = {number: weight * self._gains[number] for number, weight in query.weights.items()}
         found = []
         for entry in first:
-            likeness, best = self._best_phrasing(products, entry)
+            likeness, phrasing = self._best_phrasing(products, entry)
             score = foreign[entry] * (_WHOLE * scores[entry] + (1 - _WHOLE) * likeness)
-            found.append(_Candidate(entry, best, foreign[entry], score))
+            found.append(_Candidate(entry, phrasing, foreign[entry], score))
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
     def _best_phrasing(self, products: dict[int, float], entry: int) -> tuple[float, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-# How many postings one search may touch: about two milliseconds. The rare features come first, so that what is left out
+# How many postings one search may touch: about a millisecond. The rare features come first, so that what is left out
 # is the words that half of the entries share; the ranking of the candidates counts them all the same.
-BUDGET = 20_000
+BUDGET = 12_000
 
 
 class Postings:

@@ -1,0 +1,319 @@
+"""What the benchmarks share: servers pinned to one core, a load generator on another, interleaved rounds, one table of ratios.
+
+A ratio is the median over the rounds, each of which runs all candidates one after another: what disturbs the machine disturbs both
+sides of it. Every answer's status and length are verified. The load generator is far cheaper than any server here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Self
+
+import uvloop
+
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE, LOAD_CORE = CORES[0], CORES[-1]
+CONNECTIONS = 64
+_TICKS = os.sysconf("SC_CLK_TCK")
+_START_S = 30.0
+
+Requests = Callable[[int], Iterator[bytes]]
+
+
+class Wrong(Exception):
+    """A server answered something else than it should, or not at all."""
+
+
+@contextmanager
+def on_core(core: int) -> Iterator[None]:
+    """Run what is started meanwhile on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+class ServerProcess:
+    """A server in a process of its own on the server core; its first line of output tells its `url`."""
+
+    def __init__(self, *command: str, env: dict[str, str] | None = None) -> None:
+        with on_core(SERVER_CORE):
+            self._process = subprocess.Popen(  # noqa: S603  # the benchmark's own command
+                [sys.executable, *command], stdout=subprocess.PIPE, env={**os.environ, **(env or {})}
+            )
+        line = self._process.stdout.readline() if self._process.stdout else b""
+        if not line:
+            raise Wrong(f"{' '.join(command)} did not start")
+        self.port = int(json.loads(line)["url"].rpartition(":")[2])
+
+    def cpu_s(self) -> float:
+        """The processor time that it has used so far, all threads."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait(_START_S)
+
+
+def request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
+    """A request as it goes over the wire."""
+    length = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n{length}\r\n".encode() + body
+
+
+class _Connection(asyncio.Protocol):
+    """One keep-alive connection, which sends its next request when the answer to the last one is whole."""
+
+    def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
+        self._load = load
+        self._requests = requests
+        self._buffer = b""
+        self._sent_at = 0.0
+        self.transport: asyncio.WriteTransport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]  # it is a socket
+
+    def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002  # asyncio's signature
+        self._load.broken("the server closed a connection")
+
+    def go(self) -> None:
+        self._sent_at = time.perf_counter()
+        self.transport.write(next(self._requests))
+
+    def data_received(self, data: bytes) -> None:
+        if self._buffer:
+            data = self._buffer + data
+        head = data.find(b"\r\n\r\n")
+        at = data.find(b"Content-Length: ", 0, head) + 16
+        if head < 0 or len(data) < head + 4 + int(data[at : data.find(b"\r", at)]):
+            self._buffer = data
+            return
+        self._buffer = b""
+        load = self._load
+        body = len(data) - head - 4
+        if not data.startswith(b"HTTP/1.1 200 ") or (load.length and body != load.length):
+            load.broken(f"an unexpected answer of {body} bytes: {data[:400]!r}")
+            return
+        load.body = data[head + 4 :]
+        now = time.perf_counter()
+        load.latencies.append(now - self._sent_at)
+        if now < load.until:
+            self.go()
+        else:
+            load.ended()
+
+
+@dataclass
+class Round:
+    """What one candidate did in one round."""
+
+    per_s: float
+    cpu_us: float
+    latencies: list[float]
+
+
+@dataclass
+class Load:
+    """Connections to one server, each with a request under way for as long as a round lasts."""
+
+    name: str
+    server: ServerProcess
+    requests: Requests
+    connections: int = CONNECTIONS
+    length: int = 0
+    until: float = 0.0
+    body: bytes = b""
+    latencies: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    _open: list[_Connection] = field(default_factory=list)
+    _waiting: int = 0
+    _done: asyncio.Future[None] | None = None
+
+    async def connect(self) -> None:
+        """Open the connections, check one answer and warm the server up; from then on every answer has the length of this one."""
+        loop = asyncio.get_running_loop()
+        for number in range(self.connections):
+            _, connection = await loop.create_connection(
+                lambda n=number: _Connection(self, self.requests(n)), "127.0.0.1", self.server.port
+            )
+            self._open.append(connection)
+        self.length = 0
+        await self.run(0.0, self._open[:1])
+        json.loads(self.body)
+        self.length = len(self.body)
+        await self.run(0.7)
+
+    async def run(self, seconds: float, connections: Sequence[_Connection] = ()) -> Round:
+        """Keep all connections busy for so long, and wait for the last answers."""
+        self._done = asyncio.get_running_loop().create_future()
+        self.latencies = []
+        used = connections or self._open
+        self._waiting = len(used)
+        cpu, start = self.server.cpu_s(), time.perf_counter()
+        self.until = start + seconds
+        for connection in used:
+            connection.go()
+        await self._done
+        count = len(self.latencies)
+        return Round(count / (time.perf_counter() - start), (self.server.cpu_s() - cpu) / count * 1e6, self.latencies)
+
+    def ended(self) -> None:
+        """A connection has its last answer of the round."""
+        self._waiting -= 1
+        if not self._waiting and self._done and not self._done.done():
+            self._done.set_result(None)
+
+    def broken(self, why: str) -> None:
+        """Something went wrong: the round ends with it."""
+        if self._done and not self._done.done():
+            self._done.set_exception(Wrong(f"{self.name}: {why}"))
+
+    @property
+    def per_s(self) -> float:
+        """Requests a second, median."""
+        return statistics.median(one.per_s for one in self.rounds)
+
+    @property
+    def cpu_us(self) -> float:
+        """Processor time a request, microseconds, median."""
+        return statistics.median(one.cpu_us for one in self.rounds)
+
+    def quantile_ms(self, share: float) -> float:
+        """A quantile of the latency, all rounds together."""
+        together = sorted(latency for one in self.rounds for latency in one.latencies)
+        return together[min(len(together) - 1, int(len(together) * share))] * 1000
+
+
+def the_same(raw: bytes) -> Requests:
+    """Every connection sends the same request over and over."""
+    return lambda _: repeat(raw)
+
+
+async def interleave(loads: Sequence[Load], rounds: int, seconds: float) -> None:
+    """Connect all candidates and run them in turns, every second round in the opposite order."""
+    for load in loads:
+        await load.connect()
+    for number in range(rounds):
+        progress(f"{' | '.join(load.name for load in loads)}: round {number + 1} of {rounds}")
+        for load in loads if number % 2 else reversed(loads):
+            load.rounds.append(await load.run(seconds))
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of the table: a figure against the bars of now and later; `least` False: the figure may be that at most."""
+
+    what: str
+    figure: float
+    now: float | None = None
+    later: float | None = None
+    least: bool = True
+
+    def verdict(self) -> str:
+        """Which of the bars are met."""
+        bars = {"bar": self.now, "later bar": self.later}
+        met = {name: (self.figure >= bar) == self.least or self.figure == bar for name, bar in bars.items() if bar is not None}
+        return ", ".join(f"{name} {'met' if holds else 'MISSED'}" for name, holds in met.items())
+
+
+def ratio(what: str, over: Load, under: Load, now: float | None = None, later: float | None = None) -> Bar:
+    """How many times as many requests a second `over` answers as `under`."""
+    return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), now, later)
+
+
+@dataclass
+class Report:
+    """What a benchmark found out."""
+
+    bars: list[Bar] = field(default_factory=list)
+    loads: list[Load] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def show(self, as_json: bool) -> None:
+        """Print it: a plain table, or one JSON value."""
+        if as_json:
+            bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.now, "later": b.later, "at_least": b.least} for b in self.bars]
+            print(json.dumps({"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}))
+            return
+        if self.loads:
+            _table([["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"], *map(_cells, self.loads)])
+            print()
+        _table(
+            [
+                ["what", "figure", "bar", "later", ""],
+                *([b.what, f"{b.figure:.2f}", _of(b, b.now), _of(b, b.later), b.verdict()] for b in self.bars),
+            ]
+        )
+        for note in self.notes:
+            print(note)
+
+
+def _candidate(load: Load) -> dict[str, object]:
+    return {
+        "name": load.name,
+        "connections": load.connections,
+        "per_s": round(load.per_s, 1),
+        "cpu_us": round(load.cpu_us, 1),
+        "p50_ms": round(load.quantile_ms(0.5), 3),
+        "p99_ms": round(load.quantile_ms(0.99), 3),
+    }
+
+
+def _cells(load: Load) -> list[str]:
+    return [
+        load.name,
+        str(load.connections),
+        f"{load.per_s:.0f}",
+        f"{load.cpu_us:.0f}",
+        f"{load.quantile_ms(0.5):.2f}",
+        f"{load.quantile_ms(0.99):.2f}",
+    ]
+
+
+def _of(bar: Bar, value: float | None) -> str:
+    return "" if value is None else f"{'>=' if bar.least else '<='} {value:g}"
+
+
+def _table(rows: list[list[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def progress(text: str) -> None:
+    """Say on standard error what is being done."""
+    print(f"  {text}", file=sys.stderr, flush=True)
+
+
+def main(doc: str, bench: Callable[[], Coroutine[Any, Any, Report]]) -> None:
+    """Run a benchmark on the load core and print its report."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON value instead of tables")
+    options = parser.parse_args()
+    with on_core(LOAD_CORE):
+        try:
+            report = uvloop.run(bench())
+        except Wrong as fault:
+            sys.exit(f"{sys.argv[0]}: {fault}")
+    if SERVER_CORE == LOAD_CORE:
+        report.notes.append("This machine has one core: server and load share it, and absolute figures say little.")
+    report.show(options.json)

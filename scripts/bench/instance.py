@@ -1,0 +1,142 @@
+"""A data folder for a benchmark: one account with three bots, a key, limits raised out of the way, and as many rows as are asked for."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import progress
+
+from chatsvc import config as configuration
+from chatsvc.domain.models import CHANNELS
+from chatsvc.domain.times import DAY_MS, now_ms
+from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.folder import Folder
+from chatsvc.usecases import accounts, bots, keys
+from chatsvc.usecases.directory import Directory
+from chatsvc.usecases.library import Library
+from chatsvc.usecases.services import Services
+
+CONFIG = """\
+server: {listen: "127.0.0.1:0"}
+limits: {requests_per_minute: 1000000, max_in_flight: 4096}
+models: {offline: {engine: knowledge}}
+"""
+BOTS = 3
+BATCH = 50_000
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Where a chatsvc lives, and how it is called."""
+
+    config: Path
+    account: str
+    bots: tuple[str, ...]
+    key: str
+
+    @property
+    def database(self) -> Path:
+        """Its SQLite file."""
+        return self.config.parent / "data" / "chatsvc.db"
+
+    def conversations(self, count: int) -> None:
+        """Fill in conversations of 90 days, spread over bots and channels, whose order by time is not that of their making."""
+        chance, now = random.Random(count), now_ms()
+
+        def row(number: int) -> tuple[object, ...]:
+            last = now - chance.randrange(90 * DAY_MS)
+            began = last - chance.randrange(DAY_MS)
+            known = number % 2
+            return (
+                number + 1,
+                str(uuid.UUID(int=chance.getrandbits(128), version=4)),
+                self.account,
+                self.bots[number % BOTS],
+                CHANNELS[number // BOTS % len(CHANNELS)],
+                f"visitor-{number:09d}",
+                f"Visitor {number:09d}" if known else None,
+                f"visitor-{number:09d}@example.com" if known else None,
+                last,
+                began,
+                last,
+                2 * chance.randrange(1, 8),
+            )
+
+        with self._filling() as connection:
+            _insert(connection, "conversations", 12, map(row, range(count)), count)
+            connection.execute(
+                "INSERT INTO conversation_counts SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
+            )
+
+    def usage(self, count: int) -> None:
+        """Fill in usage records of 30 days, in the order of time."""
+        chance, now = random.Random(count), now_ms()
+
+        def row(number: int) -> tuple[object, ...]:
+            at = now - 30 * DAY_MS * (count - number) // count
+            return number + 1, self.account, self.bots[number % BOTS], at, chance.randrange(100, 4000), chance.randrange(10, 400)
+
+        with self._filling() as connection:
+            _insert(connection, "usage_records", 6, map(row, range(count)), count)
+
+    @contextmanager
+    def _filling(self) -> Iterator[sqlite3.Connection]:
+        connection = sqlite3.connect(self.database, isolation_level=None)
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA cache_size=-400000")
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.close()
+
+
+def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterator[tuple[object, ...]], count: int) -> None:
+    statement = f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608  # the two table names above
+    indexes = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?", (table,)
+    ).fetchall()
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {name}")
+    for done in range(0, count, BATCH):
+        connection.executemany(statement, (next(rows) for _ in range(min(BATCH, count - done))))
+        progress(f"{table}: {min(done + BATCH, count):,} of {count:,}")
+    for _, sql in indexes:
+        connection.execute(sql)
+
+
+def _make(folder: Path) -> Instance:
+    file = folder / "config.yaml"
+    file.write_text(CONFIG, "utf-8")
+    config = configuration.load(file, {})
+    data = Folder(config.data_dir)
+    data.prepare()
+    db = DirectDatabase(data.database)
+    services: Any = Services(config, db, None, Directory(db), Library(db))  # type: ignore[arg-type]  # nothing here pages
+    account = str(finish(accounts.create(services, name="Benchmark"))["id"])
+    finish(accounts.change(services, account=account, messages_limit=accounts.MOST))
+    made = [
+        finish(bots.create(services, name=f"Assistant {number}", description="Answers questions about bicycles.")) for number in range(BOTS)
+    ]
+    key = str(finish(keys.create(services))["key"])
+    finish(db.close())
+    return Instance(file, account, tuple(str(bot["id"]) for bot in made), key)
+
+
+@contextmanager
+def instances(count: int) -> Iterator[list[Instance]]:
+    """So many throw-away instances; nothing of them stays."""
+    with tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
+        made = []
+        for number in range(count):
+            (Path(folder) / str(number)).mkdir()
+            made.append(_make(Path(folder) / str(number)))
+        yield made

@@ -1,0 +1,194 @@
+"""What the API tests share: exact expectations of an answer, a raw socket, and records put straight into the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from aiohttp import ClientSession
+from multidict import CIMultiDict
+
+from chatsvc.app import App
+from chatsvc.domain.errors import PROBLEMS
+from tests.conftest import Answer, Caller
+from tests.fakes import START
+
+LIMIT = "X-RateLimit-Limit"
+REMAINING = "X-RateLimit-Remaining"
+RESET = "X-RateLimit-Reset"
+ALWAYS = {"Cache-Control", "Content-Length", "Content-Type", "Date", "X-Request-Id", LIMIT, REMAINING, RESET}
+MINUTE_END = (START // 60_000 + 1) * 60
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def envelope(code: str, because: tuple[str, str] | None = None, **extra: Any) -> dict[str, Any]:
+    """The whole body of an error; `because` are the sentences added in Turkish and English."""
+    problem = PROBLEMS[code]
+    tr, en = (f" {because[0]}", f" {because[1]}") if because else ("", "")
+    return {"success": False, "error": code, "message": problem.tr + tr, "message_en": problem.en + en, **extra}
+
+
+def assert_headers(answer: Answer, *, limit: int, remaining: int, also: Mapping[str, str] | None = None, date: bool = True) -> None:
+    """The headers that every response of the interface has, those of `also`, and no other."""
+    more = dict(also or {})
+    wanted = (ALWAYS if date else ALWAYS - {"Date"}) | set(more)
+    assert sorted(names(answer)) == sorted(name.lower() for name in wanted)
+    assert {name: answer.headers[name] for name in more} == more
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["X-Request-Id"])
+    assert standing(answer) == (limit, remaining, MINUTE_END)
+
+
+def names(answer: Answer) -> list[str]:
+    """The names of the headers; the client spells some of them its own way."""
+    return [name.lower() for name in answer.headers]
+
+
+def standing(answer: Answer) -> tuple[int, int, int]:
+    """What the three rate-limit headers say: limit, remaining, reset."""
+    return int(answer.headers[LIMIT]), int(answer.headers[REMAINING]), int(answer.headers[RESET])
+
+
+async def fetch(session: ClientSession, method: str, url: str, **options: Any) -> Answer:
+    """One request without a key of its own."""
+    async with session.request(method, url, **options) as response:
+        body = await response.read()
+        return Answer(response.status, response.headers, body, json.loads(body) if body else None)
+
+
+class Wire:
+    """A bare connection to the service: bytes out, responses in."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def send(self, data: bytes | str) -> None:
+        """Put bytes on the wire; a peer that has closed meanwhile is no fault of the test."""
+        with suppress(ConnectionError):
+            self._writer.write(data.encode("latin-1") if isinstance(data, str) else data)
+            await self._writer.drain()
+
+    async def line(self) -> bytes:
+        """One line."""
+        async with asyncio.timeout(5):
+            return await self._reader.readline()
+
+    async def answer(self, *, bodiless: bool = False, within_s: float = 5.0) -> Answer:
+        """The next response; `bodiless` is the one to HEAD."""
+        async with asyncio.timeout(within_s):
+            head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            status_line, *lines = head[:-4].split("\r\n")
+            assert re.fullmatch(r"HTTP/1\.[01] \d{3} [A-Za-z -]+", status_line), status_line
+            headers = CIMultiDict([(name, value) for name, _, value in (line.partition(": ") for line in lines)])
+            body = b"" if bodiless else await self._reader.readexactly(int(headers["Content-Length"]))
+        return Answer(int(status_line.split(" ")[1]), headers, body, json.loads(body) if body else None)
+
+    async def is_closed(self, within_s: float = 5.0) -> bool:
+        """Whether the other side closes, with nothing more said."""
+        try:
+            async with asyncio.timeout(within_s):
+                return await self._reader.read(1) == b""
+        except ConnectionError:
+            return True
+        except TimeoutError:
+            return False
+
+    def hang_up(self) -> None:
+        """Close at once, with whatever is under way."""
+        self._writer.transport.abort()
+
+    async def close(self) -> None:
+        """Close."""
+        self._writer.close()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+
+def request(
+    method: str, target: str, caller: Caller | None = None, *lines: str, body: bytes | None = None, version: str = "HTTP/1.1"
+) -> bytes:
+    """A request as bytes, with the caller's key and a Content-Length where there is a body."""
+    head = [f"{method} {target} {version}", "Host: chat.example", *lines]
+    if caller:
+        head.append(f"Authorization: Bearer {caller.key}")
+    if body is not None:
+        head.append(f"Content-Length: {len(body)}")
+    return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1") + (body or b"")
+
+
+async def insert_conversations(app: App, caller: Caller, last_message_at: Iterable[int], channel: str = "api") -> list[str]:
+    """Conversations straight into the store, as an exchange would have left them; their ids in the order of `last_message_at`."""
+    rows = [(str(uuid.uuid4()), caller.account, caller.bot, channel, f"u-{uuid.uuid4()}", at, at, at) for at in last_message_at]
+
+    def unit(connection: sqlite3.Connection) -> None:
+        connection.executemany(
+            """
+            INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
+            """,
+            rows,
+        )
+        connection.execute(
+            """
+            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
+            """,
+            (caller.account, caller.bot, channel, len(rows)),
+        )
+
+    await app.services.db.write(unit)
+    return [row[0] for row in rows]
+
+
+async def insert_usage(app: App, caller: Caller, records: Iterable[tuple[int, int, int]], bot: str | None = None) -> None:
+    """Usage records straight into the store: (created_at, tokens, micro-dollars)."""
+    rows = [(caller.account, bot or caller.bot, *record) for record in records]
+
+    def unit(connection: sqlite3.Connection) -> None:
+        connection.executemany(
+            "INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?)", rows
+        )
+
+    await app.services.db.write(unit)
+
+
+async def execute(app: App, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
+    """One statement, on the connection that writes."""
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        return connection.execute(statement, arguments).fetchall()
+
+    return await app.services.db.write(unit)
+
+
+@asynccontextmanager
+async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
+    """SQLite itself refuses every statement that touches `table`, on all connections, as it does where the disk fails it."""
+    database: Any = app.services.db
+
+    def refuse(_: int, name: str | None, *__: object) -> int:
+        return sqlite3.SQLITE_DENY if name == table else sqlite3.SQLITE_OK
+
+    async def ask(whom: Callable[..., int] | None) -> None:
+        for thread in (*database._readers, database._writer):
+            await thread.run(lambda connection: connection.set_authorizer(whom))
+
+    await ask(refuse)
+    try:
+        yield
+    finally:
+        await ask(None)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what is about to happen."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110  # what is waited for happens inside of the service
+            await asyncio.sleep(0.002)

@@ -1,0 +1,164 @@
+"""GET /conversations/{id} (SPEC.md 4.5): the newest messages, oldest first, and the true total."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import uuid
+
+from chatsvc.app import App
+from tests.api.support import UUID, assert_headers, envelope, insert_conversations, until
+from tests.conftest import Answer, Caller, MakeCaller
+from tests.fakes import START, FakeClock, ScriptedEngine
+
+
+async def _with_messages(app: App, caller: Caller, count: int) -> str:
+    """A conversation of `count` messages, numbered from 0 in their text."""
+    (conversation,) = await insert_conversations(app, caller, [START])
+
+    def unit(connection: sqlite3.Connection) -> None:
+        (number,) = connection.execute("SELECT number FROM conversations WHERE id = ?", (conversation,)).fetchone()
+        connection.executemany(
+            "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, ?, ?, ?)",
+            ((number, str(uuid.uuid4()), ("user", "assistant")[n % 2], str(n), START + n) for n in range(count)),
+        )
+        connection.execute("UPDATE conversations SET message_count = ? WHERE id = ?", (count, conversation))
+
+    await app.services.db.write(unit)
+    return conversation
+
+
+def _texts(answer: Answer) -> list[int]:
+    return [int(message["content"]) for message in answer.json["data"]["messages"]]
+
+
+async def test_a_conversation_has_exactly_the_fields_of_the_specification(caller: Caller, clock: FakeClock) -> None:
+    await caller.send("İlk mesaj", "visitor-1")
+    clock.now += 1_001
+    await caller.send("ikinci", "visitor-1")
+    listed = (await caller.get("/conversations")).json["data"][0]
+    answer = await caller.get(f"/conversations/{listed['id']}")
+    messages = answer.json["data"]["messages"]
+    ids = [message.pop("id") for message in messages]
+    assert len(set(ids)) == 4
+    assert all(UUID.fullmatch(one) for one in ids)
+    assert answer.status == 200
+    assert answer.json == {
+        "success": True,
+        "data": {
+            **listed,
+            "message_count": 4,
+            "messages": [
+                {"role": "user", "content": "İlk mesaj", "created_at": "2026-11-20T12:14:28.123Z"},
+                {"role": "assistant", "content": "echo: İlk mesaj", "created_at": "2026-11-20T12:14:28.123Z"},
+                {"role": "user", "content": "ikinci", "created_at": "2026-11-20T12:14:29.124Z"},
+                {"role": "assistant", "content": "echo: ikinci", "created_at": "2026-11-20T12:14:29.124Z"},
+            ],
+            "messages_truncated": False,
+        },
+    }
+    assert_headers(answer, limit=100_000, remaining=99_996)
+
+
+async def test_a_question_has_the_time_of_its_acceptance_and_a_reply_that_of_its_own(
+    caller: Caller, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    engine.gate = asyncio.Event()
+    under_way = asyncio.create_task(caller.send("hello", "v"))
+    await until(lambda: bool(engine.turns))
+    clock.now += 2_000
+    engine.gate.set()
+    exchange = (await under_way).json["data"]
+    (listed,) = (await caller.get("/conversations")).json["data"]
+    detail = (await caller.get(f"/conversations/{listed['id']}")).json["data"]
+    assert exchange["created_at"] == "2026-11-20T12:14:30.123Z"
+    assert [message["created_at"] for message in detail["messages"]] == ["2026-11-20T12:14:28.123Z", "2026-11-20T12:14:30.123Z"]
+    assert detail["created_at"] == "2026-11-20T12:14:28.123"
+    assert detail["last_message_at"] == detail["updated_at"] == "2026-11-20T12:14:30.123"
+
+
+LIMITS = {
+    "": 100,
+    "message_limit=": 100,
+    "message_limit=1": 1,
+    "message_limit=2": 2,
+    "message_limit=100": 100,
+    "message_limit=499": 499,
+    "message_limit=500": 500,
+    "message_limit=501": 500,
+    "message_limit=99999999999999999999": 500,
+    "message_limit=0": 1,
+    "message_limit=-1": 1,
+    "message_limit=0010": 10,
+    "message_limit=%2B5": 100,
+    "message_limit=1_0": 100,
+    "message_limit=%205%20": 100,
+    "message_limit=1e3": 100,
+    "message_limit=%D9%A3": 100,
+    "message_limit=3&message_limit=9": 3,
+    "limit=3": 100,
+}
+
+
+async def test_the_newest_messages_are_given_oldest_first_as_many_as_asked_for(app: App, caller: Caller) -> None:
+    conversation = await _with_messages(app, caller, 600)
+    for query, count in LIMITS.items():
+        answer = await caller.get(f"/conversations/{conversation}?{query}")
+        assert _texts(answer) == list(range(600 - count, 600)), query
+        assert answer.json["data"]["message_count"] == 600
+        assert answer.json["data"]["messages_truncated"] is True
+
+
+async def test_truncated_is_true_exactly_when_something_is_left_out(app: App, caller: Caller) -> None:
+    conversation = await _with_messages(app, caller, 10)
+    for limit, truncated in ((1, True), (9, True), (10, False), (11, False), (500, False)):
+        answer = await caller.get(f"/conversations/{conversation}?message_limit={limit}")
+        assert _texts(answer) == list(range(10))[-limit:]
+        assert answer.json["data"]["messages_truncated"] is truncated
+        assert answer.json["data"]["message_count"] == 10
+
+
+async def test_a_conversation_of_exactly_the_default_is_whole(app: App, caller: Caller) -> None:
+    for count, truncated in ((99, False), (100, False), (101, True)):
+        data = (await caller.get(f"/conversations/{await _with_messages(app, caller, count)}")).json["data"]
+        assert (len(data["messages"]), data["message_count"], data["messages_truncated"]) == (min(count, 100), count, truncated)
+
+
+async def test_roles_alternate_and_the_count_is_of_both(caller: Caller) -> None:
+    for n in range(3):
+        await caller.send(str(n), "v")
+    (listed,) = (await caller.get("/conversations")).json["data"]
+    data = (await caller.get(f"/conversations/{listed['id']}?message_limit=3")).json["data"]
+    assert [message["role"] for message in data["messages"]] == ["assistant", "user", "assistant"]
+    assert data["message_count"] == 6
+    assert data["messages_truncated"] is True
+
+
+async def test_a_conversation_shows_only_its_own_messages(caller: Caller) -> None:
+    for user in ("a", "b", "a"):
+        await caller.send(f"from {user}", user)
+    for item in (await caller.get("/conversations")).json["data"]:
+        messages = (await caller.get(f"/conversations/{item['id']}")).json["data"]["messages"]
+        assert {m["content"] for m in messages if m["role"] == "user"} == {f"from {item['user_id']}"}
+
+
+async def test_a_foreign_conversation_and_a_missing_one_cannot_be_told_apart(app: App, caller: Caller, make_caller: MakeCaller) -> None:
+    stranger = await make_caller()
+    theirs = await _with_messages(app, stranger, 3)
+    mine = await _with_messages(app, caller, 1)
+    others = (theirs, str(uuid.uuid4()), "x", "%00", "%FF", "{id}", mine.upper(), f"{mine}%20", caller.bot, "a" * 5000, "'")
+    answers = [await caller.get(f"/conversations/{one}{query}") for one in others for query in ("", "?message_limit=5")]
+    assert {answer.status for answer in answers} == {404}
+    assert {answer.body for answer in answers} == {answers[0].body}
+    assert answers[0].json == envelope("conversation_not_found")
+    assert len({frozenset(answer.headers) for answer in answers}) == 1
+    assert (await stranger.get(f"/conversations/{theirs}")).status == 200
+    assert (await caller.get(f"/conversations/{mine}")).status == 200
+
+
+async def test_a_long_history_comes_whole_and_as_it_was_written(caller: Caller) -> None:
+    text = 'ş🚲\r\n\t"\\ \u2028 \x7f\x01' + "x" * 3900
+    await caller.send(text, "v")
+    (listed,) = (await caller.get("/conversations")).json["data"]
+    messages = (await caller.get(f"/conversations/{listed['id']}")).json["data"]["messages"]
+    assert [message["content"] for message in messages] == [text, f"echo: {text}"]

@@ -1,0 +1,513 @@
+"""Every error code of SPEC.md section 7, provoked over HTTP and held whole against the table."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from chatsvc.app import App
+from chatsvc.domain.cursors import MAX_DEPTH, Position
+from chatsvc.domain.errors import PROBLEMS, Problem
+from chatsvc.domain.limiter import Slot
+from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, Reply, Turn
+from chatsvc.log import request_id
+from chatsvc.usecases import accounts, bots
+from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach, until
+from tests.conftest import MODELS, Answer, Caller, MakeCaller
+from tests.fakes import START, FakeClock, ScriptedEngine, failing
+
+TABLE = """
+| missing_api_key | 401 | no Authorization header; response has `WWW-Authenticate` |
+| invalid_api_key | 401 | key unrecognized, malformed or revoked |
+| account_not_found | 401 | key valid, account gone |
+| plan_required | 403 | account has no active plan; `required_plan` returned |
+| plan_upgrade_required | 403 | plan does not include the REST interface; `required_plan` returned |
+| rate_limit_exceeded | 429 | per-minute limit exceeded; `Retry-After` header gives seconds to wait |
+| unknown_endpoint | 404 | no such path; list of supported endpoints returned |
+| method_not_allowed | 405 | path exists, method wrong; `Allow` header |
+| invalid_json | 400 | body is not valid JSON |
+| missing_chatbot_id | 400 | `chatbot_id` not sent |
+| missing_message | 400 | `message` not sent or empty |
+| message_too_long | 400 | message over 4000 characters |
+| invalid_cursor | 400 | cursor unreadable; send back only a received `next_cursor` |
+| cursor_out_of_range | 400 | paging beyond a depth of 10,000 records; use a narrower filter |
+| chatbot_not_found | 404 | no bot with that id in the account (also for another account's bot) |
+| conversation_not_found | 404 | no conversation with that id in the account (also for another account's) |
+| chatbot_inactive | 409 | bot is inactive and accepts no messages |
+| message_quota_exceeded | 402 | monthly allowance used up or subscription not active |
+| assistant_unavailable | 502 | no reply could be produced; retry allowed |
+| assistant_empty_reply | 502 | model returned an empty reply; message not counted as sent |
+| auth_backend_unavailable | 503 | key could not be verified; rejected on the safe side; retry |
+| rate_limit_unavailable | 503 | rate counter is down; requests are refused because they cannot be counted; retry |
+| service_unavailable | 503 | service temporarily cannot respond |
+| internal_error | 500 | unexpected error |
+"""
+STATUS = {code: int(status) for code, status in re.findall(r"^\| (\w+) \| (\d{3}) \|", TABLE, re.MULTILINE)}
+
+EXTRA = {
+    "message_too_long": {"max_chars"},
+    "plan_required": {"required_plan", "feature", "plan"},
+    "plan_upgrade_required": {"required_plan", "feature", "plan"},
+    "rate_limit_exceeded": {"limit", "window_seconds"},
+    "cursor_out_of_range": {"max_offset"},
+    "chatbot_inactive": {"chatbot_id"},
+    "method_not_allowed": {"allow"},
+    "unknown_endpoint": {"method", "path", "supported_endpoints"},
+    "message_quota_exceeded": {"reason"},
+    "assistant_unavailable": {"reason"},
+    "assistant_empty_reply": {"reason"},
+}
+ENDPOINTS = [
+    "GET /chatbots",
+    "GET /chatbots/{id}",
+    "POST /messages",
+    "GET /conversations",
+    "GET /conversations/{id}",
+    "GET /analytics",
+]
+UNAVAILABLE = [
+    "timeout",
+    "unreachable",
+    "rate_limited",
+    "overloaded",
+    "provider_error",
+    "provider_auth",
+    "model_not_found",
+    "request_rejected",
+    "bad_response",
+    "refused",
+    "no_answer",
+    "tool_loop",
+    "context_exceeded",
+    "busy",
+    "not_configured",
+]
+
+
+@dataclass
+class Stage:
+    """What a provocation may touch."""
+
+    app: App
+    caller: Caller
+    make_caller: MakeCaller
+    session: ClientSession
+    engine: ScriptedEngine
+    monkeypatch: pytest.MonkeyPatch
+    limit: int = 100_000
+
+
+@dataclass
+class Provoked:
+    """What was answered, the extra fields and headers that it must have, and how many slots had gone."""
+
+    answer: Answer
+    slots: int
+    extra: dict[str, Any]
+    headers: dict[str, str]
+
+
+def provoked(answer: Answer, *, slots: int = 1, headers: dict[str, str] | None = None, **extra: Any) -> Provoked:
+    """Short for Provoked."""
+    return Provoked(answer, slots, extra, headers or {})
+
+
+BEARER = {"WWW-Authenticate": "Bearer"}
+
+
+async def missing_api_key(stage: Stage) -> Provoked:
+    return provoked(await fetch(stage.session, "GET", f"{stage.caller.base_url}/chatbots"), slots=0, headers=BEARER)
+
+
+async def invalid_api_key(stage: Stage) -> Provoked:
+    answer = await stage.caller.get("/chatbots", headers={"Authorization": "Bearer csk_none"})
+    return provoked(answer, slots=0, headers=BEARER)
+
+
+async def account_not_found(stage: Stage) -> Provoked:
+    await accounts.delete(stage.app.services, account=stage.caller.account)
+    return provoked(await stage.caller.get("/chatbots"), slots=0, headers=BEARER)
+
+
+async def plan_required(stage: Stage) -> Provoked:
+    await accounts.change(stage.app.services, account=stage.caller.account, plan="none")
+    return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan=None)
+
+
+async def plan_upgrade_required(stage: Stage) -> Provoked:
+    await accounts.change(stage.app.services, account=stage.caller.account, plan="business")
+    return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan="business")
+
+
+async def rate_limit_exceeded(stage: Stage) -> Provoked:
+    stage.app._limiter.limit = stage.limit = 1
+    assert (await stage.caller.get("/chatbots")).status == 200
+    retry_after = 60 - START // 1000 % 60
+    return provoked(await stage.caller.get("/chatbots"), limit=1, window_seconds=60, headers={"Retry-After": str(retry_after)})
+
+
+async def unknown_endpoint(stage: Stage) -> Provoked:
+    answer = await stage.caller.request("PATCH", "/webhooks?page=2")
+    return provoked(answer, method="PATCH", path="/api/v2/webhooks", supported_endpoints=ENDPOINTS)
+
+
+async def method_not_allowed(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.request("DELETE", "/messages"), allow=["POST"], headers={"Allow": "POST"})
+
+
+async def invalid_json(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.request("POST", "/messages", data=b"{"))
+
+
+async def missing_chatbot_id(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.request("POST", "/messages", json={"message": "hello"}))
+
+
+async def missing_message(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.request("POST", "/messages", json={"chatbot_id": stage.caller.bot}))
+
+
+async def message_too_long(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.send("x" * 4001), max_chars=4000)
+
+
+async def invalid_cursor(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.get("/conversations?cursor=abc"))
+
+
+async def cursor_out_of_range(stage: Stage) -> Provoked:
+    cursor = stage.app.services.cursors.write(Position(0, 0, MAX_DEPTH), ("chatbots", stage.caller.account))
+    return provoked(await stage.caller.get(f"/chatbots?cursor={cursor}"), max_offset=10_000)
+
+
+async def chatbot_not_found(stage: Stage) -> Provoked:
+    stranger = await stage.make_caller()
+    return provoked(await stage.caller.get(f"/chatbots/{stranger.bot}"))
+
+
+async def conversation_not_found(stage: Stage) -> Provoked:
+    return provoked(await stage.caller.get(f"/conversations/{stage.caller.bot}"))
+
+
+async def chatbot_inactive(stage: Stage) -> Provoked:
+    await bots.deactivate(stage.app.services, bot=stage.caller.bot)
+    return provoked(await stage.caller.send(), chatbot_id=stage.caller.bot)
+
+
+async def message_quota_exceeded(stage: Stage) -> Provoked:
+    await accounts.change(stage.app.services, account=stage.caller.account, messages_limit=0)
+    return provoked(await stage.caller.send(), reason="allowance_exhausted")
+
+
+async def assistant_unavailable(stage: Stage) -> Provoked:
+    stage.engine.script = failing("overloaded")
+    return provoked(await stage.caller.send(), reason="overloaded")
+
+
+async def assistant_empty_reply(stage: Stage) -> Provoked:
+    stage.engine.script = lambda _: Reply(" \n")
+    return provoked(await stage.caller.send(), reason="empty")
+
+
+async def auth_backend_unavailable(stage: Stage) -> Provoked:
+    async with out_of_reach(stage.app, "api_keys"):
+        return provoked(await stage.caller.get("/chatbots"), slots=0)
+
+
+def _down(*_: object) -> Slot:
+    raise OSError("the counter is down")
+
+
+async def rate_limit_unavailable(stage: Stage) -> Provoked:
+    stage.monkeypatch.setattr(stage.app._limiter, "take", _down)
+    return provoked(await stage.caller.get("/chatbots"), slots=0)
+
+
+async def service_unavailable(stage: Stage) -> Provoked:
+    async with out_of_reach(stage.app, "conversations"):
+        return provoked(await stage.caller.get("/conversations"))
+
+
+async def internal_error(stage: Stage) -> Provoked:
+    stage.engine.script = _buggy
+    return provoked(await stage.caller.send("a message nobody should see"))
+
+
+def _buggy(turn: Turn) -> Reply:
+    raise ZeroDivisionError(f"a bug met {turn.message}")
+
+
+PROVOCATIONS: dict[str, Callable[[Stage], Awaitable[Provoked]]] = {
+    provoke.__name__: provoke
+    for provoke in (
+        missing_api_key,
+        invalid_api_key,
+        account_not_found,
+        plan_required,
+        plan_upgrade_required,
+        rate_limit_exceeded,
+        unknown_endpoint,
+        method_not_allowed,
+        invalid_json,
+        missing_chatbot_id,
+        missing_message,
+        message_too_long,
+        invalid_cursor,
+        cursor_out_of_range,
+        chatbot_not_found,
+        conversation_not_found,
+        chatbot_inactive,
+        message_quota_exceeded,
+        assistant_unavailable,
+        assistant_empty_reply,
+        auth_backend_unavailable,
+        rate_limit_unavailable,
+        service_unavailable,
+        internal_error,
+    )
+}
+
+
+@pytest.fixture
+def stage(
+    app: App, caller: Caller, make_caller: MakeCaller, session: ClientSession, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> Stage:
+    """A running service with one customer."""
+    return Stage(app, caller, make_caller, session, engine, monkeypatch)
+
+
+def test_the_table_of_the_code_is_the_table_of_the_specification() -> None:
+    assert len(STATUS) == 24
+    assert {code: problem.status for code, problem in PROBLEMS.items()} == STATUS
+    assert {code: set(problem.extra) for code, problem in PROBLEMS.items() if problem.extra} == EXTRA
+    assert PROVOCATIONS.keys() == STATUS.keys()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_an_error_is_described_in_turkish_and_in_english(problem: Problem) -> None:
+    assert re.search(r"[çğıöşüÇĞİÖŞÜ]|\byok\.$", problem.tr)
+    assert not re.search("[çğıöşüÇĞİÖŞÜ]", problem.en)
+    assert all(re.fullmatch("(?s)[A-ZÇĞİÖŞÜ“].*[.]", text) for text in (problem.tr, problem.en))
+
+
+def test_no_two_errors_say_the_same() -> None:
+    assert len({problem.tr for problem in PROBLEMS.values()}) == len({problem.en for problem in PROBLEMS.values()}) == 24
+
+
+@pytest.mark.parametrize("code", STATUS)
+async def test_an_error_has_its_status_its_fields_and_its_headers_and_nothing_else(code: str, stage: Stage) -> None:
+    case = await PROVOCATIONS[code](stage)
+    answer = case.answer
+    assert answer.status == STATUS[code]
+    assert case.extra.keys() == EXTRA.get(code, set())
+    assert answer.json == envelope(code, **case.extra)
+    assert list(answer.json)[:4] == ["success", "error", "message", "message_en"]
+    assert_headers(answer, limit=stage.limit, remaining=stage.limit - case.slots, also=case.headers)
+
+
+@pytest.mark.parametrize("reason", UNAVAILABLE)
+async def test_a_model_that_fails_gives_502_with_its_reason(reason: str, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing(reason)
+    answer = await caller.send()
+    assert answer.status == 502
+    assert answer.json == envelope("assistant_unavailable", reason=reason)
+
+
+@pytest.mark.parametrize("reason", ["empty", "truncated"])
+async def test_a_model_that_says_nothing_gives_502_of_its_own(reason: str, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing(reason)
+    answer = await caller.send()
+    assert answer.status == 502
+    assert answer.json == envelope("assistant_empty_reply", reason=reason)
+
+
+def test_the_reasons_are_those_of_the_decisions() -> None:
+    assert set(UNAVAILABLE) == UNAVAILABLE_REASONS
+    assert {"empty", "truncated"} == EMPTY_REASONS
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u2003"])
+async def test_a_reply_of_white_space_is_an_empty_reply(text: str, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply(text)
+    assert (await caller.send()).json == envelope("assistant_empty_reply", reason="empty")
+
+
+@pytest.mark.parametrize("text", ["NUL \0", "half a pair \ud83d"])
+async def test_a_reply_that_cannot_be_written_is_a_bad_response(text: str, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply(text)
+    assert (await caller.send()).json == envelope("assistant_unavailable", reason="bad_response")
+
+
+async def test_a_model_that_takes_too_long_is_a_timeout(app: App, caller: Caller, engine: ScriptedEngine) -> None:
+    app.services.config = replace(app.config, anthropic=replace(app.config.anthropic, timeout_s=0.05))
+    engine.gate = asyncio.Event()
+    assert (await caller.send()).json == envelope("assistant_unavailable", reason="timeout")
+
+
+async def test_a_bot_whose_tier_is_not_configured_any_more_says_so(app: App, caller: Caller) -> None:
+    app.services.config = replace(app.config, models={"offline": MODELS["offline"]})
+    assert (await caller.send()).json == envelope("assistant_unavailable", reason="not_configured")
+
+
+async def test_a_bot_without_an_answer_is_an_error_and_no_text_that_looks_like_one(make_caller: MakeCaller) -> None:
+    caller = await make_caller(model="offline")
+    answer = await caller.send("quarterly tensile strength of basalt")
+    assert answer.status == 502
+    assert answer.json == envelope("assistant_unavailable", reason="no_answer")
+
+
+@pytest.mark.parametrize("status", ["past_due", "canceled", "paused"])
+async def test_a_subscription_that_is_not_active_may_not_send(status: str, app: App, caller: Caller) -> None:
+    await accounts.change(app.services, account=caller.account, status=status)
+    answer = await caller.send()
+    assert answer.status == 402
+    assert answer.json == envelope("message_quota_exceeded", reason="subscription_inactive")
+
+
+async def test_the_subscription_is_named_before_the_allowance(make_caller: MakeCaller) -> None:
+    caller = await make_caller(messages_limit=0, status="paused")
+    assert (await caller.send()).json["reason"] == "subscription_inactive"
+
+
+@pytest.mark.parametrize("status", ["active", "trialing"])
+async def test_an_active_or_trial_subscription_may_send(status: str, app: App, caller: Caller) -> None:
+    await accounts.change(app.services, account=caller.account, status=status)
+    assert (await caller.send()).status == 200
+
+
+async def test_a_limiter_that_is_down_altogether_is_told_as_such(app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app._limiter, "take", _down)
+    monkeypatch.setattr(app._limiter, "peek", _down)
+    answer = await caller.get("/chatbots")
+    assert answer.status == 503
+    assert answer.json == envelope("rate_limit_unavailable")
+    assert_headers(answer, limit=100_000, remaining=100_000)
+
+
+async def test_a_store_that_fails_while_the_account_is_looked_up_cannot_verify_the_key(app: App, make_caller: MakeCaller) -> None:
+    caller = await make_caller()
+    app.services.directory._accounts.clear()
+    async with out_of_reach(app, "accounts"):
+        assert (await caller.get("/chatbots")).json == envelope("auth_backend_unavailable")
+    assert (await caller.get("/chatbots")).status == 200
+
+
+async def test_nothing_is_kept_of_a_failed_look_up(app: App, make_caller: MakeCaller) -> None:
+    caller = await make_caller()
+    async with out_of_reach(app, "api_keys"):
+        assert [(await caller.get(path)).json for path in ("/chatbots", "/nowhere")] == [envelope("auth_backend_unavailable")] * 2
+    assert (await caller.get("/chatbots")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [("conversations", "/conversations"), ("messages", "/conversations/x"), ("usage_records", "/analytics")],
+)
+async def test_a_store_that_fails_after_the_gates_is_service_unavailable(
+    table: str, path: str, app: App, caller: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    await caller.send(user_id="v")
+    if path.endswith("x"):
+        path = f"/conversations/{(await caller.get('/conversations')).json['data'][0]['id']}"
+    async with out_of_reach(app, table):
+        answer = await caller.get(path)
+    assert answer.status == 503
+    assert answer.json == envelope("service_unavailable")
+    assert "the store cannot answer" in caplog.text
+    assert (await caller.get(path)).status == 200
+
+
+@pytest.mark.parametrize("table", ["usage_records", "allowances"])
+async def test_an_exchange_that_cannot_be_written_is_not_answered_and_not_charged(
+    table: str, app: App, make_caller: MakeCaller, engine: ScriptedEngine
+) -> None:
+    caller = await make_caller(messages_limit=1)
+    async with out_of_reach(app, table):
+        answer = await caller.send(user_id="v")
+    assert answer.status == 503
+    assert answer.json == envelope("service_unavailable")
+    assert len(engine.turns) == 1
+    assert (await caller.get("/conversations")).json["data"] == []
+    assert (await caller.send(user_id="v")).status == 200
+    assert engine.turns[1].history == []
+    assert (await caller.send(user_id="v")).json == envelope("message_quota_exceeded", reason="allowance_exhausted")
+
+
+async def test_a_bug_is_logged_whole_with_the_request_id_and_answered_bare(
+    caller: Caller, engine: ScriptedEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    def with_request_id(record: logging.LogRecord) -> bool:
+        record.request_id = request_id.get()
+        return True
+
+    caplog.handler.addFilter(with_request_id)
+    engine.script = _buggy
+    answer = await caller.send("a message nobody should see")
+    assert answer.status == 500
+    assert answer.json == envelope("internal_error")
+    (record,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert vars(record)["request_id"] == answer.headers["X-Request-Id"]
+    assert record.exc_info
+    assert isinstance(record.exc_info[1], ZeroDivisionError)
+    assert "_buggy" in caplog.text
+    assert "Traceback" in caplog.text
+
+
+async def test_a_bug_charges_nothing_and_the_service_goes_on(make_caller: MakeCaller, engine: ScriptedEngine) -> None:
+    caller = await make_caller(messages_limit=1)
+    script, engine.script = engine.script, _buggy
+    assert [(await caller.send(user_id="v")).status for _ in range(3)] == [500] * 3
+    engine.script = script
+    assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 402]
+
+
+async def test_each_response_has_a_request_id_of_its_own(caller: Caller) -> None:
+    ids = [(await caller.get(path)).headers["X-Request-Id"] for path in ("/chatbots", "/nowhere", "/conversations/x", "/chatbots") * 5]
+    assert len(set(ids)) == 20
+
+
+async def test_outside_of_the_interface_is_nothing_and_no_slot_is_counted(app: App, caller: Caller, session: ClientSession) -> None:
+    for path in ("/", "/health", "/api", "/apis/v2/chatbots"):
+        answer = await fetch(session, "GET", app.url + path)
+        assert answer.status == 404
+        assert answer.json == envelope("unknown_endpoint", method="GET", path=path, supported_endpoints=ENDPOINTS)
+        assert sorted(names(answer)) == ["cache-control", "content-length", "content-type", "date", "x-request-id"]
+    assert (await caller.get("/chatbots")).headers["X-RateLimit-Remaining"] == "99999"
+
+
+async def test_no_response_has_a_cors_header(caller: Caller) -> None:
+    origin = {"Origin": "https://shop.example", "Access-Control-Request-Method": "POST"}
+    answers = [await caller.request(method, "/chatbots", headers=origin) for method in ("GET", "OPTIONS", "HEAD")]
+    answers.append(await caller.request("OPTIONS", "/messages", headers=origin))
+    assert [answer.status for answer in answers] == [200, 405, 405, 405]
+    assert not [name for answer in answers for name in answer.headers if name.lower().startswith("access-control")]
+
+
+async def test_too_many_in_flight_take_a_slot_but_no_allowance(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
+    app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=1))
+    caller = await make_caller(messages_limit=2)
+    engine.gate = asyncio.Event()
+    held = asyncio.create_task(caller.send())
+    await until(lambda: bool(engine.turns))
+    refused = [await caller.send(), await caller.get("/chatbots"), await caller.get("/nowhere")]
+    assert [answer.status for answer in refused] == [503] * 3
+    assert [answer.json for answer in refused] == [envelope("service_unavailable")] * 3
+    assert [answer.headers["X-RateLimit-Remaining"] for answer in refused] == ["99998", "99997", "99996"]
+    engine.gate.set()
+    assert (await held).status == 200
+    assert [(await caller.send()).status for _ in range(2)] == [200, 402]
+
+
+async def test_a_key_that_nobody_knows_is_told_so_even_when_too_many_are_in_flight(
+    app: App, caller: Caller, session: ClientSession, clock: FakeClock
+) -> None:
+    app.services.config = replace(app.config, limits=replace(app.config.limits, max_in_flight=0))
+    assert (await fetch(session, "GET", f"{caller.base_url}/chatbots")).error == "missing_api_key"
+    assert (await caller.get("/chatbots")).error == "service_unavailable"

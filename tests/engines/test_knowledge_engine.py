@@ -1,0 +1,149 @@
+"""The embedded engine: small talk, answers, questions back and honest silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsvc.domain.models import Bot, Message
+from chatsvc.engines import Engine, EngineError, Turn
+from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.engines.knowledge.smalltalk import kind
+from chatsvc.engines.knowledge.text import words
+from tests.engines.test_knowledge_index import SAMPLE
+
+BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
+ENGINE: Engine = KnowledgeEngine()
+UNSURE = "how much would a mountain bike be for two days"
+UNSURE_TURKISH = "hafta içi kaça kadar hizmet veriyorsunuz"
+
+
+def turn(message: str, *, bot: Bot = BOT, channel: str = "web", language: str | None = None, history: Sequence[str] = ()) -> Turn:
+    told = [Message(str(at), "assistant" if at % 2 else "user", text, at) for at, text in enumerate(history)]
+    return Turn(bot, channel, message, told, language, SAMPLE, "", 30.0, 0)
+
+
+async def say(message: str, **rest: Any) -> str:
+    return (await ENGINE.reply(turn(message, **rest))).text
+
+
+def answer_of(identity: str) -> str:
+    return next(entry.answer for entry in SAMPLE.entries if entry.id == identity)
+
+
+async def test_a_question_is_answered_with_the_entrys_answer_and_costs_nothing() -> None:
+    reply = await ENGINE.reply(turn("What are your opening hours?", channel="api"))
+    assert reply.text == answer_of("en1")
+    assert reply.usage.total == 0
+
+
+async def test_the_answer_comes_in_the_language_of_the_question() -> None:
+    assert await say("kredi kartı geçiyor mu") == answer_of("tr5")
+    assert await say("do you take credit cards") == answer_of("en5")
+    assert await say("whatsapp numarası", language="en") == answer_of("en19")
+
+
+@pytest.mark.parametrize(
+    ("message", "recognised"),
+    [
+        ("Merhaba!", ("greeting", "tr")),
+        ("selam, iyi günler", ("greeting", "tr")),
+        ("İyi günler", ("greeting", "tr")),
+        ("Hello there 🙂", ("greeting", "en")),
+        ("hi Pedal, how are you?", ("greeting", "en")),
+        ("Çok teşekkür ederim, iyi günler", ("thanks", "tr")),
+        ("ok thanks", ("thanks", "en")),
+        ("Tamam", ("noted", "tr")),
+        ("tamam, teşekkürler, görüşürüz", ("goodbye", "tr")),
+        ("Thank you, bye!", ("goodbye", "en")),
+        ("ok", ("noted", "")),
+        ("merhaba, kaçta açılıyorsunuz", None),
+        ("thanks but do you take cards", None),
+        ("pedal", None),
+        ("", None),
+        ("hello " * 20, None),
+    ],
+)
+def test_small_talk_is_small_talk_only_where_it_is_nothing_else(message: str, recognised: tuple[str, str] | None) -> None:
+    assert kind(words(message), BOT.name) == recognised
+
+
+async def test_a_greeting_is_the_bots_own_or_names_the_bot() -> None:
+    assert await say("merhaba") == "Merhaba, ben Pedal. Size nasıl yardımcı olabilirim?"
+    assert await say("hi") == "Hello, I'm Pedal. How can I help you?"
+    assert await say("merhaba", bot=replace(BOT, greeting="Hoş geldiniz!")) == "Hoş geldiniz!"
+    assert await say("teşekkürler", bot=replace(BOT, greeting="Hoş geldiniz!")) == "Rica ederim! Başka bir sorunuz olursa buradayım."
+
+
+async def test_a_bots_name_with_braces_is_only_a_name() -> None:
+    assert await say("hi", bot=replace(BOT, name="{0} {name}")) == "Hello, I'm {0} {name}. How can I help you?"
+
+
+async def test_small_talk_follows_the_wanted_language_else_the_bots() -> None:
+    assert (await say("hi", language="tr-TR")).startswith("Merhaba")
+    assert (await say("ok")).startswith("Tamam")
+    assert (await say("ok", bot=replace(BOT, language="en"))).startswith("All right")
+    assert (await say("ok", bot=replace(BOT, language="de"))).startswith("All right")
+
+
+async def test_an_unsure_engine_asks_back_in_the_visitors_language() -> None:
+    english = await say(UNSURE)
+    assert english.startswith("Did you mean")
+    assert "- How much does it cost to rent a bike?" in english
+    assert 1 <= english.count("\n- ") <= 3
+    turkish = await say(UNSURE_TURKISH)
+    assert "demek istediniz?" in turkish
+    assert "- Açılış ve kapanış saatleriniz nedir?" in turkish
+    assert "opening hours" not in turkish
+
+
+@pytest.mark.parametrize(
+    ("channel", "ask_back", "asks"), [("api", None, False), ("api", True, True), ("web", False, False), ("whatsapp", None, True)]
+)
+async def test_asking_back_is_a_setting_that_the_channel_decides_by_default(channel: str, ask_back: bool | None, asks: bool) -> None:
+    bot = replace(BOT, ask_back=ask_back)
+    if asks:
+        assert "Did you mean" in await say(UNSURE, bot=bot, channel=channel)
+    else:
+        with pytest.raises(EngineError) as error:
+            await say(UNSURE, bot=bot, channel=channel)
+        assert error.value.reason == "no_answer"
+
+
+@pytest.mark.parametrize("message", ["do you have vegan pizza", "makarna nasıl pişirilir", "🙂", "?", "\ud800"])
+async def test_what_the_knowledge_does_not_hold_is_no_answer(message: str) -> None:
+    with pytest.raises(EngineError) as error:
+        await say(message)
+    assert error.value.reason == "no_answer"
+
+
+async def test_the_error_tells_nothing_of_the_visitors_words() -> None:
+    with pytest.raises(EngineError) as error:
+        await say("makarna nasıl pişirilir")
+    assert "makarna" not in str(error.value)
+
+
+async def test_a_short_follow_up_leans_on_the_question_before() -> None:
+    history = ("do you deliver to my hotel", answer_of("en12"))
+    for before in ((), ("hello", "Hello!")):
+        with pytest.raises(EngineError):
+            await say("and villas?", history=before, channel="api")
+    assert await say("and villas?", history=history, channel="api") == answer_of("en12")
+
+
+async def test_a_follow_up_does_not_get_the_answer_before_once_more() -> None:
+    history = ("what are your opening hours", answer_of("en1"))
+    for message in ("vegan pizza", "and to villages?", "why?"):
+        with pytest.raises(EngineError):
+            await say(message, history=history, channel="api")
+
+
+async def test_closing_is_nothing_to_it() -> None:
+    await ENGINE.close()
+
+
+async def test_one_likely_entry_is_asked_about_alone() -> None:
+    assert await say("visa kart geçerli mi sizde") == "Şunu mu demek istediniz?\n\n- Nasıl ödeme yapabilirim?"

@@ -1,0 +1,96 @@
+"""Records to put into a store, and ways to look at what it holds."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from chatsvc.domain.models import Account, ApiKey, Bot, Entry
+from chatsvc.store import accounts, bots, exchanges, keys, knowledge
+from chatsvc.store.database import Database
+from tests.fakes import START
+
+
+def new_account(account_id: str = "account", limit: int = 1000, credits: int = 0) -> Account:
+    """An account on the enterprise plan."""
+    return Account(account_id, f"name of {account_id}", "enterprise", "active", limit, credits, START, START)
+
+
+def new_bot(bot_id: str = "bot", account_id: str = "account") -> Bot:
+    """A bot with every text filled in."""
+    return Bot(
+        bot_id,
+        account_id,
+        f"name of {bot_id}",
+        "what it is for",
+        "offline",
+        True,
+        0,
+        START,
+        START,
+        f"instructions of {bot_id}",
+        greeting="Hi",
+    )
+
+
+def new_exchange(
+    bot_id: str = "bot",
+    account_id: str = "account",
+    user_id: str = "visitor",
+    *,
+    channel: str = "api",
+    at: int = START,
+    text: str = "hello",
+    key: str | None = None,
+    month: str = "2026-11",
+) -> exchanges.NewExchange:
+    """One message with its reply."""
+    return exchanges.NewExchange(
+        account_id=account_id,
+        bot_id=bot_id,
+        channel=channel,
+        user_id=user_id,
+        message=text,
+        reply=f"reply to {text}",
+        accepted_at=at,
+        replied_at=at + 5,
+        month=month,
+        tokens=12,
+        cost_micro_usd=34,
+        idempotency=exchanges.Idempotency(key, b"digest of the fields", f'{{"reply": "reply to {text}"}}') if key else None,
+    )
+
+
+def ignore(_: object) -> None:
+    """For callers that keep nothing in memory."""
+
+
+async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[str] = ("bot",)) -> None:
+    """An account with bots, a key each, and an entry of knowledge each."""
+    await accounts.create(db, new_account(account_id))
+    for bot_id in bot_ids:
+        await bots.create(db, new_bot(bot_id, account_id), 1000, ignore)
+        entry = Entry(str(uuid.uuid4()), f"question of {bot_id}", (f"alt of {bot_id}",), f"answer of {bot_id}", "en", f"{bot_id}.md")
+        await knowledge.replace_source(db, bot_id, source=f"{bot_id}.md", added=[entry], now=START, applied=ignore)
+        key = ApiKey(str(uuid.uuid4()), account_id, f"label of {bot_id}", "csk_prefix", START, None, None, START)
+        await keys.create(db, key, b"digest " + bot_id.encode())
+
+
+async def chat(db: Database, **fields: object) -> exchanges.Counts | None:
+    """Write one exchange."""
+    return await exchanges.record(db, new_exchange(**fields), ignore)  # type: ignore[arg-type]  # the names are those of new_exchange
+
+
+def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
+    """What another process sees, which is what has been committed."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def dump(path: Path) -> list[str]:
+    """Every row of every table, as SQL."""
+    with closing(sqlite3.connect(path)) as connection:
+        return [line for line in connection.iterdump() if line.startswith("INSERT INTO")]

@@ -1,0 +1,289 @@
+"""The database of the running service: all that waits goes to the disk in one transaction, and each is answered by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chatsvc.store.committer import MAX_BATCH, GroupCommitDatabase
+from chatsvc.store.database import StoreUnavailable
+from tests.store.support import rows
+from tests.store.test_database import names, note
+
+
+class Held:
+    """A unit that keeps the writer busy until it is let go, so that the units after it form one batch."""
+
+    def __init__(self) -> None:
+        self.busy = threading.Event()
+        self.let_go = threading.Event()
+
+    def __call__(self, _: sqlite3.Connection) -> str:
+        self.busy.set()
+        assert self.let_go.wait(10)
+        return "held"
+
+
+async def start_held(db: GroupCommitDatabase) -> tuple[Held, asyncio.Task[str]]:
+    """The writer, busy."""
+    held = Held()
+    task = asyncio.create_task(db.write(held))
+    await asyncio.to_thread(held.busy.wait, 10)
+    return held, task
+
+
+async def queued(db: GroupCommitDatabase, *writes: asyncio.Task[str]) -> None:
+    """Wait until the tasks have put their units into the queue."""
+    # A task begins at the next turn of the loop and has queued its unit at its first await.
+    await asyncio.sleep(0)
+    assert len(db._queue) == len(writes)
+
+
+def write(
+    db: GroupCommitDatabase, unit: Callable[[sqlite3.Connection], str], applied: Callable[[str], None] | None = None
+) -> asyncio.Task[str]:
+    """One write in a task of its own."""
+    return asyncio.create_task(db.write(unit, applied))
+
+
+def raises(fault: Exception) -> Callable[[sqlite3.Connection], str]:
+    """A unit that writes and then raises."""
+
+    def unit(connection: sqlite3.Connection) -> str:
+        note("undone")(connection)
+        raise fault
+
+    return unit
+
+
+def fails_at_the_commit(connection: sqlite3.Connection) -> str:
+    """A unit that goes well, and whose transaction cannot be committed."""
+    connection.execute("PRAGMA defer_foreign_keys=ON")
+    connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
+    return "never"
+
+
+async def test_units_that_wait_go_into_one_transaction(group: GroupCommitDatabase) -> None:
+    statements: list[str] = []
+
+    def watch(connection: sqlite3.Connection) -> str:
+        connection.set_trace_callback(statements.append)
+        return "watching"
+
+    await group.write(watch)
+    statements.clear()
+    held, first = await start_held(group)
+    others = [write(group, note(f"{i:02}")) for i in range(20)]
+    await queued(group, *others)
+    held.let_go.set()
+    assert await asyncio.gather(first, *others) == ["held", *(f"{i:02}" for i in range(20))]
+    assert [text for text in statements if text.startswith(("BEGIN", "COMMIT"))] == ["BEGIN IMMEDIATE", "COMMIT"] * 2
+    assert sum(text.startswith("INSERT") for text in statements) == 20
+
+
+async def test_no_batch_is_greater_than_the_greatest(group: GroupCommitDatabase) -> None:
+    held, first = await start_held(group)
+    others = [write(group, note(f"{i:04}")) for i in range(MAX_BATCH + 10)]
+    await queued(group, *others)
+    held.let_go.set()
+    await asyncio.gather(first, *others)
+    assert len(await group.read(names)) == MAX_BATCH + 10
+
+
+async def test_a_unit_that_raises_undoes_itself_alone_and_tells_its_own_caller_alone(group: GroupCommitDatabase) -> None:
+    held, first = await start_held(group)
+    fault = LookupError("mine")
+    others = [
+        write(group, note("a")),
+        write(group, raises(fault)),
+        write(group, note("b")),
+        write(group, raises(fault)),
+        write(group, note("c")),
+    ]
+    await queued(group, *others)
+    held.let_go.set()
+    assert await asyncio.gather(first, *others, return_exceptions=True) == ["held", "a", fault, "b", fault, "c"]
+    assert await group.read(names) == ["a", "b", "c"]
+
+
+async def test_a_constraint_that_one_unit_breaks_does_not_touch_the_units_around_it(group: GroupCommitDatabase) -> None:
+    held, first = await start_held(group)
+    others = [write(group, note("a")), write(group, note("a")), write(group, note("b"))]
+    await queued(group, *others)
+    held.let_go.set()
+    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
+    assert isinstance(results[1], sqlite3.IntegrityError)
+    assert [results[0], results[2]] == ["a", "b"]
+    assert await group.read(names) == ["a", "b"]
+
+
+async def test_results_are_applied_in_the_order_of_the_commits_before_anybody_is_answered(group: GroupCommitDatabase) -> None:
+    order: list[str] = []
+    held, first = await start_held(group)
+    others = [write(group, note(f"{i:02}"), order.append) for i in range(20)]
+    for task in others:
+        task.add_done_callback(lambda done: order.append(f"answered {done.result()}"))
+    await queued(group, *others)
+    held.let_go.set()
+    await asyncio.gather(first, *others)
+    await asyncio.sleep(0)
+    assert order[:20] == [f"{i:02}" for i in range(20)]
+
+
+async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_and_applied_in_its_place(group: GroupCommitDatabase) -> None:
+    order: list[str] = []
+    held, first = await start_held(group)
+    others = [write(group, note(f"{i}"), order.append) for i in range(5)]
+    await queued(group, *others)
+    for gone in (others[0], others[3]):
+        gone.cancel()
+    held.let_go.set()
+    results = await asyncio.gather(first, *others, return_exceptions=True)
+    assert [isinstance(result, asyncio.CancelledError) for result in results] == [False, True, False, False, True, False]
+    assert order == ["0", "1", "2", "3", "4"]
+    assert await group.read(names) == ["0", "1", "2", "3", "4"]
+
+
+async def test_what_one_applied_raises_does_not_keep_the_others_from_being_applied(group: GroupCommitDatabase) -> None:
+    order: list[str] = []
+    fault = LookupError("while applying")
+
+    def applied(_: str) -> None:
+        raise fault
+
+    held, first = await start_held(group)
+    others = [write(group, note("a"), order.append), write(group, note("b"), applied), write(group, note("c"), order.append)]
+    await queued(group, *others)
+    held.let_go.set()
+    assert await asyncio.gather(first, *others, return_exceptions=True) == ["held", "a", fault, "c"]
+    assert order == ["a", "c"]
+    assert await group.read(names) == ["a", "b", "c"]
+
+
+async def test_a_commit_that_fails_fails_the_whole_batch_and_nothing_is_applied(group: GroupCommitDatabase, path: Path) -> None:
+    applied: list[str] = []
+    held, first = await start_held(group)
+    others = [
+        write(group, note("a"), applied.append),
+        write(group, fails_at_the_commit, applied.append),
+        write(group, note("b"), applied.append),
+    ]
+    await queued(group, *others)
+    held.let_go.set()
+    head, *results = await asyncio.gather(first, *others, return_exceptions=True)
+    assert head == "held"
+    assert [type(result) for result in results] == [sqlite3.IntegrityError] * 3
+    assert applied == []
+    assert rows(path, "SELECT * FROM store_facts") == []
+    assert await group.write(note("after")) == "after"
+    assert await group.read(names) == ["after"]
+
+
+async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and_never_lies(group: GroupCommitDatabase, path: Path) -> None:
+    def fill_up(connection: sqlite3.Connection) -> str:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+        return "full"
+
+    await group.write(fill_up)
+    applied: list[str] = []
+    held, first = await start_held(group)
+    others = [write(group, note(f"{i}", b"x" * (10 if i % 2 else 50_000)), applied.append) for i in range(6)]
+    await queued(group, *others)
+    held.let_go.set()
+    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
+    told = [result for result in results if isinstance(result, str)]
+    assert all(isinstance(result, StoreUnavailable) for result in results[::2])
+    assert applied == told
+    assert [name for (name,) in rows(path, "SELECT name FROM store_facts ORDER BY name")] == told
+
+
+async def test_closing_lets_the_units_that_wait_be_written(path: Path) -> None:
+    db = await GroupCommitDatabase.open(path)
+    held, first = await start_held(db)
+    others = [write(db, note(f"{i:04}")) for i in range(MAX_BATCH * 2)]
+    await queued(db, *others)
+    closing = asyncio.create_task(db.close())
+    await asyncio.sleep(0.01)
+    assert not closing.done()
+    held.let_go.set()
+    await closing
+    assert len(await asyncio.gather(first, *others)) == MAX_BATCH * 2 + 1
+    assert rows(path, "SELECT count(*) FROM store_facts") == [(MAX_BATCH * 2,)]
+
+
+async def test_a_read_under_way_ends_before_the_store_closes(path: Path) -> None:
+    db = await GroupCommitDatabase.open(path)
+    held = Held()
+    reading = asyncio.create_task(db.read(held))
+    await asyncio.to_thread(held.busy.wait, 10)
+    closing = asyncio.create_task(db.close())
+    await asyncio.sleep(0.01)
+    held.let_go.set()
+    await closing
+    assert await reading == "held"
+
+
+async def test_a_closed_store_says_so_and_closing_twice_does_no_harm(path: Path) -> None:
+    db = await GroupCommitDatabase.open(path)
+    await db.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await db.write(note("late"))
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await db.read(names)
+    await db.close()
+
+
+async def test_reading_goes_on_while_the_disk_is_slow(group: GroupCommitDatabase) -> None:
+    await group.write(note("a"))
+    held, first = await start_held(group)
+    assert await asyncio.wait_for(group.read(names), 5) == ["a"]
+    held.let_go.set()
+    await first
+
+
+async def test_a_reader_sees_one_snapshot_and_can_neither_write_nor_checkpoint(group: GroupCommitDatabase) -> None:
+    before = threading.Event()
+    written = threading.Event()
+
+    def reads_twice(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+        first = names(connection)
+        before.set()
+        assert written.wait(10)
+        return first, names(connection)
+
+    reading = asyncio.create_task(group.read(reads_twice))
+    await asyncio.to_thread(before.wait, 10)
+    await group.write(note("a"))
+    written.set()
+    assert await reading == ([], [])
+    with pytest.raises(StoreUnavailable, match="readonly"):
+        await group.read(note("b"))
+    assert await group.read(lambda connection: connection.execute("PRAGMA wal_autocheckpoint").fetchone()) == (0,)
+
+
+async def test_a_reader_that_fails_serves_the_next_all_the_same(group: GroupCommitDatabase) -> None:
+    def fails(connection: sqlite3.Connection) -> None:
+        raise LookupError
+
+    for _ in range(10):
+        with pytest.raises(LookupError):
+            await group.read(fails)
+    assert await group.read(names) == []
+
+
+async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: GroupCommitDatabase) -> None:
+    counted: list[int] = []
+
+    def unit(connection: sqlite3.Connection) -> int:
+        connection.execute("INSERT INTO store_facts VALUES ('count', x'') ON CONFLICT DO UPDATE SET value = zeroblob(length(value) + 1)")
+        return len(connection.execute("SELECT value FROM store_facts").fetchone()[0])
+
+    results = await asyncio.gather(*(group.write(unit, counted.append) for _ in range(1000)))
+    assert results == list(range(1000))
+    assert counted == results

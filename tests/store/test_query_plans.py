@@ -1,0 +1,139 @@
+"""No list, history or analytics statement walks or sorts a whole table, whatever its filters."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.domain.cursors import Position
+from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, usage
+from chatsvc.store.database import Database
+from chatsvc.store.direct import DirectDatabase, finish
+from tests.fakes import START
+from tests.store.support import furnish, ignore, new_exchange
+
+AFTER = Position(START, 5, 20)
+QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
+    "conversations of an account": lambda db: conversations.page(db, "account", 20),
+    "conversations of an account, next page": lambda db: conversations.page(db, "account", 20, after=AFTER),
+    "conversations of an account on a channel": lambda db: conversations.page(db, "account", 20, channel="api"),
+    "conversations of an account on a channel, next page": lambda db: conversations.page(db, "account", 20, channel="api", after=AFTER),
+    "conversations of a bot": lambda db: conversations.page(db, "account", 20, bot_id="bot"),
+    "conversations of a bot, next page": lambda db: conversations.page(db, "account", 20, bot_id="bot", after=AFTER),
+    "conversations of a bot on a channel": lambda db: conversations.page(db, "account", 20, bot_id="bot", channel="api"),
+    "conversations of a bot on a channel, next page": lambda db: conversations.page(
+        db, "account", 20, bot_id="bot", channel="api", after=AFTER
+    ),
+    "a conversation with its messages": lambda db: conversations.find(db, "account", "id", 500),
+    "a conversation for the administrator": lambda db: conversations.find(db, None, "id", 500),
+    "the history of a visitor": lambda db: conversations.history(db, "bot", "api", "visitor", 40),
+    "analytics": lambda db: usage.summary(db, "account", START, START + 10, 3),
+    "a key": lambda db: keys.find(db, b"digest"),
+    "the keys of an account": lambda db: keys.list_all(db, "account"),
+    "revoking a key": lambda db: keys.revoke(db, "id", START, ignore),
+    "the use of keys": lambda db: keys.note_use(db, {"id": START}),
+    "an account with its bots": lambda db: accounts.hold(db, "account", ignore),
+    "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}, ignore),
+    "the owner of a bot": lambda db: bots.owner(db, "bot"),
+    "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
+    "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
+    "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
+    "replacing a file of knowledge": lambda db: knowledge.replace_source(db, "bot", source="x", added=[], now=START, applied=ignore),
+    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", ignore),
+}
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with some of everything."""
+    path = tmp_path_factory.mktemp("plans") / "chatsvc.db"
+    db = DirectDatabase(path)
+    finish(furnish(db))
+    for i in range(30):
+        finish(exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore))
+    finish(db.close())
+    return path
+
+
+class Watching(sqlite3.Connection):
+    """A connection that keeps what it is asked, as it was asked: with parameters, which SQLite plans differently from values."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.seen: list[tuple[str, Any]] = []
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        self.seen.append((sql, parameters))
+        return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        several = list(parameters)
+        self.seen += [(sql, each) for each in several[:1]]
+        return super().executemany(sql, several)
+
+
+def statements_of(path: Path, question: Callable[[Database], Awaitable[object]]) -> list[tuple[str, Any]]:
+    """The SQL that a question comes to, with its parameters."""
+    db = DirectDatabase(path)
+    db._connection.close()
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Watching)) as connection:
+        db._connection = connection
+        finish(question(db))  # type: ignore[arg-type]  # a coroutine: all of the store's questions are
+    return [(sql, values) for sql, values in connection.seen if sql.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
+
+
+def plan_of(connection: sqlite3.Connection, sql: str, values: Any = ()) -> list[str]:
+    """The steps that SQLite takes."""
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+def walks(plan: list[str]) -> list[str]:
+    """The steps that go through a whole table or index, or from somewhere in an index to its end.
+
+    A subquery is bounded by its own LIMIT, and is planned by itself.
+    """
+    scans = [step for step in plan if step.startswith("SCAN") and not step.startswith(("SCAN (subquery-", "SCAN CONSTANT ROW"))]
+    return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
+
+
+def sorts(plan: list[str]) -> list[str]:
+    """The tables that are sorted; what comes out of a bounded subquery may be."""
+    return [before for before, step in pairwise(plan) if "TEMP B-TREE FOR ORDER BY" in step and not before.startswith("SCAN (subquery-")]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_question_finds_its_rows_by_an_index(furnished: Path, name: str) -> None:
+    statements = statements_of(furnished, QUESTIONS[name])
+    assert statements
+    with closing(sqlite3.connect(furnished)) as connection:
+        for sql, values in statements:
+            plan = plan_of(connection, sql, values)
+            assert walks(plan) == [], f"{sql}\n{plan}"
+            if name not in SORTED:
+                assert sorts(plan) == [], f"{sql}\n{plan}"
+
+
+# The oldest few: this walk has a LIMIT.
+BOUNDED = {"SEARCH idempotency_keys USING COVERING INDEX idempotency_keys_by_age (created_at<?)"}
+# The few rows of one owner, in an order that no index has.
+SORTED = {"the keys of an account"}
+
+
+def test_the_check_itself_finds_a_walk_and_a_sort(furnished: Path) -> None:
+    with closing(sqlite3.connect(furnished)) as connection:
+        plan = plan_of(connection, "SELECT * FROM messages ORDER BY content")
+    assert walks(plan) == ["SCAN messages"]
+    assert sorts(plan) == ["SCAN messages"]
+
+
+def test_the_sweep_of_a_deleted_account_searches_by_indexes(furnished: Path) -> None:
+    with closing(sqlite3.connect(furnished)) as connection:
+        for statement in accounts._SWEEP:
+            assert walks(plan_of(connection, statement, ("account", 10))) == [], statement

@@ -1,0 +1,256 @@
+"""What is written together: an exchange with all its counts, and an account's deletion down to the last trace."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain.models import Entry
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, usage
+from chatsvc.store.database import Database
+from tests.fakes import START
+from tests.store.conftest import Open
+from tests.store.support import chat, dump, furnish, ignore, new_bot, new_exchange, rows
+
+
+async def test_an_exchange_writes_both_messages_the_usage_and_every_count(db: Database, path: Path) -> None:
+    await furnish(db)
+    assert await chat(db, text="first", key="k") == exchanges.Counts(month_used=1, credits=0, bot_used=1)
+    assert await chat(db, text="second", at=START + 1000) == exchanges.Counts(month_used=2, credits=0, bot_used=2)
+    assert rows(path, "SELECT role, content, created_at FROM messages ORDER BY number") == [
+        ("user", "first", START),
+        ("assistant", "reply to first", START + 5),
+        ("user", "second", START + 1000),
+        ("assistant", "reply to second", START + 1005),
+    ]
+    assert rows(path, "SELECT message_count, created_at, last_message_at, updated_at FROM conversations") == [
+        (4, START, START + 1005, START + 1005)
+    ]
+    assert rows(path, "SELECT tokens, cost_micro_usd, created_at FROM usage_records ORDER BY number") == [
+        (12, 34, START),
+        (12, 34, START + 1000),
+    ]
+    assert rows(path, "SELECT month, messages_used FROM allowances") == [("2026-11", 2)]
+    assert rows(path, "SELECT messages_used FROM bots") == [(2,)]
+    assert rows(path, "SELECT conversations FROM conversation_counts") == [(1,)]
+
+
+async def test_the_time_of_the_last_message_never_goes_back(db: Database, path: Path) -> None:
+    await furnish(db)
+    await chat(db, at=START)
+    await chat(db, at=START - DAY_MS)
+    assert rows(path, "SELECT last_message_at, updated_at, created_at, message_count FROM conversations") == [
+        (START + 5, START + 5, START, 4)
+    ]
+
+
+async def test_credits_pay_for_what_the_plan_does_not_and_never_go_below_none(db: Database) -> None:
+    await furnish(db)
+    await accounts.update(db, "account", {"messages_limit": 1, "message_credits": 2}, ignore)
+    counts = [await chat(db) for _ in range(4)]
+    assert [(c.month_used, c.credits) for c in counts if c] == [(1, 2), (2, 1), (3, 0), (4, 0)]
+    december = await chat(db, month="2026-12")
+    assert december == exchanges.Counts(1, 0, 5)
+
+
+async def test_nothing_is_written_for_an_account_that_is_gone(db: Database, path: Path) -> None:
+    await furnish(db)
+    await accounts.delete(db, "account", START, ignore)
+    before = dump(path)
+    assert await chat(db, key="k") is None
+    assert dump(path) == before
+
+
+async def test_an_exchange_of_a_bot_that_does_not_exist_leaves_nothing_at_all(db: Database, path: Path) -> None:
+    await furnish(db)
+    before = dump(path)
+    with pytest.raises(Exception):  # noqa: B017, PT011  # whatever it is: nothing of it may stay
+        await chat(db, bot_id="no such bot")
+    assert dump(path) == before
+
+
+async def test_an_idempotency_key_is_kept_for_a_day_and_old_ones_go_as_new_ones_come(db: Database, path: Path) -> None:
+    await furnish(db)
+    for i in range(20):
+        await chat(db, key=f"old {i:02}", at=START + i)
+    found = await exchanges.answered(db, "account", "old 03", START + 3 + DAY_MS - 1)
+    assert found == exchanges.Idempotency("old 03", b"digest of the fields", '{"reply": "reply to hello"}')
+    assert await exchanges.answered(db, "account", "old 03", START + 3 + DAY_MS) is None
+    assert await exchanges.answered(db, "someone else", "old 03", START + 3) is None
+    for i in range(3):
+        await chat(db, key=f"new {i}", at=START + 2 * DAY_MS)
+    assert rows(path, "SELECT key FROM idempotency_keys ORDER BY key") == [("new 0",), ("new 1",), ("new 2",)]
+
+
+async def test_a_key_that_has_run_out_may_be_used_again(db: Database, path: Path) -> None:
+    await furnish(db)
+    await chat(db, key="again", text="yesterday")
+    await chat(db, key="again", text="today", at=START + DAY_MS)
+    assert rows(path, "SELECT key, exchange FROM idempotency_keys") == [("again", '{"reply": "reply to today"}')]
+
+
+async def test_the_kept_counts_of_conversations_are_those_that_are_there(db: Database, path: Path) -> None:
+    dice = random.Random(7)
+    await furnish(db, "account", ("a", "b", "c"))
+    await furnish(db, "other", ("d",))
+    for i in range(300):
+        bot = dice.choice("abcd")
+        owner = "other" if bot == "d" else "account"
+        await chat(db, bot_id=bot, account_id=owner, user_id=f"v{dice.randrange(25)}", channel=dice.choice(["api", "web"]), at=START + i)
+    for owner in ("account", "other"):
+        for bot_id in (None, "a", "b", "c") if owner == "account" else (None, "d"):
+            for channel in (None, "api", "web", "whatsapp", "no such channel"):
+                page = await conversations.page(db, owner, 100_000, bot_id=bot_id, channel=channel)
+                everything = rows(
+                    path, "SELECT id, account_id, bot_id, channel FROM conversations ORDER BY last_message_at DESC, number DESC"
+                )
+                there = [
+                    row[0]
+                    for row in everything
+                    if all(want in (None, has) for want, has in zip((owner, bot_id, channel), row[1:], strict=True))
+                ]
+                assert [c.id for c in page.items] == there
+                assert page.total == len(there)
+                assert not page.has_more
+
+
+async def test_a_bot_past_the_plans_number_is_not_written(db: Database) -> None:
+    await furnish(db, "account", ("a", "b"))
+    assert await bots.create(db, new_bot("c"), 2, ignore) is None
+    assert await bots.create(db, new_bot("c"), 3, ignore) == new_bot("c")
+
+
+@pytest.mark.parametrize("name", ["id", "account_id", "number", "messages_used = 0, name"])
+async def test_only_the_settings_of_a_bot_can_be_changed(db: Database, name: str) -> None:
+    await furnish(db)
+    with pytest.raises(ValueError, match="cannot be changed"):
+        await bots.update(db, new_bot(), {name: 1}, ignore)
+    with pytest.raises(ValueError, match="cannot be changed"):
+        await accounts.update(db, "account", {name: 1}, ignore)
+
+
+async def test_a_name_that_was_added_before_is_replaced_with_all_its_entries(db: Database) -> None:
+    def entry(name: str) -> Entry:
+        return Entry(name, name, (), "answer", "en", "faq.md")
+
+    await furnish(db)
+    assert await knowledge.replace_source(db, "bot", source="faq.md", added=[entry("a"), entry("b")], now=START, applied=ignore) == 0
+    assert await knowledge.replace_source(db, "bot", source="faq.md", added=[entry("c")], now=START, applied=ignore) == 2
+    assert [e.question for e in await knowledge.entries(db, "bot")] == ["question of bot", "c"]
+
+
+async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Database) -> None:
+    await furnish(db)
+    for i in range(10):
+        await chat(db, at=START + i * DAY_MS)
+    end = START + 20 * DAY_MS
+    whole = await usage.summary(db, "account", START, end, cap=10)
+    assert (whole.messages, whole.tokens, whole.cost_micro_usd, whole.covers_from) == (10, 120, 340, None)
+    assert whole.by_day == {(START + i * DAY_MS) // DAY_MS: 1 for i in range(10)}
+    cut = await usage.summary(db, "account", START, end, cap=4)
+    assert (cut.messages, cut.covers_from, cut.by_bot) == (4, START + 6 * DAY_MS, {"bot": 4})
+    assert (await usage.summary(db, "account", START + 1, end, cap=9)).covers_from is None
+    nobody = await usage.summary(db, "someone else", START, end, cap=10)
+    assert (nobody.messages, nobody.tokens, nobody.cost_micro_usd, nobody.by_day) == (0, 0, 0, {})
+
+
+SECRET = "unforgettable"
+
+
+async def fill(db: Database, account_id: str, messages: int) -> None:
+    """An account with bots, knowledge, keys and much said."""
+    await furnish(db, account_id, (f"{account_id} bot 1", f"{account_id} bot 2"))
+    for i in range(messages):
+        exchange = new_exchange(
+            f"{account_id} bot {1 + i % 2}",
+            account_id,
+            f"{account_id} visitor {i % 7}",
+            at=START + i,
+            text=f"{account_id} says {i}",
+            key=f"{account_id} key {i}" if i % 3 == 0 else None,
+        )
+        await exchanges.record(db, exchange, ignore)
+
+
+async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
+    open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "_SWEEP_BATCH", 10)
+    db = await open_db(path)
+    await fill(db, "acme", 30)
+    others = dump(path)
+    await fill(db, SECRET, 60)
+    digests = rows(path, "SELECT digest FROM api_keys WHERE account_id <> 'acme' ORDER BY digest")
+    ids = [str(name) for (name,) in rows(path, "SELECT id FROM api_keys WHERE account_id <> 'acme'")]
+    assert await accounts.delete(db, SECRET, START, ignore)
+    assert not await accounts.delete(db, SECRET, START, ignore)
+    assert await accounts.hold(db, SECRET, ignore) is None
+    assert [account.id for account in await accounts.everyone(db)] == ["acme"]
+    await keys.note_use(db, dict.fromkeys(ids, START + 99))
+    batches = 0
+    while await accounts.sweep(db):
+        batches += 1
+    assert batches > 10
+    left = [line for line in dump(path) if line not in others]
+    assert len(left) == 2
+    assert all(line.startswith('INSERT INTO "api_keys"') for line in left)
+    assert (
+        rows(
+            path,
+            "SELECT digest FROM api_keys WHERE account_id IS NULL AND label IS NULL AND prefix = '' AND last_used_at IS NULL ORDER BY 1",
+        )
+        == digests
+    )
+    assert [line for line in dump(path) if line in others] == others
+    assert (await keys.find(db, f"digest {SECRET} bot 1".encode())) is not None
+    assert await keys.list_all(db, None) == await keys.list_all(db, "acme")
+    assert await keys.revoke(db, ids[0], START, ignore) is None
+    await db.close()
+    # Not in free pages of the file either. The digests of this test spell the name; real ones are hashes.
+    raw = (await asyncio.to_thread(path.read_bytes)).replace(f"digest {SECRET}".encode(), b"")
+    assert SECRET.encode() not in raw
+
+
+async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
+    open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "_SWEEP_BATCH", 7)
+    db = await open_db(path)
+    await fill(db, "acme", 10)
+    others = dump(path)
+    await fill(db, SECRET, 40)
+    await accounts.delete(db, SECRET, START, ignore)
+    await db.close()
+    swept = True
+    while swept:
+        db = await open_db(path)
+        assert await accounts.hold(db, SECRET, ignore) is None
+        assert await chat(db, bot_id=f"{SECRET} bot 1", account_id=SECRET) is None
+        assert rows(path, "PRAGMA foreign_key_check") == []
+        swept = await accounts.sweep(db)
+        await db.close()
+    assert [line for line in dump(path) if line not in others and SECRET in line.replace(f"digest {SECRET}", "")] == []
+    assert set(others) <= set(dump(path))
+
+
+async def test_a_sweep_with_nobody_deleted_does_nothing(db: Database, path: Path) -> None:
+    await fill(db, "acme", 5)
+    before = dump(path)
+    assert not await accounts.sweep(db)
+    assert dump(path) == before
+
+
+async def test_a_batch_of_the_sweep_is_small(db: Database, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "_SWEEP_BATCH", 10)
+    await fill(db, SECRET, 50)
+    await accounts.delete(db, SECRET, START, ignore)
+    before = len(dump(path))
+    while await accounts.sweep(db):
+        now = len(dump(path))
+        # A batch of each of five tables at most, with the few rows that hang on the account itself.
+        assert before - now <= 5 * 10 + 10
+        before = now

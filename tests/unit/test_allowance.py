@@ -1,0 +1,135 @@
+"""The monthly allowance: what may still be accepted, held against a model that pays message by message."""
+
+from __future__ import annotations
+
+import copy
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+
+from chatsvc.domain.allowance import Allowance, Reservation
+
+MONTHS = ("2026-11", "2026-12", "2027-01")
+months = st.sampled_from(MONTHS)
+
+
+class Ledger:
+    """The naive model: every message pays in turn, from the month's plan while it lasts, then from the credits."""
+
+    def __init__(self, limit: int, credits: int) -> None:
+        self.limit = limit
+        self.credits = credits
+        self.used: dict[str, int] = {}
+
+    def pay(self, month: str) -> bool:
+        """Charge one message; False where nothing was left to pay it with, which a transaction does not undo."""
+        self.used[month] = self.used.get(month, 0) + 1
+        if self.used[month] <= self.limit:
+            return True
+        if self.credits == 0:
+            return False
+        self.credits -= 1
+        return True
+
+    def could_still_accept(self, month: str, answering: list[str]) -> int:
+        """How many more messages of the month would be paid for if all that are being answered were charged first."""
+        future = copy.deepcopy(self)
+        for other in answering:
+            future.pay(other)
+        count = 0
+        while future.pay(month):
+            count += 1
+        return count
+
+
+class AllowanceAgainstTheLedger(RuleBasedStateMachine):
+    """Messages accepted, answered, failed, and the administrator's changes, in any order over three months."""
+
+    reservations = Bundle("reservations")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ledger = Ledger(3, 2)
+        self.allowance = Allowance(3, 2, {})
+        self.answering: list[str] = []
+        self.broke_it = False
+
+    @rule(target=reservations, month=months)
+    def accept(self, month: str) -> object:
+        expected = self.ledger.could_still_accept(month, self.answering)
+        reservation = self.allowance.reserve(month)
+        assert (reservation is not None) == (expected > 0)
+        if reservation is None:
+            return multiple()
+        assert reservation.month == month
+        self.answering.append(month)
+        return reservation
+
+    @rule(reservation=consumes(reservations))
+    def fail(self, reservation: Reservation) -> None:
+        reservation.release()
+        reservation.release()
+        self.answering.remove(reservation.month)
+
+    @rule(reservation=consumes(reservations))
+    def answer(self, reservation: Reservation) -> None:
+        paid = self.ledger.pay(reservation.month)
+        # Only an administrator who takes away what was promised can leave a message unpaid.
+        assert paid or self.broke_it
+        reservation.charge(self.ledger.used[reservation.month], self.ledger.credits)
+        reservation.release()
+        self.answering.remove(reservation.month)
+
+    @rule(limit=st.integers(0, 6))
+    def set_limit(self, limit: int) -> None:
+        self.broke_it |= limit < self.ledger.limit
+        self.ledger.limit = self.allowance.limit = limit
+
+    @rule(credits=st.integers(0, 4))
+    def set_credits(self, credits: int) -> None:
+        self.broke_it |= credits < self.ledger.credits
+        self.ledger.credits = self.allowance.credits = credits
+
+    @invariant()
+    def what_is_left_is_what_the_ledger_says(self) -> None:
+        for month in MONTHS:
+            assert self.allowance.left(month) == self.ledger.could_still_accept(month, self.answering)
+        assert self.allowance.used == self.ledger.used
+        assert self.allowance.reserved == {month: self.answering.count(month) for month in set(self.answering)}
+
+
+TestAllowanceAgainstTheLedger = AllowanceAgainstTheLedger.TestCase
+TestAllowanceAgainstTheLedger.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_exactly_as_many_are_accepted_as_are_left_and_a_failed_one_makes_room_for_one() -> None:
+    allowance = Allowance(limit=3, credits=2, used={"2026-11": 1})
+    held = [allowance.reserve("2026-11") for _ in range(10)]
+    assert [one is not None for one in held] == [True] * 4 + [False] * 6
+    assert allowance.left("2026-11") == 0
+    assert held[0] is not None
+    held[0].release()
+    held[0].release()
+    assert allowance.left("2026-11") == 1
+    assert allowance.reserve("2026-11") is not None
+    assert allowance.reserve("2026-11") is None
+
+
+def test_a_new_month_has_its_own_plan_and_shares_the_credits() -> None:
+    allowance = Allowance(limit=1, credits=1, used={"2026-11": 1})
+    on_credit = allowance.reserve("2026-11")
+    assert on_credit is not None
+    assert allowance.left("2026-11") == 0
+    assert allowance.left("2026-12") == 1
+    on_credit.charge(used=2, credits=0)
+    assert (allowance.used["2026-11"], allowance.credits) == (2, 0)
+    assert allowance.left("2026-12") == 1
+
+
+def test_a_limit_below_what_is_used_leaves_the_credits_alone() -> None:
+    allowance = Allowance(limit=10, credits=2, used={"2026-11": 8})
+    allowance.limit = 5
+    assert allowance.left("2026-11") == 2
+    allowance.credits = 0
+    assert allowance.left("2026-11") == 0

@@ -1,0 +1,80 @@
+"""The table of errors (SPEC.md section 7): what each carries, and that nothing can be raised that is not in it."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from chatsvc.domain import errors
+from chatsvc.domain.errors import PROBLEMS, Because, Problem
+
+# SPEC.md section 7, copied by hand: code, status and the extra fields.
+TABLE = {
+    "missing_api_key": (401, ()),
+    "invalid_api_key": (401, ()),
+    "account_not_found": (401, ()),
+    "plan_required": (403, ("feature", "plan", "required_plan")),
+    "plan_upgrade_required": (403, ("feature", "plan", "required_plan")),
+    "rate_limit_exceeded": (429, ("limit", "window_seconds")),
+    "unknown_endpoint": (404, ("method", "path", "supported_endpoints")),
+    "method_not_allowed": (405, ("allow",)),
+    "invalid_json": (400, ()),
+    "missing_chatbot_id": (400, ()),
+    "missing_message": (400, ()),
+    "message_too_long": (400, ("max_chars",)),
+    "invalid_cursor": (400, ()),
+    "cursor_out_of_range": (400, ("max_offset",)),
+    "chatbot_not_found": (404, ()),
+    "conversation_not_found": (404, ()),
+    "chatbot_inactive": (409, ("chatbot_id",)),
+    "message_quota_exceeded": (402, ("reason",)),
+    "assistant_unavailable": (502, ("reason",)),
+    "assistant_empty_reply": (502, ("reason",)),
+    "auth_backend_unavailable": (503, ()),
+    "rate_limit_unavailable": (503, ()),
+    "service_unavailable": (503, ()),
+    "internal_error": (500, ()),
+}
+
+
+def test_the_table_holds_every_code_of_the_specification_and_no_other() -> None:
+    assert {code: (problem.status, tuple(sorted(problem.extra))) for code, problem in PROBLEMS.items()} == TABLE
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_an_error_is_the_flat_envelope_with_both_languages(problem: Problem) -> None:
+    assert getattr(errors, problem.code) is problem
+    extra = {name: f"the {name}" for name in problem.extra}
+    raised = problem(**extra)
+    assert raised.as_json() == {"success": False, "error": problem.code, "message": problem.tr, "message_en": problem.en, **extra}
+    assert problem.tr != problem.en
+    assert problem.tr.endswith(".")
+    assert problem.en.endswith(".")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=list(PROBLEMS))
+def test_a_field_that_is_not_in_the_table_is_a_type_error(problem: Problem) -> None:
+    extra: dict[str, Any] = dict.fromkeys(problem.extra, 1)
+    with pytest.raises(TypeError, match=problem.code):
+        problem(**extra, detail="one too many")
+
+
+@pytest.mark.parametrize("problem", [p for p in PROBLEMS.values() if p.extra], ids=lambda p: p.code)
+def test_a_field_that_is_missing_is_a_type_error(problem: Problem) -> None:
+    for missing in problem.extra:
+        given: dict[str, Any] = {name: 1 for name in problem.extra if name != missing}
+        with pytest.raises(TypeError, match=problem.code):
+            problem(**given)
+
+
+def test_a_sentence_that_says_what_was_wrong_is_added_in_both_languages() -> None:
+    told = errors.invalid_json(Because(tr="Şu alan.", en="That field.")).as_json()
+    assert told["message"] == f"{errors.invalid_json.tr} Şu alan."
+    assert told["message_en"] == f"{errors.invalid_json.en} That field."
+
+
+def test_the_table_cannot_be_changed_at_run_time() -> None:
+    with pytest.raises(FrozenInstanceError):
+        errors.internal_error.status = 200  # type: ignore[misc]  # that is the test

@@ -1,0 +1,78 @@
+"""API keys: their shape, their checksum, and what is kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import string
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chatsvc.domain import keys
+
+ALPHABET = string.digits + string.ascii_letters
+# A key of the documented form, made here by hand: the format must not change under keys that are in use.
+KNOWN = "csk_00000000000000000000000000000000"
+
+
+def test_a_key_is_csk_with_32_random_and_6_checksum_characters() -> None:
+    made = {keys.generate() for _ in range(500)}
+    assert len(made) == 500
+    for key in made:
+        assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", key)
+        assert keys.is_well_formed(key)
+
+
+def test_every_character_of_the_alphabet_occurs_about_equally_often() -> None:
+    body = "".join(keys.generate()[4:36] for _ in range(2000))
+    counts = [body.count(character) for character in ALPHABET]
+    expected = len(body) / 62
+    # Chi-squared with 61 degrees of freedom: beyond 130 once in a few million runs.
+    assert sum((count - expected) ** 2 / expected for count in counts) < 130
+
+
+def test_the_checksum_is_the_crc_of_all_before_it_in_base_62() -> None:
+    # CRC-32 bit by bit, then in base 62: digits first, capitals, small letters.
+    crc = 0xFFFFFFFF
+    for byte in KNOWN.encode():
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    alphabet = string.digits + string.ascii_uppercase + string.ascii_lowercase
+    digits = "".join(alphabet[crc // 62**place % 62] for place in range(5, -1, -1))
+    assert keys.is_well_formed(KNOWN + digits)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.builds(keys.generate))
+def test_every_change_of_one_character_is_refused(key: str) -> None:
+    for at in range(len(key)):
+        for other in (*ALPHABET, "_", " ", "-", "ı", "٣", "\0"):
+            if other != key[at]:
+                assert not keys.is_well_formed(key[:at] + other + key[at + 1 :])
+
+
+@given(st.builds(keys.generate), st.integers(4, 40))
+def test_two_neighbours_that_changed_places_are_refused(key: str, at: int) -> None:
+    swapped = key[:at] + key[at + 1] + key[at] + key[at + 2 :]
+    assert keys.is_well_formed(swapped) == (swapped == key)
+
+
+@given(st.builds(keys.generate))
+def test_more_less_or_something_around_a_key_is_refused(key: str) -> None:
+    for other in (key[:-1], key + "0", key + "\n", "\n" + key, " " + key, key + " ", key[4:], key.upper(), key * 2, ""):
+        assert other == key or not keys.is_well_formed(other)
+
+
+@given(st.text())
+def test_no_text_makes_the_check_fail(text: str) -> None:
+    keys.digest(text)
+    assert keys.is_well_formed(text) is False
+
+
+def test_what_is_kept_is_the_sha_256_digest_and_ten_characters_are_shown() -> None:
+    key = keys.generate()
+    assert keys.digest(key) == hashlib.sha256(key.encode()).digest()
+    assert keys.shown_prefix(key) == key[:10]

@@ -1,0 +1,174 @@
+"""Reading knowledge files: what is taken, and every fault told at once with its line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc import samples
+from chatsvc.domain import knowledge_files
+from chatsvc.domain.knowledge_files import MAX_ANSWER, MAX_PHRASING, Fault, KnowledgeFileError, ParsedEntry, parse_file, parse_markdown
+
+
+def parse(text: str, language: str = "tr") -> list[ParsedEntry]:
+    return parse_markdown(text, language, "faq.md")
+
+
+def faults(text: str) -> list[tuple[int, str]]:
+    with pytest.raises(KnowledgeFileError) as error:
+        parse(text)
+    assert error.value.source == "faq.md"
+    return [(fault.line, fault.text) for fault in error.value.faults]
+
+
+def test_a_question_its_phrasings_and_its_answer_are_an_entry() -> None:
+    text = "## When are you open?\nalt: opening hours\nAlt:  are you   open today \nlanguage: en\n\nMonday to Friday.\n\nNot on Sunday.\n"
+    assert parse(text) == [
+        ParsedEntry("When are you open?", ("opening hours", "are you open today"), "Monday to Friday.\n\nNot on Sunday.", "en", "faq.md", 1)
+    ]
+
+
+def test_several_entries_follow_each_other() -> None:
+    found = parse("## A\n\n1\n## B\nalt: b\n\n2\n\n\n## C\n3")
+    assert [(one.question, one.answer, one.line) for one in found] == [("A", "1", 1), ("B", "2", 4), ("C", "3", 10)]
+
+
+def test_an_answer_may_hold_headings_lists_and_code() -> None:
+    code = "```\n## not a question\nalt: not a phrasing\n\n<!-- no comment -->\n```\n\n~~~~\n```\n~~~~"
+    answer = f"### Prices\n\n- one\n- two\n\n    indented\n\n{code}\n#hash"
+    assert parse(f"## Q\n\n{answer}\n")[0].answer == answer
+
+
+def test_the_language_is_the_entrys_else_the_files_else_the_default() -> None:
+    text = "language: en\n\n## A\n\n1\n\n## B\nlanguage: pt-BR\nalt: b\n\n2\n"
+    assert [one.language for one in parse(text)] == ["en", "pt-BR"]
+    assert parse("## A\n\n1")[0].language == "tr"
+
+
+def test_the_language_may_stand_in_a_front_matter() -> None:
+    assert parse("---\nlanguage: en\n---\n\n# Title\n\n## A\n\n1")[0].language == "en"
+
+
+def test_a_title_starts_a_section_and_belongs_to_no_answer() -> None:
+    assert [one.answer for one in parse("# Shop\n## A\n\n1\n\n# Prices\nlanguage: en\n\n## B\n\n2")] == ["1", "2"]
+
+
+def test_comments_are_left_out() -> None:
+    text = "<!-- by us -->\n<!-- more\nlines --> \n## A\n<!-- todo --> <!-- x -->alt: a\n\n1\n<!-- check\n## this -->\n2\n"
+    assert [(one.question, one.alt, one.answer) for one in parse(text)] == [("A", ("a",), "1\n2")]
+
+
+def test_line_ends_byte_order_mark_and_trailing_blanks_do_not_matter() -> None:
+    plain = "## A\nalt: a\n\n1\n\n2\n"
+    wanted = parse(plain)
+    assert parse("\ufeff" + plain) == wanted
+    assert parse(plain.replace("\n", "\r\n")) == wanted
+    assert parse(plain.replace("\n", "\r")) == wanted
+    assert parse(plain.replace("\n", "  \t\n")) == wanted
+    assert parse(plain.rstrip()) == wanted
+
+
+def test_a_blank_line_below_the_question_and_a_list_of_phrasings_are_fine() -> None:
+    assert parse("## A ##\n\n- alt: a\n* alt: b\n- alt: a\nalt: A\n\n1")[0].alt == ("a", "b")
+
+
+def test_a_line_that_only_looks_like_a_language_is_answer() -> None:
+    assert parse("## A\n\nLanguage: we speak English.")[0].answer == "Language: we speak English."
+
+
+def test_all_faults_are_told_at_once_in_the_files_order() -> None:
+    text = "Welcome!\nand more\nalt: x\nlanguage: english\n## \n\n1\n## B\nalt:\n## C\n\n3\n\nalt: late\n## C\n\n4\n```\n"
+    assert faults(text) == [
+        (1, "text that belongs to no question; a question is a line that begins with ##"),
+        (3, "an alt: line belongs under a question (## ...), and there is none above it"),
+        (4, "'english' is no language; write a tag such as tr, en or en-GB"),
+        (5, "a question is missing after ##"),
+        (8, "this question has no answer below it"),
+        (9, "another phrasing is missing after alt:"),
+        (14, "an alt: line after the answer has begun; alt: lines come right below the question"),
+        (15, "this question was asked on line 10 already; keep one of the two"),
+        (18, "this code block is never closed (a line with ```)"),
+    ]
+
+
+def test_the_message_names_the_file_and_the_lines() -> None:
+    error = KnowledgeFileError("faq.md", [Fault(1, "a"), Fault(7, "b")])
+    assert str(error) == "faq.md, line 1: a\nfaq.md, line 7: b"
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# Only a title\n", "<!-- nothing -->"])
+def test_a_file_without_a_question_is_a_fault(text: str) -> None:
+    assert faults(text) == [(1, "no question in this file: a question is a line that begins with ##")]
+
+
+def test_a_comment_that_is_never_closed_is_told() -> None:
+    assert (5, "this comment is never closed (-->)") in faults("## A\n\n1\n\n<!-- oh\n## B\n\n2")
+
+
+def test_the_same_question_in_two_languages_is_two_entries() -> None:
+    assert len(parse("## Wi-Fi?\nlanguage: tr\n\nVar.\n## Wi-Fi?\nlanguage: en\n\nYes.")) == 2
+
+
+def test_sizes_are_bounded() -> None:
+    assert parse(f"## {'q' * MAX_PHRASING}\nalt: {'a' * MAX_PHRASING}\n\n{'x' * MAX_ANSWER}")
+    assert faults(f"## {'q' * 501}\nalt: {'a' * 501}\n\n{'x' * 8001}") == [
+        (1, "this question has 501 characters; at most 500 are possible"),
+        (1, "the answer to this question has 8,001 characters; at most 8,000 are possible"),
+        (2, "this alt: line has 501 characters; at most 500 are possible"),
+    ]
+
+
+def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowledge_files, "MAX_ENTRIES", 3)
+    text = "".join(f"## {number}\n\nx\n" for number in range(6))
+    assert parse(text[: text.index("## 3")])
+    assert faults(text) == [(10, "more than 3 questions in one file; spread them over several files")]
+
+
+@pytest.mark.parametrize(("char", "code"), [("\x00", "U+0000"), ("\udcff", "U+DCFF"), ("\x1b", "U+001B")])
+def test_what_is_no_text_is_a_fault(char: str, code: str) -> None:
+    assert faults(f"## A\n\n1{char}") == [(3, f"a character that is no text ({code}); save the file as UTF-8")]
+
+
+def test_the_ending_tells_the_format_and_another_one_is_refused() -> None:
+    assert parse_file("A.MD", "## A\n\n1", "en")[0].source == "A.MD"
+    with pytest.raises(
+        KnowledgeFileError, match=r"faq\.docx, line 1: '\.docx' files cannot be read as knowledge; write it in one of: \.md"
+    ):
+        parse_file("faq.docx", "", "en")
+    with pytest.raises(KnowledgeFileError, match="files without an ending"):
+        parse_file("notes.d/faq", "", "en")
+
+
+def test_the_sample_business_is_told_in_both_languages() -> None:
+    files = {name: parse_file(name, text, "de") for name, text in samples.knowledge().items()}
+    assert [{one.language for one in entries} for entries in files.values()] == [{"tr"}, {"en"}]
+    turkish, english = files.values()
+    assert len(turkish) == len(english) >= 15
+    assert all(len(one.alt) >= 5 for one in [*turkish, *english])
+
+
+PIECES = ["#", "## ", "\n", "\n\n", "\r", "alt: ", "language: ", "en", "<!--", "-->", "```", " ", "q", "ı", "\x00"]
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_file_gives_entries_or_faults(text: str) -> None:
+    entries: list[ParsedEntry] = []
+    found: tuple[Fault, ...] = ()
+    try:
+        entries = parse(text)
+    except KnowledgeFileError as error:
+        found = error.faults
+    assert bool(entries) != bool(found)
+    assert all(one.question.strip() and one.answer.strip() for one in entries)
+    lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    assert all(1 <= fault.line <= lines for fault in found)
+
+
+@given(st.lists(st.tuples(st.text("abc ?ğ", min_size=1), st.text("abc .ş\n", min_size=1)), min_size=1, max_size=5))
+def test_what_is_written_in_the_form_is_read_back(pairs: list[tuple[str, str]]) -> None:
+    wanted = [(f"{number} {' '.join(question.split())}".strip(), answer) for number, (question, answer) in enumerate(pairs)]
+    text = "\n".join(f"## {question}\n\n_{answer}" for question, answer in wanted)
+    cleaned = [(question, "\n".join(line.rstrip() for line in f"_{answer}".split("\n")).rstrip()) for question, answer in wanted]
+    assert [(one.question, one.answer) for one in parse(text)] == cleaned

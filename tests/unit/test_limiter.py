@@ -1,0 +1,89 @@
+"""The rate limit: fixed windows on the minute of the clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc.domain.limiter import Limiter, Slot
+
+MINUTE = 60_000
+NOON = 1_795_176_840_000  # a whole minute
+
+
+def test_exactly_the_limit_passes_and_what_remains_is_counted_without_gap_or_repeat() -> None:
+    limiter = Limiter(120)
+    slots = [limiter.take("key", NOON + i) for i in range(150)]
+    assert [slot.taken for slot in slots] == [True] * 120 + [False] * 30
+    assert [slot.remaining for slot in slots] == [*range(119, -1, -1), *[0] * 30]
+    assert {slot.reset for slot in slots} == {NOON // 1000 + 60}
+    assert {slot.limit for slot in slots} == {120}
+
+
+def test_a_window_begins_on_the_minute_of_the_clock_and_not_with_the_first_request() -> None:
+    limiter = Limiter(1)
+    last = NOON + MINUTE - 1
+    assert limiter.take("key", last) == Slot(True, 1, 0, NOON // 1000 + 60)
+    assert not limiter.take("key", last).taken
+    assert limiter.take("key", last + 1) == Slot(True, 1, 0, NOON // 1000 + 120)
+
+
+def test_keys_do_not_share_a_window() -> None:
+    limiter = Limiter(1)
+    assert limiter.take("one", NOON).taken
+    assert limiter.take("other", NOON).taken
+    assert not limiter.take("one", NOON).taken
+
+
+def test_a_look_takes_no_slot_and_an_unknown_caller_sees_the_whole_limit() -> None:
+    limiter = Limiter(5)
+    limiter.take("key", NOON)
+    assert limiter.peek("key", NOON) == Slot(False, 5, 4, NOON // 1000 + 60)
+    assert limiter.peek("key", NOON) == limiter.peek("key", NOON)
+    assert limiter.peek(None, NOON).remaining == 5
+    assert limiter.peek("never seen", NOON).remaining == 5
+    assert limiter.peek("key", NOON + MINUTE).remaining == 5
+
+
+def test_a_clock_that_goes_back_a_little_does_not_hand_out_a_window_twice() -> None:
+    limiter = Limiter(2)
+    limiter.take("key", NOON)
+    limiter.take("key", NOON)
+    slot = limiter.take("key", NOON - 1)
+    assert not slot.taken
+    assert slot.reset == NOON // 1000 + 60
+
+
+def test_a_clock_that_was_a_day_ahead_does_not_lock_anybody_out_once_it_is_right() -> None:
+    limiter = Limiter(1)
+    assert limiter.take("key", NOON + 86_400_000).taken
+    slot = limiter.take("key", NOON)
+    assert slot.taken
+    assert slot.reset == NOON // 1000 + 60
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40_000)), max_size=200), st.integers(1, 5))
+def test_no_key_ever_gets_more_than_the_limit_in_a_minute(steps: list[tuple[str, int]], limit: int) -> None:
+    limiter = Limiter(limit)
+    taken: Counter[tuple[str, int]] = Counter()
+    asked: Counter[tuple[str, int]] = Counter()
+    now = NOON
+    for key, later in steps:
+        now += later
+        window = (key, now // MINUTE)
+        asked[window] += 1
+        slot = limiter.take(key, now)
+        taken[window] += slot.taken
+        assert slot.remaining == limit - taken[window]
+        assert slot.reset * 1000 == (now // MINUTE + 1) * MINUTE
+    assert taken == {window: min(limit, count) for window, count in asked.items()}
+
+
+def test_memory_holds_the_keys_of_one_window_alone() -> None:
+    limiter = Limiter(10)
+    for i in range(1000):
+        limiter.take(f"key-{i}", NOON)
+    limiter.take("key", NOON + MINUTE)
+    assert limiter._counts == {"key": 1}

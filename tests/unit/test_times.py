@@ -1,0 +1,80 @@
+"""Instants and the four ways in which they are written."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc.domain import times
+
+INSTANT = 1_795_176_868_007  # 2026-11-20T12:14:28.007Z
+instants = st.integers(0, 253_402_300_799_999)  # up to the end of the year 9999
+
+
+def test_each_record_has_its_own_format() -> None:
+    assert times.without_fraction(INSTANT) == "2026-11-20T12:14:28Z"
+    assert times.with_millis(INSTANT) == "2026-11-20T12:14:28.007Z"
+    assert times.without_zone(INSTANT) == "2026-11-20T12:14:28.007"
+    assert times.day(INSTANT) == "2026-11-20"
+    assert times.month(INSTANT) == "2026-11"
+    assert times.with_millis(times.start_of_day(INSTANT)) == "2026-11-20T00:00:00.000Z"
+
+
+@given(instants)
+def test_every_format_says_the_same_instant(instant: int) -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=instant)
+    assert times.with_millis(instant) == moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert times.without_fraction(instant) == moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    assert times.without_zone(instant) == moment.replace(tzinfo=None).isoformat(timespec="milliseconds")
+    assert times.day(instant) == moment.date().isoformat()
+    assert times.month(instant) == moment.date().isoformat()[:7]
+    assert times.with_millis(times.start_of_day(instant)) == f"{moment.date().isoformat()}T00:00:00.000Z"
+
+
+@given(instants)
+def test_what_is_written_is_read_again(instant: int) -> None:
+    assert times.parse_utc(times.with_millis(instant)) == instant
+    assert times.parse_utc(times.without_zone(instant)) == instant
+    assert times.parse_utc(times.day(instant)) == times.start_of_day(instant)
+
+
+def test_the_month_turns_at_midnight_utc() -> None:
+    midnight = times.parse_utc("2026-12-01")
+    assert times.month(midnight - 1) == "2026-11"
+    assert times.month(midnight) == "2026-12"
+    assert times.day(midnight - 1) == "2026-11-30"
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("2027-01-31", "2027-01-31T00:00:00.000Z"),
+        ("2027-01-31T18:00", "2027-01-31T18:00:00.000Z"),
+        ("2027-01-31 18:00", "2027-01-31T18:00:00.000Z"),
+        (" 2027-01-31T18:00:30.5Z ", "2027-01-31T18:00:30.500Z"),
+        ("2027-01-31T18:00+03:00", "2027-01-31T15:00:00.000Z"),
+        ("2027-01-31T00:00-12:00", "2027-01-31T12:00:00.000Z"),
+    ],
+)
+def test_a_date_or_a_date_and_time_is_utc_unless_it_says_otherwise(text: str, same: str) -> None:
+    assert times.with_millis(times.parse_utc(text)) == same
+
+
+@pytest.mark.parametrize("text", ["", "tomorrow", "31.01.2027", "2027-02-29", "2027-13-01", "2027-01-31T25:00", "18:00", "1795176868"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        times.parse_utc(text)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00+01:00"])
+def test_a_date_that_no_calendar_has_in_utc_is_refused_since_it_could_never_be_shown(text: str) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        times.parse_utc(text)
+
+
+def test_now_is_the_wall_clock_in_milliseconds() -> None:
+    assert abs(times.now_ms() - time.time() * 1000) < 2000
