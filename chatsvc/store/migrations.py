@@ -191,7 +191,7 @@ MIGRATIONS: tuple[str, ...] = (
         record_id TEXT NOT NULL,
         data TEXT NOT NULL,
         created_at INTEGER NOT NULL,
-        follows INTEGER REFERENCES webhook_events (number),
+        follows INTEGER,
         state INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX webhook_events_pending ON webhook_events (bot_id, number) WHERE state = 0;

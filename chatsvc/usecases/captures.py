@@ -19,7 +19,7 @@ from chatsvc.usecases.services import Services
 def _zone(bot: Bot) -> tzinfo:
     try:
         return ZoneInfo(bot.timezone)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         # A zone that this machine no longer knows must not cost the visitor the answer.
         return UTC
 
