@@ -1,6 +1,20 @@
 """Entry of `python -m chatsvc`, of the command `chatsvc` and of the binary."""
 
-from chatsvc.cli.main import main
+import gc
+
+
+def main() -> None:
+    """Run the command line."""
+    # A command lives for milliseconds: looking for garbage, while it loads and once more at the end, would be a fifth of them.
+    # What runs longer switches the collector on again.
+    gc.disable()
+    try:
+        from chatsvc.cli.main import main as run
+
+        run()
+    finally:
+        gc.freeze()
+
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ import os
 import signal
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Self
 
 from aiohttp import web
@@ -17,7 +18,6 @@ from chatsvc.api.protocol import Server
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
-from chatsvc.domain.cursors import Cursors
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.times import now_ms
@@ -89,13 +89,13 @@ class App:
         self._undo.append(lambda: os.close(lock))
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
-        await facts.belongs_to(db, derive(master_key, "check"))
+        secret = partial(derive, master_key)
+        await facts.belongs_to(db, secret("check"))
         engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
         turns = Turns()
-        cursors = Cursors(derive(master_key, "cursors"))
-        self.services = Services(self.config, db, cursors, Directory(db), SharedLibrary(db), self._clock, engines, turns)
+        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns)
         self._undo.append(self.services.directory.flush_key_uses)
         keeper = asyncio.create_task(self._keep())
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
@@ -147,7 +147,8 @@ class App:
             return None
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
-            context.load_cert_chain(files.cert_file, files.key_file)
+            # An empty pass phrase opens no locked key; without one, OpenSSL would ask for it on the terminal.
+            context.load_cert_chain(files.cert_file, files.key_file, password="")
         except OSError as fault:
             raise Refused(
                 f"the certificate {files.cert_file} or its key {files.key_file} cannot be used: {fault.strerror or fault}"

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web import BaseRequest
 
@@ -34,7 +34,7 @@ async def read_body(request: BaseRequest) -> bytes:
     """The whole body, 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or does not arrive in time."""
     if (request.content_length or 0) > MAX_BODY:
         raise errors.message_too_long(max_chars=MAX_MESSAGE)
-    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and request.version >= HttpVersion11:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
     body = bytearray()

@@ -72,7 +72,8 @@ class Interface:
         slot = call.standing() if inside else None
         extra = render.problem_headers(problem, slot, self._services.clock())
         response = render.respond(problem.problem.status, render.encode(problem.as_json()), call.request_id, slot, extra)
-        if not call.request.content.is_eof() and call.request.method != hdrs.METH_GET:
+        content = call.request.content
+        if (not content.is_eof() and call.request.method != hdrs.METH_GET) or content.exception() is not None:
             # What is left of a body that nobody read must not be taken for the next request.
             response.force_close()
         return response

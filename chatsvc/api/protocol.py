@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import http_parser, web
 from aiohttp.web import BaseRequest
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from chatsvc.api import render
 from chatsvc.domain import errors
@@ -36,13 +36,28 @@ class Connection(RequestHandler):
         self._head_timer: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; a head that has begun must be whole in time."""
+        """Feed the parser; a head that has begun must be whole in time, and a body that breaks off must not be waited for."""
+        seen = self._request_count
         super().data_received(data)
-        waits = self._waiter is not None and not self._waiter.done()
-        if waits and self._head_timer is None and not self._upgraded:
-            self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
-        elif not waits:
+        if self._request_count > seen:
             self._stop_timer()
+            self._tell_reader()
+        elif self._head_timer is None and self._is_between() and data.strip(b"\r\n"):
+            self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+
+    def _is_between(self) -> bool:
+        """Whether what comes now is the head of another request, be the one before it answered already or not."""
+        if self._upgraded or self._messages:
+            return False
+        request = self._current_request
+        return self._waiter is not None if request is None else request.content.is_eof()
+
+    def _tell_reader(self) -> None:
+        """Where the parser gave up within a body, let its reader know; aiohttp leaves it waiting."""
+        request = self._current_request
+        if request is not None and not request.content.is_eof() and isinstance(self._messages[-1][0], _ErrInfo):
+            request.content.set_exception(web.RequestPayloadError("the body is broken"))
+            request.content.feed_eof()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The peer has gone."""
@@ -57,7 +72,12 @@ class Connection(RequestHandler):
     def _head_is_late(self) -> None:
         self._head_timer = None
         manager = self._manager
-        if isinstance(manager, Server) and self.transport is not None and self._waiter is not None and not self._waiter.done():
+        if not isinstance(manager, Server) or self.transport is None:
+            return
+        if self._waiter is None:
+            # The answer under way comes first.
+            self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+        elif not self._waiter.done():
             self.transport.write(render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot()))
             self.force_close()
 

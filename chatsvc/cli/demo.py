@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import shlex
 import signal
@@ -35,6 +36,7 @@ def demo(once: bool, as_json: bool) -> None:
         click.echo(json.dumps(event, ensure_ascii=False) if as_json else text)
 
     log.set_up()
+    gc.enable()
     with tempfile.TemporaryDirectory(prefix="chatsvc-demo-") as folder:
         defaults = config.load(None)
         throw_away = replace(defaults, server=replace(defaults.server, host="127.0.0.1", port=0, tls=None), data_dir=Path(folder) / "data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import TYPE_CHECKING
 
@@ -35,4 +36,5 @@ def serve(ctx: click.Context, as_json: bool) -> None:
 
     act_as_owner(config.data_dir)
     log.set_up()
+    gc.enable()
     uvloop.run(app.serve(config, ready))

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.config.faults import ConfigError, Fault
 
@@ -22,11 +21,11 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 # What YAML calls printable, turned round; the parser would refuse these too, but not tell the line.
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINES = {ord(character): None for character in "\t\n\r"}
+_UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U00010000-\U0010ffff]"
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A text as written; `plain` is without quotes."""
 
     line: int
@@ -40,8 +39,7 @@ class Scalar:
         return self.plain and self.text in _NULL
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
+class Map(NamedTuple):
     """Keys and values, in the order of the file; keys may come twice."""
 
     line: int
@@ -49,8 +47,7 @@ class Map:
     items: list[tuple[Scalar, Node]]
 
 
-@dataclass(frozen=True, slots=True)
-class List:
+class List(NamedTuple):
     """Values, in the order of the file."""
 
     line: int
@@ -58,8 +55,7 @@ class List:
     items: list[Node]
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(NamedTuple):
     """Something of which a fault has been told already."""
 
     line: int
@@ -84,7 +80,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as fault:
         before = raw[: fault.start].decode("utf-8-sig", "replace")
         raise ConfigError([Fault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
-    if odd := _UNPRINTABLE.search(text):
+    # The pattern takes as long to compile as the rest of a small file to read, and hardly any file needs it.
+    if not text.translate(_LINES).isprintable() and (odd := re.search(_UNPRINTABLE, text)):
         place = _place(text[: odd.start()])
         raise ConfigError([Fault(file, *place, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
     return text

@@ -6,11 +6,10 @@ A fault says where and what was expected, never what was found: any value may tu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Fault:
+class Fault(NamedTuple):
     """One fault; lines and columns count from 1, and are 0 where it is the file as a whole that is at fault."""
 
     file: str

@@ -55,9 +55,9 @@ def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
     """The configuration in `path`; None: the defaults, relative to the current folder. Raises ConfigError with every fault."""
     if path is None:
-        source, node = Source("(no configuration file)", Path.cwd(), environ), None
+        source, node = Source("(no configuration file)", Path.cwd(), environ, []), None
     else:
-        source = Source(str(path), path.absolute().parent, environ)
+        source = Source(str(path), path.absolute().parent, environ, [])
         node = parse(read_text(path), source.file, source.faults)
     config = _config(path and path.absolute(), source, node)
     if source.faults:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
 
 
 @final

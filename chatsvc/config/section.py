@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from chatsvc.config.document import Broken, List, Map, Node, Scalar
 from chatsvc.config.faults import Fault
@@ -22,14 +21,13 @@ class Unset(Exception):
     """A value names an environment variable that is not set, or empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where the settings come from, and what was found wrong with them so far."""
 
     file: str
     folder: Path
     environ: Mapping[str, str]
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Fault]
 
     def refuse(self, node: Node, path: str, message: str) -> None:
         """Note a fault at `node`."""

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # Imported by the functions that need it: most configurations name neither, and every command reads one.
+    from ipaddress import IPv4Network, IPv6Network
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
@@ -145,6 +149,8 @@ def url_of(host: str, port: int, *, tls: bool) -> str:
 
 
 def _is_ipv6(text: str) -> bool:
+    from ipaddress import IPv6Address
+
     try:
         IPv6Address(text)
     except ValueError:
@@ -164,6 +170,8 @@ def _is_host(text: str) -> bool:
 
 def network(text: str) -> IPv4Network | IPv6Network:
     """A network or a single address; an address with bits beyond its network is a slip."""
+    from ipaddress import ip_network
+
     try:
         if "%" in text:
             raise ValueError

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from functools import partial
+from typing import Any, NamedTuple
 
 from chatsvc.config import Config
 from chatsvc.control.operations import find
-from chatsvc.domain.cursors import Cursors
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
-from chatsvc.store.folder import Folder, derive
+from chatsvc.store.folder import Folder, FolderInUse, derive
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.library import Library
 from chatsvc.usecases.services import Services
 
+__all__ = ["FolderInUse", "run"]
 
-def run(config: Config, folder: Folder, master_key: bytes, operation: str, arguments: dict[str, Any]) -> Any:
-    """Open the store, run the operation and close again; raises Refused and StoreUnavailable."""
+
+class _Call(NamedTuple):
+    operation: str
+    arguments: dict[str, Any]
+
+
+def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
+    """Open the store, run the operation and close again; raises Refused, StoreUnavailable and FolderInUse."""
+    folder = Folder(config.data_dir)
+    master_key = folder.prepare()
+    lock = folder.lock()
+    try:
+        return _with_store(config, folder, master_key, _Call(operation, arguments))
+    finally:
+        os.close(lock)
+
+
+def _with_store(config: Config, folder: Folder, master_key: bytes, call: _Call) -> Any:
     db = DirectDatabase(folder.database)
     try:
-        finish(facts.belongs_to(db, derive(master_key, "check")))
-        services = Services(config, db, Cursors(derive(master_key, "cursors")), Directory(db), Library(db))
-        return finish(_run(services, operation, arguments))
+        secret = partial(derive, master_key)
+        finish(facts.belongs_to(db, secret("check")))
+        services = Services(config, db, secret, Directory(db), Library(db))
+        return finish(find(call.operation)(services, **call.arguments))
     finally:
         finish(db.close())
-
-
-async def _run(services: Services, operation: str, arguments: dict[str, Any]) -> Any:
-    return await find(operation)(services, **arguments)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chatsvc.config import Config
 from chatsvc.domain.errors import Refused
-from chatsvc.store.folder import Folder, FolderInUse
+
+if TYPE_CHECKING:
+    import socket
+
+    from chatsvc.config import Config
 
 SOCKET = "control.sock"
 WAIT_S = 15.0
@@ -24,29 +26,24 @@ class Lost(Exception):
 def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
     """Run one operation and give its result, plain data; raises Refused, StoreUnavailable and Lost."""
     _check_text(arguments)
-    folder = Folder(config.data_dir)
-    act_as_owner(folder.path)
+    act_as_owner(config.data_dir)
     deadline = time.monotonic() + WAIT_S
     while True:
-        connection = connect(folder.path)
+        connection = connect(config.data_dir)
         if connection is not None:
             with connection:
                 return _ask(connection, operation, arguments)
-        master_key = folder.prepare()
+
+        # Imported where no service runs: with one, a command needs nothing of the store.
+        from chatsvc.control.alone import FolderInUse, run
+
         try:
-            lock = folder.lock()
+            return run(config, operation, arguments)
         except FolderInUse:
             # A server that starts or stops, or another command: both are short.
             if time.monotonic() > deadline:
-                raise Refused(f"another chatsvc holds {folder.path} and does not answer") from None
+                raise Refused(f"another chatsvc holds {config.data_dir} and does not answer") from None
             time.sleep(0.02)
-            continue
-        try:
-            from chatsvc.control.alone import run
-
-            return run(config, folder, master_key, operation, arguments)
-        finally:
-            os.close(lock)
 
 
 def _check_text(arguments: dict[str, Any]) -> None:
@@ -72,6 +69,11 @@ def act_as_owner(folder: Path) -> None:
 
 def connect(folder: Path) -> socket.socket | None:
     """A connection to the service that runs on this folder; None where none answers."""
+    if not (folder / SOCKET).exists():
+        return None
+
+    import socket
+
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -91,7 +93,7 @@ def connect(folder: Path) -> socket.socket | None:
 def _ask(connection: socket.socket, operation: str, arguments: dict[str, Any]) -> Any:
     try:
         connection.sendall(json.dumps({"operation": operation, "arguments": arguments}).encode())
-        connection.shutdown(socket.SHUT_WR)
+        connection.shutdown(1)  # SHUT_WR: the request ends here
         with connection.makefile("rb") as stream:
             raw = stream.read()
     except OSError as fault:

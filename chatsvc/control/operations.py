@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from typing import Any
 
@@ -47,10 +47,10 @@ OPERATIONS = {
 }
 
 
-def find(name: str) -> Callable[..., Awaitable[Any]]:
+def find(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
     """The use-case behind an operation; raises Refused where this version has none of that name."""
     if name not in OPERATIONS:
         raise Refused(f"the running chatsvc does not know {name!r}: is it of another version?")
     module, function = OPERATIONS[name].split(".")
-    found: Callable[..., Awaitable[Any]] = getattr(import_module(f"chatsvc.usecases.{module}"), function)
+    found: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.usecases.{module}"), function)
     return found

@@ -5,7 +5,6 @@ Calling an entry makes the exception, so a misspelt code is a type error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -16,8 +15,7 @@ class Because(NamedTuple):
     en: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One error code: its HTTP status, both descriptions and the names of the extra fields that it carries."""
 
     code: str

@@ -1,16 +1,18 @@
-"""The nouns of the service (SPEC.md section 2), as they are kept; times are milliseconds since the epoch, UTC."""
+"""The nouns of the service (SPEC.md section 2), as they are kept; times are milliseconds since the epoch, UTC.
+
+Named tuples: they are made by the thousand when a list is read, and defined when every command starts; both are cheap.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CHANNELS = ("api", "web", "whatsapp")
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """Who pays: owner of bots, conversations and keys (SPEC.md 2.5)."""
 
     id: str
@@ -23,8 +25,7 @@ class Account:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bot:
+class Bot(NamedTuple):
     """A chatbot (SPEC.md 2.2) with the settings that never leave by the interface."""
 
     id: str
@@ -45,8 +46,7 @@ class Bot:
     greeting: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(NamedTuple):
     """A key as it is kept: the digest alone, never the key (SPEC.md 5.3). `account_id` is None once the account is gone."""
 
     id: str
@@ -59,8 +59,7 @@ class ApiKey:
     last_used_at: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(NamedTuple):
     """One visitor's thread with one bot on one channel (SPEC.md 2.4)."""
 
     id: str
@@ -75,8 +74,7 @@ class Conversation:
     message_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One turn of a conversation; `role` is "user" or "assistant"."""
 
     id: str
@@ -85,8 +83,7 @@ class Message:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessage:
+class SendMessage(NamedTuple):
     """The body of POST /messages, checked (SPEC.md 4.3); None where a field was omitted."""
 
     chatbot_id: str
@@ -95,8 +92,7 @@ class SendMessage:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A message and its reply (SPEC.md 2.3)."""
 
     chatbot_id: str
@@ -107,8 +103,7 @@ class Exchange:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Tokens of one reply; all of what the model read is input + cache_write + cache_read."""
 
     input_tokens: int = 0
@@ -122,8 +117,7 @@ class Usage:
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One piece of a bot's knowledge: a question, its other phrasings and the answer."""
 
     id: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from chatsvc.domain.models import Usage
+if TYPE_CHECKING:
+    from chatsvc.domain.models import Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(NamedTuple):
     """A tier that bots name as their `model` (SPEC.md 2.2): an engine, its model and the prices.
 
     Prices are micro-dollars per million tokens, so that all reckoning is in integers.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from chatsvc.domain import times
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
@@ -145,4 +143,4 @@ def appointment(a: Appointment) -> Json:
 
 def entry(e: Entry) -> Json:
     """One entry of a bot's knowledge (DECISIONS.md section 4)."""
-    return {**asdict(e), "alt": list(e.alt)}
+    return {**e._asdict(), "alt": list(e.alt)}

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, fields
 
 from chatsvc.domain.models import Bot
 from chatsvc.store.database import Database, assign
 
-_NAMES = [field.name for field in fields(Bot)]
-_COLUMNS = ", ".join(_NAMES)
-CHANGEABLE = frozenset(_NAMES) - {"id", "account_id", "messages_used", "created_at"}
+_COLUMNS = ", ".join(Bot._fields)
+CHANGEABLE = frozenset(Bot._fields) - {"id", "account_id", "messages_used", "created_at"}
 
 
 def _bot(row: tuple[object, ...]) -> Bot:
-    values = dict(zip(_NAMES, row, strict=True))
-    ask_back = values["ask_back"]
-    values.update(active=bool(values["active"]), ask_back=None if ask_back is None else bool(ask_back))
-    return Bot(**values)  # type: ignore[arg-type]  # the columns are the fields
+    bot = Bot(*row)  # type: ignore[arg-type]  # the columns are the fields
+    return bot._replace(active=bool(bot.active), ask_back=None if bot.ask_back is None else bool(bot.ask_back))
 
 
 def bots_of(connection: sqlite3.Connection, account_id: str) -> list[Bot]:
@@ -46,8 +42,8 @@ async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | Non
         count = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (bot.account_id,)).fetchone()[0]
         if count >= most:
             return None
-        marks = ", ".join("?" * len(_NAMES))
-        connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES ({marks})", astuple(bot))
+        marks = ", ".join("?" * len(Bot._fields))
+        connection.execute(f"INSERT INTO bots ({_COLUMNS}) VALUES ({marks})", bot)
         return bot
 
     return await db.write(unit, applied)

@@ -125,7 +125,7 @@ class GroupCommitDatabase:
             for thread in reversed(opened):
                 await thread.close()
             if isinstance(fault, sqlite3.Error):
-                raise StoreUnavailable(str(fault)) from fault
+                raise StoreUnavailable(f"{path} cannot be opened: {fault}") from fault
             raise
         return cls(opened[0], opened[1:])
 

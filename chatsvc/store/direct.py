@@ -19,7 +19,7 @@ class DirectDatabase:
         try:
             self._connection = connect(path, writes=True)
         except sqlite3.Error as fault:
-            raise StoreUnavailable(str(fault)) from fault
+            raise StoreUnavailable(f"{path} cannot be opened: {fault}") from fault
 
     async def read(self, unit: Unit[T]) -> T:
         """See Database.read."""

@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import hmac
 import os
-import secrets
 from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable
@@ -67,7 +66,7 @@ class Folder:
         return key
 
     def _make_master_key(self, file: Path) -> bytes:
-        key = secrets.token_bytes(32)
+        key = os.urandom(32)
         # Written whole under another name and linked into place: neither a crash nor a second command leaves half a key.
         draft = file.with_name(f"{MASTER_KEY}.{os.getpid()}")
         draft.unlink(missing_ok=True)

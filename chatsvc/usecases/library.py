@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chatsvc.domain.models import Bot
-from chatsvc.store import knowledge
-from chatsvc.store.database import Database
-
 if TYPE_CHECKING:
+    from chatsvc.domain.models import Bot
     from chatsvc.engines import Knowledge
+    from chatsvc.store.database import Database
 
 
 class Library:
@@ -21,6 +19,7 @@ class Library:
     async def of(self, bot: Bot) -> Knowledge:
         """The bot's knowledge; raises StoreUnavailable."""
         from chatsvc.engines.knowledge import KnowledgeIndex
+        from chatsvc.store import knowledge
 
         return KnowledgeIndex(await knowledge.entries(self._db, bot.id), bot.language)
 

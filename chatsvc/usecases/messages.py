@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import uuid
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
@@ -97,7 +97,7 @@ async def _answer_once(sending: _Sending, once: Once) -> Exchange:
         return await _answer(sending)
     if before.fingerprint != once.fingerprint:
         raise errors.invalid_json(OTHER_FIELDS)
-    return Exchange(**json.loads(before.exchange))
+    return Exchange(*json.loads(before.exchange))
 
 
 async def _answer(sending: _Sending) -> Exchange:
@@ -207,8 +207,8 @@ async def _record(
     def applied(counts: exchanges.Counts | None) -> None:
         if counts is not None:
             reservation.charge(counts.month_used, counts.credits)
-            held.account = replace(held.account, message_credits=counts.credits)
-            held.put(replace(held.bots[exchange.chatbot_id], messages_used=counts.bot_used))
+            held.account = held.account._replace(message_credits=counts.credits)
+            held.put(held.bots[exchange.chatbot_id]._replace(messages_used=counts.bot_used))
             if captured and captured.tell and dispatcher:
                 dispatcher.wake(exchange.chatbot_id)
 
@@ -226,7 +226,7 @@ async def _record(
             month=reservation.month,
             tokens=reply.usage.total,
             cost_micro_usd=cost,
-            idempotency=exchanges.Idempotency(once.key, once.fingerprint, json.dumps(asdict(exchange))) if once else None,
+            idempotency=exchanges.Idempotency(once.key, once.fingerprint, json.dumps(exchange)) if once else None,
             dialogue=reply.dialogue,
             captured=captured,
         ),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from chatsvc.config import Config
-from chatsvc.domain.cursors import Cursors
 from chatsvc.domain.times import now_ms
-from chatsvc.store.database import Database
-from chatsvc.usecases.directory import Directory
-from chatsvc.usecases.library import Library
 
 if TYPE_CHECKING:
+    from chatsvc.config import Config
+    from chatsvc.domain.cursors import Cursors
     from chatsvc.engines import Engine
+    from chatsvc.store.database import Database
+    from chatsvc.usecases.directory import Directory
+    from chatsvc.usecases.library import Library
     from chatsvc.usecases.turns import Turns
     from chatsvc.webhooks.dispatcher import Dispatcher
 
@@ -23,17 +24,27 @@ T = TypeVar("T")
 
 @dataclass
 class Services:
-    """The parts of one running chatsvc. The command line without a server has no engines and no turns: it answers nobody."""
+    """The parts of one running chatsvc; `secret` gives 32 bytes for a purpose.
+
+    The command line without a server has no engines and no turns: it answers nobody.
+    """
 
     config: Config
     db: Database
-    cursors: Cursors
+    secret: Callable[[str], bytes]
     directory: Directory
     library: Library
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
     turns: Turns | None = None
     dispatcher: Dispatcher | None = None
+
+    @cached_property
+    def cursors(self) -> Cursors:
+        """The cursors of this installation; imported where something is paged, which few commands do."""
+        from chatsvc.domain.cursors import Cursors
+
+        return Cursors(self.secret("cursors"))
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""

@@ -81,12 +81,13 @@ class Wire:
             return await self._reader.readline()
 
     async def answer(self, *, bodiless: bool = False, within_s: float = 5.0) -> Answer:
-        """The next response; `bodiless` is the one to HEAD."""
+        """The next response; `bodiless` is the one to HEAD, and any interim one has no body by itself."""
         async with asyncio.timeout(within_s):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             status_line, *lines = head[:-4].split("\r\n")
             assert re.fullmatch(r"HTTP/1\.[01] \d{3} [A-Za-z -]+", status_line), status_line
             headers = CIMultiDict([(name, value) for name, _, value in (line.partition(": ") for line in lines)])
+            bodiless |= status_line.split(" ")[1] == "100"
             body = b"" if bodiless else await self._reader.readexactly(int(headers["Content-Length"]))
         return Answer(int(status_line.split(" ")[1]), headers, body, json.loads(body) if body else None)
 

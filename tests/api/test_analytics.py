@@ -227,7 +227,7 @@ async def test_records_of_another_account_count_nowhere(app: App, caller: Caller
 
 async def test_the_account_shows_what_was_set_by_hand_beside_what_the_plan_sells(app: App, caller: Caller) -> None:
     app.services.config = replace(
-        app.config, plans={**app.config.plans, "enterprise": replace(app.config.plans["enterprise"], version=7, messages=50, bots=9)}
+        app.config, plans={**app.config.plans, "enterprise": app.config.plans["enterprise"]._replace(version=7, messages=50, bots=9)}
     )
     await accounts.change(app.services, account=caller.account, messages_limit=12_345, credits=67, status="trialing")
     assert (await _data(caller))["account"] == {

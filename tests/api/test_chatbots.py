@@ -22,7 +22,7 @@ from tests.fakes import START, FakeClock
 @pytest.fixture
 def config(config: Config) -> Config:
     """A plan with more bots than a page."""
-    plans = {name: replace(plan, bots=1000) for name, plan in config.plans.items()}
+    plans = {name: plan._replace(bots=1000) for name, plan in config.plans.items()}
     return replace(config, plans=plans)
 
 

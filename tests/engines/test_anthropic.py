@@ -806,7 +806,7 @@ def test_a_language_tag_lets_no_words_of_the_caller_in(tag: str, name: str | Non
 
 def test_a_time_zone_that_is_unknown_here_is_utc() -> None:
     for zone in ("Mars/Olympus", "../etc/passwd", "", "\0"):
-        blocks = prompt.system(replace(TURN, bot=replace(BOT, timezone=zone)), prompt.HOSTED)
+        blocks = prompt.system(replace(TURN, bot=BOT._replace(timezone=zone)), prompt.HOSTED)
         assert "15:14 (UTC)" in str(blocks[-1]["text"])
 
 
@@ -845,7 +845,7 @@ def test_knowledge_cannot_end_its_own_fence() -> None:
 
 @pytest.mark.parametrize(("ask_back", "told"), [(True, "ask one short question back"), (False, "Do not ask the visitor"), (None, None)])
 def test_whether_the_bot_asks_back_is_its_setting(ask_back: bool | None, told: str | None) -> None:
-    text = str(prompt.system(replace(TURN, bot=replace(BOT, ask_back=ask_back)), prompt.HOSTED)[0]["text"])
+    text = str(prompt.system(replace(TURN, bot=BOT._replace(ask_back=ask_back)), prompt.HOSTED)[0]["text"])
     assert all((words in text) == (words == told) for words in ("ask one short question back", "Do not ask the visitor"))
 
 
@@ -879,7 +879,7 @@ def test_roles_take_turns_and_the_visitor_begins() -> None:
 
 async def test_text_that_no_server_could_take_is_mended(server: ModelServer, engine: AnthropicEngine) -> None:
     bad = "a\ud800\0b"
-    turn = replace(TURN, message=bad, history=past(bad, bad), bot=replace(BOT, instructions=bad), knowledge=Shelf((entry(1, bad, bad),)))
+    turn = replace(TURN, message=bad, history=past(bad, bad), bot=BOT._replace(instructions=bad), knowledge=Shelf((entry(1, bad, bad),)))
     assert (await engine.reply(turn)).text == "Hello."
     assert server.body["messages"][-1]["content"] == "a?b"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,19 +73,19 @@ def test_small_talk_is_small_talk_only_where_it_is_nothing_else(message: str, re
 async def test_a_greeting_is_the_bots_own_or_names_the_bot() -> None:
     assert await say("merhaba") == "Merhaba, ben Pedal. Size nasıl yardımcı olabilirim?"
     assert await say("hi") == "Hello, I'm Pedal. How can I help you?"
-    assert await say("merhaba", bot=replace(BOT, greeting="Hoş geldiniz!")) == "Hoş geldiniz!"
-    assert await say("teşekkürler", bot=replace(BOT, greeting="Hoş geldiniz!")) == "Rica ederim! Başka bir sorunuz olursa buradayım."
+    assert await say("merhaba", bot=BOT._replace(greeting="Hoş geldiniz!")) == "Hoş geldiniz!"
+    assert await say("teşekkürler", bot=BOT._replace(greeting="Hoş geldiniz!")) == "Rica ederim! Başka bir sorunuz olursa buradayım."
 
 
 async def test_a_bots_name_with_braces_is_only_a_name() -> None:
-    assert await say("hi", bot=replace(BOT, name="{0} {name}")) == "Hello, I'm {0} {name}. How can I help you?"
+    assert await say("hi", bot=BOT._replace(name="{0} {name}")) == "Hello, I'm {0} {name}. How can I help you?"
 
 
 async def test_small_talk_follows_the_wanted_language_else_the_bots() -> None:
     assert (await say("hi", language="tr-TR")).startswith("Merhaba")
     assert (await say("ok")).startswith("Tamam")
-    assert (await say("ok", bot=replace(BOT, language="en"))).startswith("All right")
-    assert (await say("ok", bot=replace(BOT, language="de"))).startswith("All right")
+    assert (await say("ok", bot=BOT._replace(language="en"))).startswith("All right")
+    assert (await say("ok", bot=BOT._replace(language="de"))).startswith("All right")
 
 
 async def test_an_unsure_engine_asks_back_in_the_visitors_language() -> None:
@@ -104,7 +103,7 @@ async def test_an_unsure_engine_asks_back_in_the_visitors_language() -> None:
     ("channel", "ask_back", "asks"), [("api", None, False), ("api", True, True), ("web", False, False), ("whatsapp", None, True)]
 )
 async def test_asking_back_is_a_setting_that_the_channel_decides_by_default(channel: str, ask_back: bool | None, asks: bool) -> None:
-    bot = replace(BOT, ask_back=ask_back)
+    bot = BOT._replace(ask_back=ask_back)
     if asks:
         assert "Did you mean" in await say(UNSURE, bot=bot, channel=channel)
     else:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,11 +111,11 @@ async def test_another_key_than_the_database_was_made_with_is_refused(open_db: O
 
 
 def test_a_command_with_another_key_changes_nothing(folder: Folder) -> None:
-    settings = config.load(None, {})
-    run(settings, folder, folder.prepare(), "account.create", {"name": "Acme"})
+    settings = replace(config.load(None, {}), data_dir=folder.path)
+    run(settings, "account.create", {"name": "Acme"})
     (folder.path / "master.key").write_text("ab" * 32)
     with pytest.raises(StoreUnavailable, match="not the one this database was made with"):
-        run(settings, folder, folder.prepare(), "account.create", {"name": "Other"})
+        run(settings, "account.create", {"name": "Other"})
 
 
 def test_each_purpose_has_a_key_of_its_own(folder: Folder) -> None:

@@ -1,0 +1,35 @@
+"""Installations to run commands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Site
+
+
+@pytest.fixture(scope="session", params=["alone", "served"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An installation without a service, and one with a service that runs; tests share it and make accounts of their own."""
+    shared = Site(tmp_path_factory.mktemp(request.param))
+    # So that no test of the shared installation is the one with the only account.
+    shared.account("first of all")
+    shared.account("second of all")
+    if request.param == "alone":
+        yield shared
+        return
+    with shared.serve():
+        yield shared
+    assert "Traceback" not in shared.log.read_text()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Site]:
+    """An installation where no command has run yet."""
+    new = Site(tmp_path)
+    yield new
+    if new.serving:
+        with new.serving:
+            pass

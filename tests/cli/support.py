@@ -1,0 +1,245 @@
+"""The command line as its users have it: real processes, with a service that runs beside them or without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import click
+
+CHATSVC = (sys.executable, "-m", "chatsvc")
+PATIENCE_S = 30
+NOBODY = 65534
+Preparation = Callable[[], None]
+
+
+def become_nobody() -> None:
+    """For a child process: be somebody without rights."""
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def python_for_everybody() -> tuple[dict[str, str], str] | None:
+    """An interpreter of this version that an account without rights can run chatsvc with, and the environment that it needs."""
+    packages = Path(click.__file__).parents[1]
+    sources = Path(__file__).parents[2]
+    for python in (sys.executable, "/usr/bin/python3"):
+        env = environment(HOME="/", PYTHONDONTWRITEBYTECODE="1")
+        if python != sys.executable:
+            env["PYTHONPATH"] = f"{sources}{os.pathsep}{packages}"
+        probe = [python, "-c", f"import sys, sqlite3, aiohttp, chatsvc; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"]
+        try:
+            subprocess.run(probe, env=env, cwd="/", check=True, capture_output=True, preexec_fn=become_nobody)
+        except (OSError, subprocess.SubprocessError):
+            continue
+        return env, python
+    return None
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a command: this one without what would configure chatsvc."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CHATSVC", "ANTHROPIC"))}
+    return {**kept, **more}
+
+
+@dataclass
+class Done:
+    """A command that has ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(
+    *arguments: str | Path | bytes,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    before: Preparation | None = None,
+) -> Done:
+    """Run one command to its end."""
+    done = subprocess.run(
+        [*CHATSVC, *arguments],
+        cwd=cwd,
+        env=env or environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+        preexec_fn=before,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@dataclass
+class Response:
+    """What the interface answered."""
+
+    status: int
+    headers: dict[str, str]
+    json: Any
+
+
+def ask(url: str, key: str, method: str, path: str, body: object = None, tls: ssl.SSLContext | None = None) -> Response:
+    """One request to the interface of the service at `url`."""
+    place = urlsplit(url)
+    assert place.hostname
+    made = HTTPSConnection(place.hostname, place.port, timeout=PATIENCE_S, context=tls) if tls else None
+    with closing(made or HTTPConnection(place.hostname, place.port, timeout=PATIENCE_S)) as connection:
+        sent = None if body is None else json.dumps(body)
+        connection.request(method, f"/api/v2{path}", sent, {"Authorization": f"Bearer {key}"})
+        response = connection.getresponse()
+        return Response(response.status, dict(response.headers), json.loads(response.read()))
+
+
+class Serving:
+    """A `chatsvc serve` of its own process; its log goes to a file."""
+
+    def __init__(self, config: Path, log: Path, cwd: Path, *, ready: bool = True, before: Preparation | None = None) -> None:
+        self.log = log
+        with log.open("ab") as stream:
+            self.process = subprocess.Popen(
+                [*CHATSVC, "-c", config, "serve", "--json"],
+                cwd=cwd,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                preexec_fn=before,  # noqa: PLW1509  # no other thread holds a lock here
+            )
+        self.url = self.base_url = ""
+        if ready:
+            self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Wait for the line that says where it listens."""
+        assert self.process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            assert selector.select(PATIENCE_S), self.log.read_text()
+        line = self.process.stdout.readline()
+        assert line, self.log.read_text()
+        event = json.loads(line)
+        assert set(event) == {"event", "url", "base_url"}
+        assert event["event"] == "listening"
+        self.url, self.base_url = event["url"], event["base_url"]
+
+    def ask(self, key: str, method: str, path: str, body: object = None) -> Response:
+        """One request to its interface."""
+        return ask(self.url, key, method, path, body)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Send a signal and wait for the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """The exit status."""
+        try:
+            return self.process.wait(PATIENCE_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end(signal.SIGKILL)
+
+
+class Site:
+    """An installation: a configuration and a data folder, and perhaps a service on it."""
+
+    def __init__(self, folder: Path, settings: str = "") -> None:
+        self.folder = folder
+        self.config = folder / "config.yaml"
+        self.data = folder / "data"
+        self.log = folder / "serve.log"
+        self.config.write_text(f"server: {{listen: 127.0.0.1:0}}\n{settings or 'models: {offline: {engine: knowledge}}'}\n")
+        self.serving: Serving | None = None
+
+    def run(self, *arguments: str | Path | bytes) -> Done:
+        """Run one command on this installation."""
+        return run("-c", self.config, *arguments, cwd=self.folder)
+
+    def json(self, *arguments: str | Path) -> Any:
+        """Run one command that succeeds, with --json: exactly one value, and nothing else to say."""
+        done = self.run(*arguments, "--json")
+        assert (done.status, done.err) == (0, ""), done
+        return json.loads(done.out)
+
+    def refused(self, *arguments: str | Path | bytes) -> str:
+        """Run one command that is refused: exit status 1, one line on standard error, nothing on standard output."""
+        done = self.run(*arguments)
+        assert done.status == 1, done
+        assert done.out == ""
+        return one_line(done.err)
+
+    def serve(self, **options: Any) -> Serving:
+        """Start a service on it."""
+        self.serving = Serving(self.config, self.log, self.folder, **options)
+        return self.serving
+
+    def account(self, name: str = "Acme", *options: str) -> str:
+        """A new account's id."""
+        return str(self.json("account", "create", name, *options)["id"])
+
+    def bot(self, account: str, *options: str) -> str:
+        """A new bot's id."""
+        return str(self.json("bot", "create", "Desk", "--account", account, *options)["id"])
+
+    def key(self, account: str) -> str:
+        """A new key."""
+        return str(self.json("key", "create", "--account", account)["key"])
+
+
+def one_line(err: str) -> str:
+    """The one line of a refusal, without the program's name."""
+    assert err.endswith("\n"), err
+    assert err.count("\n") == 1, err
+    assert err.startswith("chatsvc: "), err
+    assert "Traceback" not in err
+    return err.removeprefix("chatsvc: ").rstrip("\n")
+
+
+def usage_error(done: Done, says: str) -> None:
+    """Wrong usage: exit status 2, nothing on standard output, and the reason on standard error."""
+    assert done.status == 2, done
+    assert done.out == ""
+    assert says in done.err
+    assert "Traceback" not in done.err
+
+
+def together(commands: Sequence[Sequence[str | Path]], cwd: Path) -> list[Done]:
+    """Run commands at the same time."""
+    started = [
+        subprocess.Popen(
+            [*CHATSVC, *command],
+            cwd=cwd,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in commands
+    ]
+    texts = [process.communicate(timeout=PATIENCE_S * 2) for process in started]
+    return [Done(process.returncode, out, err) for process, (out, err) in zip(started, texts, strict=True)]

@@ -1,0 +1,112 @@
+"""As root, commands act as the data folder's owner (DECISIONS.md section 3)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli import support
+from tests.cli.support import NOBODY, Serving, Site, become_nobody, one_line, python_for_everybody, run
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
+
+
+@pytest.fixture(autouse=True)
+def _readable_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interpreter below root's own folder is nobody's to run; and nobody may write coverage beside the sources."""
+    for name in list(os.environ):
+        if name.startswith("COV"):
+            monkeypatch.delenv(name)
+    found = python_for_everybody()
+    if found is None:
+        pytest.skip("no interpreter here can be run by an account without rights")
+    env, python = found
+    monkeypatch.setattr(support, "CHATSVC", (python, "-m", "chatsvc"))
+    monkeypatch.setattr(support, "environment", lambda **more: {**env, **more})
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """An installation that belongs to somebody else, in a place that everybody may enter, as pytest's own folders are not."""
+    folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
+    folder.chmod(0o755)
+    made = Site(folder)
+    yield made
+    shutil.rmtree(folder)
+
+
+def owners(folder: Path) -> set[tuple[str, int, int]]:
+    """Who has what, but for who has it all."""
+    stats = {file.name: file.stat() for file in (folder, *folder.iterdir())}
+    return {(name, stat.st_uid, stat.st_gid) for name, stat in stats.items() if (stat.st_uid, stat.st_gid) != (NOBODY, NOBODY)}
+
+
+def test_all_that_a_command_makes_belongs_to_the_folders_owner(site: Site) -> None:
+    site.data.mkdir()
+    os.chown(site.data, NOBODY, NOBODY)
+    account = site.account()
+    site.bot(account)
+    assert owners(site.data) == set()
+    assert {file.name for file in site.data.iterdir()} == {"chatsvc.db", "lock", "master.key"}
+
+
+def test_a_folder_that_is_not_there_yet_belongs_to_the_owner_of_where_it_is_made(site: Site) -> None:
+    os.chown(site.folder, NOBODY, NOBODY)
+    site.account()
+    assert owners(site.data) == set()
+
+
+def test_a_service_that_root_starts_runs_as_the_owner_and_both_may_command_it(site: Site) -> None:
+    os.chown(site.folder, NOBODY, NOBODY)
+    account = site.account()
+    with site.serve() as serving:
+        status = Path(f"/proc/{serving.process.pid}/status").read_text()
+        assert ids(status, "Uid") == NOBODY
+        assert ids(status, "Gid") == NOBODY
+        assert [line.split()[1:] for line in status.splitlines() if line.startswith("Groups:")] == [[]]
+        assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
+        assert {"control.sock", "chatsvc.db-wal", "chatsvc.db-shm"} <= {file.name for file in site.data.iterdir()}
+        assert owners(site.data) == set()
+        as_nobody = run("-c", site.config, "account", "list", "--json", cwd=site.folder, before=become_nobody)
+        assert (as_nobody.status, as_nobody.err) == (0, "")
+        assert account in as_nobody.out
+        assert serving.end() == 0
+    assert owners(site.data) == set()
+
+
+def ids(status: str, name: str) -> int:
+    """The effective id of a process."""
+    return next(int(line.split()[2]) for line in status.splitlines() if line.startswith(f"{name}:"))
+
+
+def test_a_service_of_the_owner_takes_commands_from_root(site: Site) -> None:
+    os.chown(site.folder, NOBODY, NOBODY)
+    site.log.touch()
+    with Serving(site.config, site.log, site.folder, before=become_nobody) as serving:
+        account = site.account()
+        assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
+        assert serving.end() == 0
+    assert owners(site.data) == set()
+
+
+def test_init_as_root_leaves_a_folder_that_its_owner_can_serve(site: Site) -> None:
+    os.chown(site.folder, NOBODY, NOBODY)
+    site.config.unlink()
+    assert run("init", site.folder, cwd=site.folder).status == 0
+    assert owners(site.data) == set()
+    as_nobody = run("account", "list", cwd=site.folder, before=become_nobody)
+    assert (as_nobody.status, as_nobody.err) == (0, "")
+
+
+def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(site: Site) -> None:
+    site.account()
+    assert {file.stat().st_uid for file in (site.data, *site.data.iterdir())} == {0}
+    done = run("-c", site.config, "account", "list", cwd=site.folder, before=become_nobody)
+    assert (done.status, done.out) == (1, "")
+    assert str(site.data) in one_line(done.err)
+    assert "Permission denied" in done.err

@@ -1,0 +1,410 @@
+"""`chatsvc serve` and the commands beside it: in force at once, one owner of the folder, nothing secret told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import ssl
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import CHATSVC, PATIENCE_S, Response, Serving, Site, ask, environment, one_line, run, together
+
+FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time do you open\n\nMonday to Friday from 9 to 6.\n"
+
+
+def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_without(fresh: Site) -> None:
+    account = fresh.account()
+    bot, key = fresh.bot(account, "--language", "en"), fresh.key(account)
+    faq = fresh.folder / "faq.md"
+    faq.write_text(FAQ)
+    with fresh.serve() as serving:
+        fresh.json("knowledge", "add", bot, faq)
+        for user in ("first", "second", "first"):
+            body = {"chatbot_id": bot, "message": "When are you open?", "user_id": user}
+            answer = serving.ask(key, "POST", "/messages", body)
+            assert (answer.status, answer.json["data"]["reply"]) == (200, "Monday to Friday from 9 to 6.")
+        listed = serving.ask(key, "GET", "/conversations").json["data"]
+        detail = serving.ask(key, "GET", f"/conversations/{listed[0]['id']}").json["data"]
+        analytics = serving.ask(key, "GET", "/analytics?days=7").json["data"]
+        beside = look(fresh, account, bot, listed[0]["id"])
+        assert serving.end() == 0
+    alone = look(fresh, account, bot, listed[0]["id"])
+    assert alone == beside
+    conversations, shown, usage, accounts, bots = alone
+    assert [{**c, "message_count": None} for c in conversations] == [{**c, "message_count": None} for c in listed]
+    assert [c["message_count"] for c in conversations] == [4, 2]
+    assert shown == detail
+    assert [(m["role"], m["content"]) for m in shown["messages"]] == [
+        ("user", "When are you open?"),
+        ("assistant", "Monday to Friday from 9 to 6."),
+    ] * 2
+    assert usage["account"] == analytics["account"]
+    assert usage["usage"]["total_messages"] == analytics["usage"]["total_messages"] == 3
+    assert accounts["messages_used"] == bots["messages_used"] == 3
+    assert len(fresh.json("conversation", "list", "--limit", "1")) == 1
+    newest = fresh.json("conversation", "show", listed[0]["id"], "--message-limit", "1")
+    assert (len(newest["messages"]), newest["messages_truncated"], newest["message_count"]) == (1, True, 4)
+    told = fresh.run("conversation", "show", listed[0]["id"])
+    assert "When are you open?\n" in told.out
+
+
+def look(site: Site, account: str, bot: str, conversation: str) -> list[Any]:
+    """What the commands say of it all; the window of the usage moves with the clock."""
+    usage = site.json("usage", account, "--days", "7")
+    usage["usage"].pop("to")
+    return [
+        site.json("conversation", "list", "--bot", bot),
+        site.json("conversation", "show", conversation),
+        usage,
+        site.json("account", "show", account),
+        site.json("bot", "show", bot),
+    ]
+
+
+def test_every_change_is_in_force_from_the_very_next_request_on(fresh: Site) -> None:
+    account = fresh.account()
+    bot, key = fresh.bot(account), fresh.key(account)
+    message = {"chatbot_id": bot, "message": "Merhaba"}
+
+    def told(method: str = "GET", path: str = "/chatbots", body: object = None) -> tuple[int, str | None]:
+        answer = serving.ask(key, method, path, body)
+        return answer.status, answer.json.get("error")
+
+    with fresh.serve() as serving:
+        assert told() == (200, None)
+        fresh.json("account", "set", account, "--plan", "business")
+        assert told() == (403, "plan_upgrade_required")
+        fresh.json("account", "set", account, "--plan", "none")
+        assert told() == (403, "plan_required")
+        fresh.json("account", "set", account, "--plan", "enterprise", "--messages-limit", "0")
+        assert told("POST", "/messages", message) == (402, "message_quota_exceeded")
+        fresh.json("account", "set", account, "--credits", "5", "--status", "paused")
+        assert told("POST", "/messages", message) == (402, "message_quota_exceeded")
+        fresh.json("account", "set", account, "--status", "trialing")
+        fresh.json("bot", "deactivate", bot)
+        assert told("POST", "/messages", message) == (409, "chatbot_inactive")
+        fresh.json("bot", "activate", bot)
+        assert told("POST", "/messages", message) in {(200, None), (502, "assistant_unavailable")}
+        second = fresh.bot(account)
+        assert told("GET", f"/chatbots/{second}") == (200, None)
+        fresh.json("bot", "set", second, "--name", "Renamed")
+        assert serving.ask(key, "GET", f"/chatbots/{second}").json["data"]["name"] == "Renamed"
+        assert [b["name"] for b in serving.ask(key, "GET", "/chatbots").json["data"]] == ["Renamed", "Desk"]
+        fresh.json("account", "delete", account, "--yes")
+        assert told() == (401, "account_not_found")
+
+
+def test_a_revoked_key_is_refused_from_the_very_next_request_on(fresh: Site) -> None:
+    account = fresh.account()
+    keys = [fresh.json("key", "create", "--account", account) for _ in range(3)]
+    with fresh.serve() as serving:
+        for key in keys:
+            stop = threading.Event()
+            # Requests before, during and after the revocation: none that began after it may pass.
+            answers: list[tuple[float, Response]] = []
+            busy = threading.Thread(target=keep_asking, args=(serving, key["key"], stop, answers))
+            busy.start()
+            fresh.json("key", "revoke", key["id"])
+            revoked_at = time.monotonic()
+            time.sleep(0.05)
+            stop.set()
+            busy.join()
+            later = [answer for began, answer in answers if began > revoked_at]
+            assert later
+            assert {(answer.status, answer.json["error"]) for answer in later} == {(401, "invalid_api_key")}
+        assert [key["status"] for key in fresh.json("key", "list")] == ["revoked"] * 3
+        assert all(key["last_used_at"] for key in fresh.json("key", "list"))
+        serving.end()
+        with fresh.serve() as again:
+            assert again.ask(keys[0]["key"], "GET", "/chatbots").json["error"] == "invalid_api_key"
+
+
+def keep_asking(serving: Serving, key: str, stop: threading.Event, answers: list[tuple[float, Response]]) -> None:
+    """Ask until told to stop."""
+    while not stop.is_set():
+        began = time.monotonic()
+        answers.append((began, serving.ask(key, "GET", "/chatbots")))
+
+
+def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: Site) -> None:
+    account = fresh.account()
+    key = fresh.key(account)
+    with fresh.serve() as serving:
+        started = time.monotonic()
+        assert fresh.refused("serve") == f"a chatsvc is running on {fresh.data} already"
+        assert time.monotonic() - started < 5
+        assert serving.ask(key, "GET", "/chatbots").status == 200
+        assert fresh.json("account", "show", account)["id"] == account
+        assert serving.end() == 0
+    assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
+
+
+def test_two_services_that_start_at_once_are_one_that_runs_and_one_that_is_refused(fresh: Site) -> None:
+    others = [Serving(fresh.config, fresh.folder / f"{i}.log", fresh.folder, ready=False) for i in range(2)]
+    try:
+        deadline = time.monotonic() + 20
+        while all(one.process.poll() is None for one in others) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        refused = [one for one in others if one.process.poll() is not None]
+        assert [one.process.returncode for one in refused] == [1]
+        assert one_line(refused[0].log.read_text()) == f"a chatsvc is running on {fresh.data} already"
+        survivor = next(one for one in others if one not in refused)
+        survivor.wait_until_ready()
+        assert survivor.end() == 0
+    finally:
+        for one in others:
+            one.end(signal.SIGKILL)
+
+
+def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = Site(tmp_path / "other")
+    with other.serve() as serving:
+        port = serving.url.rpartition(":")[2]
+        fresh.config.write_text(f"server: {{listen: 127.0.0.1:{port}}}\nmodels: {{offline: {{engine: knowledge}}}}\n")
+        assert re.fullmatch(f"cannot listen on 127.0.0.1:{port}: .*address already in use", fresh.refused("serve"))
+    fresh.account()
+
+
+def test_twenty_commands_at_once_without_a_service_all_succeed_on_a_folder_that_is_not_there_yet(fresh: Site) -> None:
+    commands = [("-c", fresh.config, "account", "create", f"account {i:02}", "--json") for i in range(20)]
+    done = together(commands, fresh.folder)
+    assert [(one.status, one.err) for one in done] == [(0, "")] * 20
+    assert [account["name"] for account in sorted(fresh.json("account", "list"), key=lambda a: str(a["name"]))] == [
+        f"account {i:02}" for i in range(20)
+    ]
+    assert sorted(file.name for file in fresh.data.iterdir()) == ["chatsvc.db", "lock", "master.key"]
+
+
+def test_commands_while_a_service_starts_and_stops_succeed_and_are_done_once(fresh: Site) -> None:
+    account = fresh.account()
+    made = 0
+    for _ in range(2):
+        with fresh.serve(ready=False) as serving:
+            wave = [("-c", fresh.config, "key", "create", "--account", account, "--json")] * 4
+            starting = together(wave, fresh.folder)
+            serving.wait_until_ready()
+            killer = threading.Timer(0.12, serving.process.terminate)
+            killer.start()
+            stopping = together(wave, fresh.folder)
+            killer.join()
+            assert serving.wait() == 0
+            assert [(one.status, one.err) for one in (*starting, *stopping)] == [(0, "")] * 8
+            made += 8
+    assert len(fresh.json("key", "list")) == made
+
+
+def test_a_data_folder_with_a_path_longer_than_a_sockets_may_be(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 20) / ("longer" * 20)
+    folder.mkdir(parents=True)
+    site = Site(folder)
+    assert len(str(site.data)) > 200
+    account = site.account()
+    with site.serve() as serving:
+        assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
+        assert (site.data / "control.sock").exists()
+        assert serving.end() == 0
+    assert site.json("account", "list")[0]["id"] == account
+
+
+def test_a_socket_that_a_killed_service_left_behind_is_in_nobodys_way(fresh: Site) -> None:
+    account = fresh.account()
+    with fresh.serve() as serving:
+        serving.end(signal.SIGKILL)
+    assert (fresh.data / "control.sock").exists()
+    assert fresh.json("account", "show", account)["id"] == account
+    with fresh.serve() as serving:
+        assert fresh.json("account", "show", account)["id"] == account
+        assert serving.end() == 0
+    assert not (fresh.data / "control.sock").exists()
+
+
+def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Site) -> None:
+    fresh.account()
+    with fresh.serve() as serving:
+        serving.process.send_signal(signal.SIGSTOP)
+        command = subprocess.Popen(
+            [*CHATSVC, "-c", fresh.config, "account", "list"],
+            cwd=fresh.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(0.5)
+        serving.process.kill()
+        out, err = command.communicate(timeout=20)
+        assert (command.returncode, out) == (1, "")
+        assert one_line(err).startswith("the service went away before it answered")
+
+
+def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site) -> None:
+    fresh.config.write_text(
+        "server: {listen: 127.0.0.1:0}\n"
+        'engines: {anthropic: {base_url: "http://127.0.0.1:9", api_key: sk-the-providers-key, timeout_s: 5}}\n'
+        "models: {fast: {engine: anthropic, model: m}}\n"
+    )
+    account = fresh.account()
+    bot, key = fresh.bot(account), fresh.key(account)
+    with fresh.serve() as serving:
+        told = [serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "words of a visitor"})]
+        assert (told[0].status, told[0].json["reason"]) == (502, "unreachable")
+        told += [serving.ask(key, "GET", f"/{key}"), serving.ask(key + "x", "GET", "/chatbots"), serving.ask(key[:-1], "GET", "/chatbots")]
+        command_line = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes()
+        listed = fresh.run("key", "list", "--account", account)
+        assert serving.end() == 0
+    log = fresh.log.read_text()
+    assert "unreachable" in log
+    master_key = (fresh.data / "master.key").read_text().strip()
+    for secret in (key, "sk-the-providers-key", master_key):
+        assert secret not in log
+        assert secret.encode() not in command_line
+        assert secret not in listed.out + listed.err
+        assert secret not in "".join(str(answer.json) for answer in told if "path" not in answer.json)
+        for file in fresh.data.iterdir():
+            assert file.name == "master.key" or secret.encode() not in file.read_bytes()
+    assert "words of a visitor" not in log
+
+
+def test_what_a_command_prints_goes_nowhere_without_a_traceback(fresh: Site) -> None:
+    fresh.account()
+    for arguments in (("account", "list"), ("account", "list", "--json"), ("--help",)):
+        read, write = os.pipe()
+        os.close(read)
+        with subprocess.Popen(
+            [*CHATSVC, "-c", fresh.config, *arguments], stdout=write, stderr=subprocess.PIPE, cwd=fresh.folder, env=environment()
+        ) as command:
+            os.close(write)
+            assert command.stderr is not None
+            assert command.stderr.read() == b""
+        assert command.returncode == 1
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*CHATSVC, "-c", fresh.config, "account", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=fresh.folder,
+            env=environment(),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "No space left on device" in one_line(done.stderr.decode())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with cert.pem and key.pem for 127.0.0.1, a key of another certificate, and the key under a pass phrase."""
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("", "other-"):
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"),
+                *(
+                    "-subj",
+                    "/CN=localhost",
+                    "-addext",
+                    "subjectAltName=IP:127.0.0.1",
+                    "-keyout",
+                    f"{name}key.pem",
+                    "-out",
+                    f"{name}cert.pem",
+                ),
+            ],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
+    subprocess.run(
+        ["openssl", "ec", "-in", "key.pem", "-aes256", "-passout", "pass:secret", "-out", "locked-key.pem"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
+def with_tls(site: Site, cert: Path, key: Path) -> None:
+    """Configure certificate files."""
+    site.config.write_text(
+        f'server: {{listen: 127.0.0.1:0, tls: {{cert_file: "{cert}", key_file: "{key}"}}}}\nmodels: {{offline: {{engine: knowledge}}}}\n'
+    )
+
+
+def test_with_certificate_files_the_service_speaks_https_alone(fresh: Site, certificate: Path) -> None:
+    with_tls(fresh, certificate / "cert.pem", certificate / "key.pem")
+    key = fresh.key(fresh.account())
+    with fresh.serve() as serving:
+        assert serving.url.startswith("https://127.0.0.1:")
+        assert serving.base_url.startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
+        assert ask(serving.url, key, "GET", "/chatbots", tls=trusting).status == 200
+        with pytest.raises((OSError, ValueError)):
+            ask(serving.url, key, "GET", "/chatbots")
+        with pytest.raises(ssl.SSLCertVerificationError):
+            ask(serving.url, key, "GET", "/chatbots", tls=ssl.create_default_context())
+        assert fresh.json("account", "list")
+        assert serving.end() == 0
+    assert "Traceback" not in fresh.log.read_text()
+
+
+@pytest.mark.parametrize("key", ["other-key.pem", "locked-key.pem", "cert.pem"])
+def test_a_certificate_without_its_key_is_refused_in_one_line(fresh: Site, certificate: Path, key: str) -> None:
+    with_tls(fresh, certificate / "cert.pem", certificate / key)
+    said = fresh.refused("serve")
+    assert str(certificate / "cert.pem") in said
+    assert key in said
+
+
+def test_the_demo_answers_a_real_message_once_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "here").mkdir()
+    env = environment(TMPDIR=str(tmp_path / "tmp"))
+    done = run("demo", "--once", "--json", cwd=tmp_path / "here", env=env)
+    assert done.status == 0, done
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert [event["event"] for event in events] == ["starting", "bot", "reply", "ready"]
+    assert events[1]["entries"] > 10
+    assert events[2]["reply"].strip()
+    assert events[2]["session_id"] == "api:demo-visitor"
+    assert events[3]["key"] in events[3]["curl"]
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    demo = subprocess.Popen(
+        [*CHATSVC, "demo", "--json"],
+        cwd=tmp_path,
+        env=environment(TMPDIR=str(tmp_path)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # So that nothing below can wait for ever.
+    watch = threading.Timer(PATIENCE_S, demo.kill)
+    watch.start()
+    assert demo.stdout is not None
+    events: dict[str, Any] = {}
+    for line in demo.stdout:
+        event = json.loads(line)
+        events[event["event"]] = event
+        if event["event"] == "running":
+            body = {"chatbot_id": events["bot"]["chatbot_id"], "message": "Do you rent electric bikes?"}
+            assert ask(events["ready"]["base_url"], events["ready"]["key"], "POST", "/messages", body).status == 200
+            demo.send_signal(signal.SIGINT)
+    _, err = demo.communicate(timeout=PATIENCE_S)
+    watch.cancel()
+    assert list(events) == ["starting", "bot", "reply", "ready", "running"]
+    assert demo.returncode == 0
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []

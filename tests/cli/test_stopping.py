@@ -1,0 +1,122 @@
+"""SIGTERM: what is being answered is answered, written and told; then the service ends with 0."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.cli.model_thread import ModelThread, after, settings
+from tests.cli.support import Response, Serving, Site
+from tests.engines.model_server import hangs
+
+
+class Asking(threading.Thread):
+    """One message on its way."""
+
+    def __init__(self, serving: Serving, key: str, bot: str) -> None:
+        super().__init__()
+        self._serving, self._key = serving, key
+        self._body = {"chatbot_id": bot, "message": "take your time", "user_id": "v"}
+        self.answer: Response | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Send it and wait."""
+        self.answer = self._serving.ask(self._key, "POST", "/messages", self._body)
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [[signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM], [signal.SIGINT], [signal.SIGINT, signal.SIGTERM, signal.SIGINT]],
+    ids=["SIGTERM", "SIGTERM twice", "SIGINT", "all of them"],
+)
+def test_an_answer_under_way_is_finished_written_and_told(tmp_path: Path, signals: list[signal.Signals]) -> None:
+    with ModelThread(after(0.7)) as model:
+        site = Site(tmp_path, settings(model.url))
+        account = site.account()
+        bot, key = site.bot(account), site.key(account)
+        with site.serve() as serving:
+            waiting = idle_connection(serving)
+            asking = Asking(serving, key, bot)
+            assert model.asked.wait(20)
+            for number in signals:
+                serving.process.send_signal(number)
+                time.sleep(0.1)
+            # Nobody new is let in, and what comes on a connection that is open is told to come again.
+            with pytest.raises(OSError, match="refused"):
+                serving.ask(key, "GET", "/chatbots")
+            waiting.request("GET", "/api/v2/chatbots", headers={"Authorization": f"Bearer {key}"})
+            late = waiting.getresponse()
+            assert late.status == 503
+            assert b'"service_unavailable"' in late.read()
+            waiting.close()
+            asking.join(20)
+            assert asking.answer is not None
+            assert asking.answer.status == 200
+            assert asking.answer.json["data"]["reply"] == "slow but sure"
+            assert serving.wait() == 0
+        conversation = site.json("conversation", "list", "--bot", bot)[0]
+        messages = site.json("conversation", "show", conversation["id"])["messages"]
+        assert [message["content"] for message in messages] == ["take your time", "slow but sure"]
+        assert site.json("account", "show", account)["messages_used"] == 1
+        assert site.json("key", "list")[0]["last_used_at"] is not None
+        log = site.log.read_text()
+        assert "Traceback" not in log
+        assert "ERROR" not in log
+
+
+def idle_connection(serving: Serving) -> HTTPConnection:
+    """A connection that is open and has been used."""
+    place = urlsplit(serving.url)
+    assert place.hostname
+    connection = HTTPConnection(place.hostname, place.port, timeout=20)
+    connection.request("GET", "/api/v2/chatbots")
+    connection.getresponse().read()
+    return connection
+
+
+def test_a_model_that_never_answers_holds_the_stop_until_the_deadline_and_costs_nothing(tmp_path: Path) -> None:
+    with ModelThread(hangs()) as model:
+        site = Site(tmp_path, settings(model.url, timeout_s=1))
+        account = site.account()
+        bot, key = site.bot(account), site.key(account)
+        with site.serve() as serving:
+            asking = Asking(serving, key, bot)
+            assert model.asked.wait(20)
+            started = time.monotonic()
+            assert serving.end() == 0
+            assert time.monotonic() - started < 5
+            asking.join(20)
+            assert asking.answer is not None
+            assert (asking.answer.status, asking.answer.json["reason"]) == (502, "timeout")
+        assert site.json("account", "show", account)["messages_used"] == 0
+        assert site.json("conversation", "list") == []
+
+
+def test_a_service_with_idle_connections_stops_at_once(fresh: Site) -> None:
+    with fresh.serve() as serving:
+        idle = [idle_connection(serving) for _ in range(5)]
+        started = time.monotonic()
+        assert serving.end() == 0
+        assert time.monotonic() - started < 2
+        for connection in idle:
+            connection.close()
+    assert "Traceback" not in fresh.log.read_text()
+
+
+def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site) -> None:
+    account = fresh.account()
+    for delay in (0.0, 0.15, 0.3, 0.4, 0.5):
+        with fresh.serve(ready=False) as serving:
+            time.sleep(delay)
+            status = serving.end()
+            # Before Python has come to set its handler the signal ends the process as it would any other.
+            assert status in {0, -signal.SIGTERM}
+        assert "Traceback" not in fresh.log.read_text()
+        assert fresh.json("account", "list")[0]["id"] == account

@@ -1,0 +1,90 @@
+"""The books of a store that nobody has open: everything that is counted twice has to be the same twice."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+Rows = list[tuple[Any, ...]]
+
+# Each pair says the same thing in two ways; the second way counts what is really there.
+AGREEMENTS = {
+    "allowances and usage records of each month": (
+        "SELECT account_id, month, messages_used FROM allowances ORDER BY 1, 2",
+        "SELECT account_id, strftime('%Y-%m', created_at / 1000, 'unixepoch'), count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
+    ),
+    "bots' counters and usage records": (
+        "SELECT id, messages_used FROM bots WHERE messages_used > 0 ORDER BY 1",
+        "SELECT bot_id, count(*) FROM usage_records GROUP BY 1 ORDER BY 1",
+    ),
+    "usage records and messages of each bot": (
+        "SELECT bot_id, account_id, 2 * count(*) FROM usage_records GROUP BY 1, 2 ORDER BY 1, 2",
+        "SELECT bot_id, account_id, count(*) FROM messages m JOIN conversations c ON c.number = m.conversation GROUP BY 1, 2 ORDER BY 1, 2",
+    ),
+    "conversations' counters and messages": (
+        "SELECT number, message_count FROM conversations ORDER BY 1",
+        "SELECT conversation, count(*) FROM messages GROUP BY 1 ORDER BY 1",
+    ),
+    "kept counts of conversations and conversations": (
+        "SELECT account_id, bot_id, channel, conversations FROM conversation_counts ORDER BY 1, 2, 3",
+        "SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    ),
+    "the time of the last message and messages": (
+        "SELECT number, last_message_at FROM conversations ORDER BY 1",
+        "SELECT conversation, max(created_at) FROM messages GROUP BY 1 ORDER BY 1",
+    ),
+}
+
+
+def disagreements(database: Path) -> list[str]:
+    """Everything that does not agree; empty where all is well."""
+    found: list[str] = []
+    with closing(sqlite3.connect(database)) as connection:
+        for check, good in (("integrity_check", [("ok",)]), ("foreign_key_check", [])):
+            result = connection.execute(f"PRAGMA {check}").fetchall()
+            if result != good:
+                found.append(f"{check}: {result}")
+        for name, (one, other) in AGREEMENTS.items():
+            kept, counted = connection.execute(one).fetchall(), connection.execute(other).fetchall()
+            if kept != counted:
+                found.append(f"{name}: {set(kept) ^ set(counted)}")
+        for number, roles in connection.execute(
+            "SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) GROUP BY 1"
+        ):
+            spoken = roles.split(",")
+            if spoken != ["user", "assistant"] * (len(spoken) // 2):
+                found.append(f"the messages of conversation {number} do not alternate: {roles}")
+    return found
+
+
+def threads(database: Path) -> dict[str, list[tuple[str, str]]]:
+    """The exchanges of each visitor, in order: (message, reply)."""
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute(
+            "SELECT user_id, role, content FROM messages JOIN conversations ON conversations.number = conversation ORDER BY messages.number"
+        ).fetchall()
+    said: dict[str, list[str]] = {}
+    for user_id, _, content in rows:
+        said.setdefault(user_id, []).append(content)
+    return {user_id: list(zip(texts[::2], texts[1::2], strict=True)) for user_id, texts in said.items()}
+
+
+def times_written(database: Path) -> Counter[str]:
+    """How often each message of a visitor was written."""
+    return Counter(message for exchanges in threads(database).values() for message, _ in exchanges)
+
+
+def totals(database: Path) -> tuple[int, int, int]:
+    """Messages, tokens and micro-dollars of all usage records."""
+    with closing(sqlite3.connect(database)) as connection:
+        messages, tokens, cost = connection.execute("SELECT count(*), total(tokens), total(cost_micro_usd) FROM usage_records").fetchone()
+    return int(messages), int(tokens), int(cost)
+
+
+def credits_left(database: Path) -> dict[str, int]:
+    """The message credits of each account."""
+    with closing(sqlite3.connect(database)) as connection:
+        return dict(connection.execute("SELECT id, message_credits FROM accounts"))
