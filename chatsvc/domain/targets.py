@@ -196,12 +196,14 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Whether nothing in the label would be mapped, dropped or split: letters, marks and digits in lower case, composed.
+    """Whether nothing in the label would be mapped, dropped or split: letters and marks in lower case, composed; ASCII digits.
 
     `deviations`: ß, ς and the two joiners are read differently by IDNA 2003 and 2008; in xn-- form there is only one reading.
     """
     plain = "".join(c for c in label if c not in "ßς\u200c\u200d") if deviations else label
-    return unicodedata.normalize("NFKC", plain.casefold()) == plain and all(c == "-" or unicodedata.category(c)[0] in "LMN" for c in plain)
+    if unicodedata.normalize("NFKC", plain.casefold()) != plain:
+        return False
+    return all(_LABEL.fullmatch(c) or c == "-" or unicodedata.category(c)[0] in "LM" for c in plain)
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:

@@ -69,10 +69,13 @@ def test_signing_keys_have_their_form_and_never_come_twice() -> None:
 
 def test_the_body_is_json_without_spaces_in_the_order_of_the_specification() -> None:
     body = build_request("request.created", "d-1", 1_795_176_868_123, "b-1", {"id": "r-1", "note": "Çay ☕ \n", "x": None, "is_test": True})
-    assert body == (
-        '{"event":"request.created","delivery_id":"d-1","created_at":"2026-11-20T12:14:28.123Z","bot_id":"b-1",'
-        '"data":{"id":"r-1","note":"Çay ☕ \\n","x":null,"is_test":true}}'
-    ).encode()
+    assert (
+        body
+        == (
+            '{"event":"request.created","delivery_id":"d-1","created_at":"2026-11-20T12:14:28.123Z","bot_id":"b-1",'
+            '"data":{"id":"r-1","note":"Çay ☕ \\n","x":null,"is_test":true}}'
+        ).encode()
+    )
     assert list(json.loads(body)) == ["event", "delivery_id", "created_at", "bot_id", "data"]
 
 
