@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import select
 import socket
@@ -11,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from aiohttp import TCPConnector
@@ -21,14 +23,17 @@ from chatsvc.domain.targets import Target
 from chatsvc.webhooks.resolver import Resolve, lookup
 
 if TYPE_CHECKING:
-    import asyncio
-
     from aiohttp import AddrInfoType, ClientRequest, ClientTimeout
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
 # Never reused after this long, and closed after at most twice as long: a second (DECISIONS.md section 2, "connections").
 KEEP_S = 0.5
+# A receiver may close after its answer without saying so (no "Connection: close"), and what says it on the wire may come this much
+# later: Nagle's algorithm holds it back until an acknowledgement that is itself delayed by 40 ms. What is sent meanwhile is lost.
+PROOF_S = 0.05
+FORGET_S = 600.0
+MAX_HABITS = 10_000
 # Where Linux distributions keep their roots, for a Python whose OpenSSL was built to look elsewhere (a binary moved from another one).
 _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -63,6 +68,25 @@ class Dial:
 
 # aiohttp hands a request's own data down neither to the connector nor to the socket; the context goes wherever the request goes.
 DIAL: ContextVar[Dial] = ContextVar("dial")
+
+
+class Habits:
+    """Which receivers (host and port) keep their connections open after an answer and which close them without saying so."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, int], tuple[bool, float]] = {}
+
+    def keeps(self, receiver: tuple[str, int]) -> bool | None:
+        """None where nothing is known, or what was bad is long ago: a restart closes connections too."""
+        keeps, at = self._seen.get(receiver, (None, 0.0))
+        return None if keeps is False and self._clock() - at >= FORGET_S else keeps
+
+    def note(self, receiver: tuple[str, int], *, keeps: bool) -> None:
+        """What was seen just now."""
+        if receiver not in self._seen and len(self._seen) >= MAX_HABITS:
+            del self._seen[next(iter(self._seen))]
+        self._seen[receiver] = keeps, self._clock()
 
 
 class _Resolver(AbstractResolver):
@@ -120,6 +144,7 @@ class GuardedConnector(TCPConnector):
         *,
         tls: ssl.SSLContext,
         resolve: Resolve,
+        habits: Habits,
         kept: bool = True,
         make_socket: MakeSocket = open_socket,
     ) -> None:
@@ -134,8 +159,7 @@ class GuardedConnector(TCPConnector):
         )
         self._own, self._allowed, self._make_socket = own, allowed, make_socket
         self._open: set[asyncio.Transport] = set()
-        # Set once this receiver has been found to close its connections without saying so: from then on none is used twice.
-        self.closes_silently = False
+        self._receiver, self._habits = (target.host, target.port), habits
 
     def _checked_socket(self, info: AddrInfoType) -> socket.socket:
         try:
@@ -160,8 +184,7 @@ class GuardedConnector(TCPConnector):
             if transport is None:
                 return connection  # lost as soon as made: sending will say so
             reused = transport in self._open
-            if reused and (self.closes_silently or not _is_quiet(transport)):
-                self.closes_silently = True
+            if reused and not await self._may_reuse(transport):
                 connection.close()
                 self.sweep()
                 continue
@@ -171,23 +194,44 @@ class GuardedConnector(TCPConnector):
                 dial.transport, dial.reused = transport, reused
             return connection
 
+    async def _may_reuse(self, transport: asyncio.Transport) -> bool:
+        """Whether a kept connection can be trusted with a delivery; a receiver has to show once that its connections stay open."""
+        keeps = self._habits.keeps(self._receiver)
+        if keeps is None:
+            await asyncio.sleep(PROOF_S)
+            # Another connection to it may have learned worse meanwhile.
+            keeps = self._habits.keeps(self._receiver)
+        if keeps is False or not _is_quiet(transport):
+            self._habits.note(self._receiver, keeps=False)
+            return False
+        if keeps is None:
+            self._habits.note(self._receiver, keeps=True)
+        return True
+
+    def was_closed_silently(self) -> None:
+        """A delivery over a kept connection was lost: this receiver gets a new one for each from now on."""
+        self._habits.note(self._receiver, keeps=False)
+
     def sweep(self) -> None:
         """Let go of connections that are being closed: whoever does not answer our farewell would hold each for half a minute."""
         for transport in [transport for transport in self._open if transport.is_closing()]:
             transport.abort()
             self._open.discard(transport)
 
-    def hang_up(self) -> None:
+    async def hang_up(self) -> None:
         """Close every connection: the farewell of TLS is sent, no answer to it is waited for."""
         for transport in self._open:
-            transport.close()
+            # asyncio's transport of TLS breaks when it is closed twice and then asked, as aiohttp does.
+            if not transport.is_closing():
+                transport.close()
+        await self.close()
         self.sweep()
 
 
 def _is_quiet(transport: asyncio.Transport) -> bool:
     """Whether nothing has come on an idle connection: what comes on one is its end, or nothing to build on."""
-    raw = transport.get_extra_info("socket")
-    if transport.is_closing() or raw is None or raw.fileno() < 0:
+    raw = None if transport.is_closing() else transport.get_extra_info("socket")
+    if raw is None or raw.fileno() < 0:
         return False
     # The event loop hears of it only in its next round; the kernel knows already.
     poll = select.poll()

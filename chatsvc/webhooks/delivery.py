@@ -15,7 +15,7 @@ from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.targets import Target
-from chatsvc.webhooks.connector import DIAL, KEEP_S, Dial, GuardedConnector, MakeSocket, open_socket
+from chatsvc.webhooks.connector import DIAL, KEEP_S, Dial, GuardedConnector, Habits, MakeSocket, open_socket
 from chatsvc.webhooks.resolver import LookupFailed, Resolve, SystemResolver
 
 MAX_ANSWER_BYTES = 64 * 1024
@@ -75,6 +75,11 @@ class _Line:
             read_bufsize=MAX_ANSWER_BYTES // 2,
         )
 
+    async def close(self) -> None:
+        """Close its connections, also those in use."""
+        await self.connector.hang_up()
+        await self.session.close()
+
 
 class Sender:
     """Sends the deliveries of all webhooks; one for the whole process, made and used on one event loop.
@@ -94,7 +99,9 @@ class Sender:
     ) -> None:
         self._timeout_s = timeout_s
         resolver = resolve or SystemResolver()
-        self._connector = partial(GuardedConnector, own=own, allowed=allowed, tls=tls, resolve=resolver, make_socket=make_socket)
+        self._connector = partial(
+            GuardedConnector, own=own, allowed=allowed, tls=tls, resolve=resolver, habits=Habits(), make_socket=make_socket
+        )
         self._lines: dict[str, _Line] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
@@ -123,7 +130,7 @@ class Sender:
             error = "refused_address" if dial.refused else _reason(fault)
             duration_s = perf_counter() - started
             if line is not None and dial.reused and error == "connection_lost":
-                line.connector.closes_silently = True
+                line.connector.was_closed_silently()
         finally:
             DIAL.reset(token)
             if dial.transport is not None and response is None:
@@ -177,8 +184,7 @@ class Sender:
         self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._lines else None
 
     def _hang_up(self, line: _Line) -> None:
-        line.connector.hang_up()
-        task = asyncio.get_running_loop().create_task(line.session.close())
+        task = asyncio.get_running_loop().create_task(line.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

@@ -57,10 +57,6 @@ class Names:
         return [] if answer in ("", "EMPTY") else answer.split(",")
 
 
-class Dialled(Exception):
-    """Stands for a connection."""
-
-
 class Sockets:
     """Notes which address would have been dialled, and gives no socket."""
 
@@ -291,10 +287,8 @@ def test_what_the_service_itself_is_follows_from_its_listeners_and_its_public_ad
     assert named.hosts == {"chat.example.org"}
     assert {(ip_address("127.0.0.1"), 8443), (ip_address("0.0.0.0"), 9000)} <= named.listeners
     by_address = own([("::1", 8443)], "http://127.0.0.1:8080")
-    assert (by_address.hosts, by_address.listeners) == (
-        frozenset(),
-        {(ip_address("::1"), 8443), (ip_address("127.0.0.1"), 8080)},
-    )
+    assert by_address.hosts == frozenset()
+    assert by_address.listeners == {(ip_address("::1"), 8443), (ip_address("127.0.0.1"), 8080)}
 
 
 async def test_the_system_is_asked_for_a_name_once_while_it_is_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
