@@ -54,7 +54,7 @@ class Outcome:
 class _Line:
     """The connections of one webhook to its target while it has something to send; or, not `kept`, the one of one delivery."""
 
-    def __init__(self, target: Target, connector: GuardedConnector) -> None:
+    def __init__(self, target: Target, connector: GuardedConnector, timeout_s: float) -> None:
         self.target = target
         self.connector = connector
         self.in_flight = 0
@@ -67,7 +67,8 @@ class _Line:
         self.session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+            # One deadline over all stages; to the point, where aiohttp would round it up to whole seconds.
+            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=None, ceil_threshold=timeout_s + 1),
             headers={"Accept": "*/*", "Accept-Encoding": "identity"},
             auto_decompress=False,
             trust_env=False,
@@ -109,7 +110,7 @@ class Sender:
     async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> Outcome:
         """Send `body` once, and only once: nothing is repeated, whatever happens.
 
-        `target`: from check_url(), made anew for each delivery, since what is allowed may have changed. `webhook`: whose connection
+        `target`: from check_url() with the same `own` and `allowed`; every connection is checked again. `webhook`: whose connection
         may be kept for what it sends next; None: a connection for this delivery alone. Every failure is an outcome; raises nothing
         but CancelledError, after which nobody knows whether the body has arrived.
         """
@@ -121,11 +122,11 @@ class Sender:
         error: str | None = None
         try:
             line = self._enter(webhook, target)
-            async with asyncio.timeout(self._timeout_s):
-                response = await line.session.post(line.url, data=body, headers=headers, allow_redirects=False)
+            response = await line.session.post(line.url, data=body, headers=headers, allow_redirects=False)
             error = _reason_of_status(response.status)
             duration_s = perf_counter() - started
-            await _drain(response, min(DRAIN_S, self._timeout_s - duration_s))
+            if not response.content.is_eof():
+                await _drain(response, min(DRAIN_S, self._timeout_s - duration_s))
         except FAULTS as fault:
             error = "refused_address" if dial.refused else _reason(fault)
             duration_s = perf_counter() - started
@@ -136,6 +137,8 @@ class Sender:
             if dial.transport is not None and response is None:
                 dial.transport.abort()
             if line is not None:
+                if dial.transport is not None and dial.transport.is_closing():
+                    line.connector.sweep()
                 self._leave(line, webhook)
         return Outcome(error is None, response.status if response else None, error, round(duration_s * 1000))
 
@@ -153,7 +156,7 @@ class Sender:
         """The webhook's line to its target, which stays open until _leave()."""
         line = self._lines.get(webhook) if webhook is not None else None
         if line is None or line.target != target:
-            new = _Line(target, self._connector(target, kept=webhook is not None))
+            new = _Line(target, self._connector(target, kept=webhook is not None), self._timeout_s)
             if line is not None:
                 # The webhook goes elsewhere now; what is under way there is finished there.
                 line.retired = True
@@ -170,7 +173,6 @@ class Sender:
     def _leave(self, line: _Line, webhook: str | None) -> None:
         line.in_flight -= 1
         line.idle_since = asyncio.get_running_loop().time()
-        line.connector.sweep()
         if not line.in_flight and (webhook is None or line.retired):
             self._hang_up(line)
 
@@ -193,7 +195,7 @@ async def _drain(response: aiohttp.ClientResponse, timeout_s: float) -> None:
     """Read what is left of a small answer, so that its connection is free; hang up on any other. Raises nothing: the outcome stands."""
     content = response.content
     try:
-        if not content.is_eof() and (response.content_length or 0) <= MAX_ANSWER_BYTES:
+        if (response.content_length or 0) <= MAX_ANSWER_BYTES:
             async with asyncio.timeout(timeout_s):
                 left = MAX_ANSWER_BYTES
                 while left > 0 and (chunk := await content.readany()):

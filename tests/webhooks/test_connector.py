@@ -586,7 +586,7 @@ async def test_many_webhooks_are_served_at_once_and_a_dead_one_delays_nobody(pos
 
 async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    answers = [
+    answers: list[bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]] = [
         OK,
         close_after(b"secret nonsense\r\n\r\n"),
         reset_after(b""),
