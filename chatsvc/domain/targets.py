@@ -115,6 +115,8 @@ def _split(url: str) -> tuple[str, str]:
     authority, path = rest[:end], rest[end:]
     if "@" in authority:
         raise TargetRefused("the address must not hold a user name or a password")
+    if path.find("?") == len(path) - 1:
+        path = path[:-1]  # an empty query is sent by some clients and dropped by others
     return authority, quote(path if path.startswith("/") else f"/{path}", safe=_AS_IT_IS)
 
 

@@ -46,6 +46,8 @@ _BUNDLES = (
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """TLS 1.2 or later against the system's certificates and those in `ca_file`; raises OSError (ssl.SSLError) for a bad file."""
     context = ssl.create_default_context()
+    # Set by create_default_context() where the environment asks for it: the keys of every connection, in a file.
+    context.keylog_filename = None  # type: ignore[assignment]  # typeshed knows only that it can be set
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     paths = ssl.get_default_verify_paths()
     if paths.cafile is None and paths.capath is None:

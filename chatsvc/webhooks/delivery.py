@@ -37,8 +37,8 @@ ERRORS = frozenset(
     }
 )
 
-# What a delivery can fail with; anything else is a fault of our own.
-FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused, LookupFailed, OSError, ValueError)
+# What a delivery can fail with; anything else is a fault of our own. uvloop has a RuntimeError for what is done to a lost connection.
+FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused, LookupFailed, OSError, ValueError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,7 @@ class Sender:
         self._lines: dict[str, _Line] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
+        self._closed = False
 
     async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> Outcome:
         """Send `body` once, and only once: nothing is repeated, whatever happens.
@@ -143,7 +144,8 @@ class Sender:
         return Outcome(error is None, response.status if response else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:
-        """Close every connection; deliveries under way fail as `connection_lost`."""
+        """Close every connection; deliveries under way, and any later one, fail as `connection_lost`."""
+        self._closed = True
         for webhook in list(self._lines):
             self._hang_up(self._lines.pop(webhook))
         if self._sweeper is not None:
@@ -154,6 +156,8 @@ class Sender:
 
     def _enter(self, webhook: str | None, target: Target) -> _Line:
         """The webhook's line to its target, which stays open until _leave()."""
+        if self._closed:
+            raise RuntimeError("the sender is closed")
         line = self._lines.get(webhook) if webhook is not None else None
         if line is None or line.target != target:
             new = _Line(target, self._connector(target, kept=webhook is not None), self._timeout_s)
@@ -229,7 +233,7 @@ def _reason(fault: Exception) -> str:
             return "timeout"
         case aiohttp.ClientOSError() if isinstance(fault.__cause__, ssl.SSLError):
             return "tls_failed"
-        case aiohttp.ClientConnectionError() | ConnectionError():
+        case aiohttp.ClientConnectionError() | ConnectionError() | RuntimeError():
             return "connection_lost"
         case OSError() if not isinstance(fault, aiohttp.ClientError):
             return "connect_failed"

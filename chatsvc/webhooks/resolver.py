@@ -41,14 +41,18 @@ class SystemResolver:
                 raise OSError("too many names are being looked up")
             answer = self._under_way[host] = asyncio.get_running_loop().create_future()
             answer.add_done_callback(lambda done: self._forget(host, done))
-            threading.Thread(target=_getaddrinfo, args=(host, answer), name="lookup", daemon=True).start()
+            try:
+                threading.Thread(target=_getaddrinfo, args=(host, answer), name="lookup", daemon=True).start()
+            except RuntimeError as fault:
+                answer.set_exception(OSError(str(fault)))
         # Shielded: who gives up first must not take it from the others.
         return await asyncio.shield(answer)
 
     def _forget(self, host: str, done: asyncio.Future[list[str]]) -> None:
         del self._under_way[host]
         # Asked for, so that a failure for which nobody waits any more is not reported as never retrieved.
-        done.exception()
+        if not done.cancelled():
+            done.exception()
 
 
 def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from chatsvc.domain.addresses import Networks, Own
 from chatsvc.domain.targets import Target, check_url
+from chatsvc.webhooks import connector
 from chatsvc.webhooks.connector import Habits, tls_context
 from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
@@ -269,6 +270,19 @@ def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Auth
     system = ssl.create_default_context()
     system.load_verify_locations(authority.file)
     assert context.cert_store_stats() == system.cert_store_stats()
+
+
+def test_where_openssl_looks_in_vain_the_distributions_bundle_is_taken(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = ssl.DefaultVerifyPaths(None, None, "", "", "", "")  # type: ignore[arg-type]
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
+    monkeypatch.setattr(connector, "_BUNDLES", ("/nonexistent", str(authority.file)))
+    roots = [dict(pair[0] for pair in root["subject"]).get("commonName") for root in tls_context(None).get_ca_certs()]  # type: ignore[misc]
+    assert "root" in roots
+
+
+def test_the_environment_cannot_have_the_keys_of_connections_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    assert tls_context(None).keylog_filename is None
 
 
 def test_a_ca_file_that_is_none_is_told(tmp_path: Path) -> None:
@@ -562,6 +576,8 @@ async def test_closing_the_sender_ends_what_is_under_way(authority: Authority, s
         assert await eventually(lambda: len(receiver.bodies) == 1)
         await sender.close()
         assert (await under_way).error == "connection_lost"
+        assert (await Post(sender)(receiver)).error == "connection_lost"
+        assert receiver.accepted == 1
 
 
 async def test_a_cancelled_delivery_leaves_no_connection(post: Post, server_tls: ssl.SSLContext) -> None:

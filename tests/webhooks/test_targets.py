@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
 
@@ -140,6 +141,7 @@ def test_a_target_reads_the_same_to_the_http_client_and_to_itself(url: str, answ
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
+        ("https://example.com/hook?", "https://example.com/hook"),
         ("HTTPS://Example.COM.:443?x", "https://example.com/?x"),
         ("https://çiçekçi.com.tr/şube?g=ğ", "https://xn--iekiiib2c.com.tr/%C5%9Fube?g=%C4%9F"),
         ("https://[2606:4700:0:0:0:0:0:AB]:8443/Hook", "https://[2606:4700::ab]:8443/Hook"),
@@ -311,8 +313,6 @@ async def test_the_system_is_asked_for_a_name_once_while_it_is_thinking(monkeypa
 
 
 async def test_a_name_server_that_never_answers_costs_its_time_out_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
     release, started = threading.Event(), threading.active_count()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
     resolver = SystemResolver()
@@ -322,3 +322,28 @@ async def test_a_name_server_that_never_answers_costs_its_time_out_and_one_threa
     assert threading.active_count() <= started + 1
     release.set()
     await asyncio.sleep(0.05)
+
+
+async def test_a_look_up_for_which_there_is_no_thread_fails_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    resolver = SystemResolver()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with pytest.raises(OSError, match="thread"):
+            await resolver("localhost")
+    await asyncio.sleep(0)
+    assert "127.0.0.1" in await resolver("localhost")
+
+
+async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(10) and [])
+    resolver = SystemResolver()
+    waiting = [asyncio.create_task(resolver(f"{number}.example.net")) for number in range(64)]
+    await asyncio.sleep(0.01)
+    with pytest.raises(OSError, match="too many"):
+        await resolver("one.more.example.net")
+    release.set()
+    assert await asyncio.gather(*waiting) == [[]] * 64
