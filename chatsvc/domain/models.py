@@ -121,6 +121,15 @@ class Usage:
         """Every token of the reply, read and written."""
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
+    def __add__(self, other: Usage) -> Usage:
+        """What two calls cost together."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
