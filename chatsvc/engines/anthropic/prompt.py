@@ -63,7 +63,8 @@ PREAMBLE_WITH_TOOLS = _PREAMBLE.format(
     abilities=f"""\
 You can talk, and with the tools {tools.CAPTURE_REQUEST} and {tools.CAPTURE_APPOINTMENT} you can note a request or an appointment \
 wish of the visitor; asking for what such a note lacks is always fine. Nothing is confirmed until the business confirms it. Never say \
-that something is noted before the tool has said so, and never that you have booked, ordered, changed or sent anything, or that you will.""",
+that something is noted before the tool has said so, and never that you have booked, ordered, changed or sent anything, or that you \
+will.""",
 )
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
