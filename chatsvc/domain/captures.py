@@ -5,20 +5,18 @@ An engine proposes, code decides: whatever a model or a visitor brings is checke
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from chatsvc.domain import contacts
 
 REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
 REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
 APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
-MAX_NAME = 120
-MAX_EMAIL = 254
+MAX_MESSAGE = 4000
 MOST_A_DAY = 5
 FURTHEST_DAYS = 730
-
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,50 +60,44 @@ class Appointment:
     created_at: int
 
 
-_EMAIL_ENDS = r"(?![\w-]|\.\w)"
-_NUMBER = re.compile(r"\+?\d[\d\s().\-/]*\d")
-
-
 def _flat(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _said(value: str, words: str, ends: str) -> bool:
-    """Whether the visitor wrote `value` as words of their own; a name may go on with a suffix (`ben Ayşeyim`)."""
-    return re.search(r"(?<![\w.+-])" + re.escape(_flat(value)) + ends, words) is not None
+def _own_words(message: str, spoken: Sequence[str]) -> str:
+    """What the visitor wrote: `message` where it is a quote, else the message of theirs that it is most about, else their last.
+
+    Never a summary: a model that was talked into something must not put words into the visitor's mouth.
+    """
+    if _flat(message) and _flat(message) in _flat("\n".join(spoken)):
+        return message.strip()[:MAX_MESSAGE]
+    about = set(_flat(message).split())
+    shared = [len(about & set(_flat(text).split())) for text in spoken]
+    best = max(range(len(spoken)), key=lambda n: (shared[n], n))
+    return spoken[best][:MAX_MESSAGE]
 
 
-def _own_phone(phone: str, spoken: Iterable[str]) -> bool:
-    """Whether the visitor typed this number, with or without the code of its country."""
-    wanted = re.sub(r"\D", "", phone)
-    typed = (re.sub(r"\D", "", number).lstrip("0") for text in spoken for number in _NUMBER.findall(text))
-    return any(len(digits) >= 7 and wanted.endswith(digits) and len(wanted) - len(digits) <= 3 for digits in typed)
-
-
-def checked(captured: Captured, spoken: list[str], now: datetime) -> Captured:
+def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str = "") -> Captured:
     """`captured` with only what may be kept: contact data that the visitor has typed, a date that is real and lies ahead.
 
-    `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive).
+    `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
+    code a telephone number without one gets. What is checked twice stays the same.
     """
-    words = _flat("\n".join(spoken))
     name, email, phone = captured.visitor_name, captured.visitor_email, captured.visitor_phone
     kept = replace(
         captured,
         request_type=captured.request_type if captured.request_type in REQUEST_TYPES else "other",
-        # The text is the visitor's own, whatever a model says that it was.
-        message=captured.message.strip() if _flat(captured.message) and _flat(captured.message) in words else spoken[-1],
-        visitor_name=name.strip() if name and name.strip() and len(name) <= MAX_NAME and _said(name, words, "") else None,
-        visitor_email=email.lower()
-        if email and len(email) <= MAX_EMAIL and _EMAIL.fullmatch(email) and _said(email, words, _EMAIL_ENDS)
-        else None,
-        visitor_phone=phone if phone and _own_phone(phone, spoken) else None,
+        message=_own_words(captured.message, spoken),
+        visitor_name=contacts.own_name(name, spoken) if name else None,
+        visitor_email=contacts.own_email(email, spoken) if email else None,
+        visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
     )
     if kept.date is None or kept.time is None:
         return replace(kept, date=None, time=None)
-    moment = datetime.combine(kept.date, kept.time)
-    if not now < moment <= now + timedelta(days=FURTHEST_DAYS):
+    clock = kept.time.replace(second=0, microsecond=0, tzinfo=None)
+    if not now < datetime.combine(kept.date, clock) <= now + timedelta(days=FURTHEST_DAYS):
         return replace(kept, date=None, time=None)
-    return kept
+    return replace(kept, time=clock)
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:

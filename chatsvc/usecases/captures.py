@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, tzinfo
-from zoneinfo import ZoneInfo
 
-from chatsvc.domain import captures, shapes
+from chatsvc.domain import captures, shapes, times
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
@@ -17,11 +16,7 @@ from chatsvc.usecases.services import Services
 
 
 def _zone(bot: Bot) -> tzinfo:
-    try:
-        return ZoneInfo(bot.timezone)
-    except (KeyError, ValueError, OSError):
-        # A zone that this machine no longer knows must not cost the visitor the answer.
-        return UTC
+    return times.zone(bot.timezone) or UTC
 
 
 def start_of_day(bot: Bot, instant: int) -> int:
@@ -33,8 +28,7 @@ def start_of_day(bot: Bot, instant: int) -> int:
 def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -> tuple[Request, Appointment | None]:
     """The records of what an engine has captured, with only what code could verify; `spoken` are the visitor's own messages."""
     zone = _zone(bot)
-    now = datetime.fromtimestamp(accepted_at / 1000, zone).replace(tzinfo=None)
-    kept = captures.checked(captured, spoken, now)
+    kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
         id=str(uuid.uuid4()),
         request_type=kept.request_type,
