@@ -11,7 +11,7 @@ from typing import Any
 import click
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from chatsvc.webhooks.delivery import headers
+from chatsvc.webhooks.envelope import build_headers
 
 TIMEOUT_S = 10.0
 POLL_S = 1.0
@@ -47,7 +47,7 @@ async def post_all(url: str, fetch: Fetch, *, follow: bool, as_json: bool) -> bo
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
     """What went wrong; None where the receiver answered 2xx."""
-    sent = headers(event["event"], event["delivery_id"], event["signature"])
+    sent = build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
         async with session.post(url, data=event["body"].encode(), headers=sent, allow_redirects=False) as response:
             return None if 200 <= response.status < 300 else f"the receiver answered {response.status}"

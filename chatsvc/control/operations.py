@@ -46,6 +46,9 @@ OPERATIONS = {
     "usage": "analytics.show",
 }
 
+# These look names up or send something, for which they need an event loop.
+SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
+
 
 def find(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
     """The use-case behind an operation; raises Refused where this version has none of that name."""

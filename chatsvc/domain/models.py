@@ -116,7 +116,7 @@ class Usage(NamedTuple):
         """Every token of the reply, read and written."""
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
-    def __add__(self, other: Usage) -> Usage:
+    def plus(self, other: Usage) -> Usage:
         """What two calls cost together."""
         return Usage(
             self.input_tokens + other.input_tokens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsvc.domain import times
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
+from chatsvc.domain.webhooks import Attempt
 
 Json = dict[str, object]
 
@@ -139,6 +140,11 @@ def appointment(a: Appointment) -> Json:
         "source_page_host": a.request.source_page_host,
         "created_at": times.with_millis(a.created_at),
     }
+
+
+def attempt(a: Attempt) -> Json:
+    """An attempt to deliver an event (DECISIONS.md section 4)."""
+    return {**a._asdict(), "at": times.with_millis(a.at)}
 
 
 def entry(e: Entry) -> Json:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from chatsvc.domain.webhooks import Attempt
 from chatsvc.store.database import Database
 
 PENDING, ATTEMPTED, KEPT = range(3)
@@ -40,21 +41,6 @@ class Event(NamedTuple):
     follows: int | None = None
 
 
-class Attempt(NamedTuple):
-    """One attempt to deliver an event, as it is shown; `success` is None while it is under way."""
-
-    id: str
-    delivery_id: str
-    event: str
-    record_id: str
-    url: str | None
-    at: int
-    success: bool | None
-    status_code: int | None
-    error: str | None
-    duration_ms: int | None
-
-
 class Outcome(NamedTuple):
     """How an attempt ended."""
 
@@ -69,6 +55,7 @@ class Sending(NamedTuple):
     """An attempt that has been recorded and is to be made now."""
 
     attempt_id: str
+    bot_id: str
     delivery_id: str
     url: str
     event: str
@@ -179,7 +166,7 @@ def _record(
         """,
         (attempt_id, event.number, event.bot_id, delivery_id, url, body, now, 0 if refusal else None, refusal, 0 if refusal else None),
     )
-    return None if refusal or url is None else Sending(attempt_id, delivery_id, url, event.event, body, signature)
+    return None if refusal or url is None else Sending(attempt_id, event.bot_id, delivery_id, url, event.event, body, signature)
 
 
 def _settle(connection: sqlite3.Connection, outcomes: Iterable[Outcome]) -> None:

@@ -7,22 +7,37 @@ import uuid
 from collections.abc import Sequence
 
 from chatsvc.domain import shapes, signing, times
+from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.captures import REQUEST_STATUSES, Request
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
+from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.shapes import Json
 from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
+from chatsvc.webhooks import sealing
+from chatsvc.webhooks.courier import Courier, row
 from chatsvc.webhooks.dispatcher import Dispatcher
+from chatsvc.webhooks.envelope import build_request
 
 EVENTS = ("request.created", "appointment.created")
 TEST = "webhook.test"
 
 
 def _plans(services: Services) -> frozenset[str]:
-    return frozenset(plan.name for plan in services.config.plans.values() if plan.webhooks)
+    return with_webhooks(services.config.plans)
+
+
+def _seal(services: Services, key: str, bot_id: str) -> bytes:
+    return sealing.seal(services.secret(sealing.PURPOSE), key, row(bot_id))
+
+
+def _courier(services: Services) -> Courier:
+    if services.courier is None:
+        raise RuntimeError("looking up a target needs an event loop")
+    return services.courier
 
 
 def _shown(webhook: Webhook, signing_key: str | None = None) -> Json:
@@ -58,10 +73,13 @@ async def put(services: Services, *, bot: str, events: Sequence[str], url: str |
     if unknown or not wanted:
         raise Refused(f"the event {unknown[0]!r} cannot be chosen; there are {' and '.join(EVENTS)}" if unknown else "choose an event")
     if url is not None:
-        await services.doorman.check(url)
+        try:
+            await _courier(services).check(url)
+        except TargetRefused as refusal:
+            raise Refused(f"the address is refused: {refusal}") from None
     before = await stored.find(services.db, chatbot.id)
     key = None if before else signing.generate_signing_key()
-    sealed = before.signing_key if before else services.vault.seal(key or "", chatbot.id)
+    sealed = before.signing_key if before else _seal(services, key or "", chatbot.id)
     now = services.clock()
     webhook = Webhook(chatbot.id, url, wanted, sealed, before.created_at if before else now, now)
     await stored.put(services.db, webhook)
@@ -77,7 +95,7 @@ async def rotate(services: Services, *, bot: str) -> Json:
     """A new signing key, shown this once; what is sent from now on is signed with it alone."""
     chatbot, webhook = await _find(services, bot)
     key = signing.generate_signing_key()
-    changed = webhook._replace(signing_key=services.vault.seal(key, chatbot.id), updated_at=services.clock())
+    changed = webhook._replace(signing_key=_seal(services, key, chatbot.id), updated_at=services.clock())
     await stored.put(services.db, changed)
     return _shown(changed, key)
 
@@ -156,11 +174,11 @@ async def events(services: Services, *, bot: str, since: str | None = None, afte
     """Recorded events of a bot as signed deliveries, for `webhook forward`: body and headers, ready to be posted."""
     chatbot, webhook = await _find(services, bot)
     start = times.parse_utc(since) if since else 0
-    key = services.vault.unseal(webhook.signing_key, chatbot.id)
+    key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
     made: list[Json] = []
     for event in await stored.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
-        body = signing.body(event.event, delivery_id, event.created_at, chatbot.id, event.data)
+        body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
         made.append(
             {
                 "number": event.number,

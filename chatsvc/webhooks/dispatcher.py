@@ -28,7 +28,7 @@ class Dispatcher:
     def __init__(self, db: Database, deliver: Deliver, sign: Sign, plans: frozenset[str], clock: Callable[[], int]) -> None:
         self._db = db
         self._deliver = deliver
-        self._sign = sign
+        self.sign = sign
         self._plans = plans
         self._clock = clock
         self._lanes: dict[str, set[asyncio.Task[None]]] = {}
@@ -68,7 +68,7 @@ class Dispatcher:
         while not self._stopping:
             woken = self._woken[bot_id]
             try:
-                found, sending = await webhooks.next_to_send(self._db, bot_id, self._clock(), done=done, plans=self._plans, sign=self._sign)
+                found, sending = await webhooks.next_to_send(self._db, bot_id, self._clock(), done=done, plans=self._plans, sign=self.sign)
             except StoreUnavailable as fault:
                 log.error("the store cannot answer, webhooks wait: %s", fault)
                 await asyncio.sleep(STORE_PAUSE_S)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import orjson
 
-from chatsvc.domain.signing import sign
 from chatsvc.domain.times import with_millis
 
 USER_AGENT = "Service-Webhooks/1.0"
@@ -22,12 +21,12 @@ def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, da
     )
 
 
-def build_headers(event: str, delivery_id: str, signing_key: str, body: bytes) -> dict[str, str]:
-    """The headers that SPEC.md 6.2 names, signed with the webhook's current key."""
+def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
+    """The headers that SPEC.md 6.2 names; `signature` is what domain.signing.sign() gave."""
     return {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
         "X-Service-Event": event,
         "X-Service-Delivery": delivery_id,
-        "X-Service-Signature": sign(signing_key, body),
+        "X-Service-Signature": signature,
     }

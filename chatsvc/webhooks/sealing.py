@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 # One byte before the rest, so that another cipher can come one day and be told from this one.
+PURPOSE = "webhook signing keys"
 _VERSION = b"\x01"
 _NONCE_BYTES = 12
 _TAG_BYTES = 16

@@ -201,7 +201,7 @@ async def test_a_day_that_cannot_be_is_not_noted(
 
 @pytest.mark.parametrize("hours", [None, "", "weekdays, ring the bell"])
 async def test_without_hours_that_can_be_read_every_hour_is_open(server: ModelServer, engine: AnthropicEngine, hours: str | None) -> None:
-    turn = replace(ASKED, bot=replace(BOT, opening_hours=hours))
+    turn = replace(ASKED, bot=BOT._replace(opening_hours=hours))
     assert (await told(server, engine, turn, appointment(date="2026-11-22", time="3:15")))[0].captured is not None
 
 

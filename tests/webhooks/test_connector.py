@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.domain.addresses import Networks, Own
+from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.webhooks import connector
 from chatsvc.webhooks.connector import Habits, tls_context
@@ -31,7 +32,7 @@ from tests.webhooks.test_targets import Names
 LOOPBACK: Networks = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 NOBODY = Own()
 BODY = build_request("request.created", "d-1", 1_795_176_868_123, "b-1", {"id": "r-1"})
-HEADERS = build_headers("request.created", "d-1", "whsec_secret", BODY)
+HEADERS = build_headers("request.created", "d-1", sign("whsec_secret", BODY))
 TIMEOUT_S = 0.5
 
 

@@ -80,7 +80,7 @@ def test_the_body_is_json_without_spaces_in_the_order_of_the_specification() -> 
 
 
 def test_the_headers_are_those_of_the_specification() -> None:
-    assert build_headers("webhook.test", "d-1", SECRET, b"{}") == {
+    assert build_headers("webhook.test", "d-1", sign(SECRET, b"{}")) == {
         "Content-Type": "application/json",
         "User-Agent": "Service-Webhooks/1.0",
         "X-Service-Event": "webhook.test",

@@ -32,7 +32,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Rep
         try:
             async with asyncio.timeout_at(None if noted.captured is None else ends_at - SPARE_S):
                 said = answer.parse(await ask(body), hosted=hosted)
-            spent += said.usage
+            spent = spent.plus(said.usage)
             if not said.calls:
                 return replace(answer.reply(said), usage=spent, captured=noted.captured)
         except (EngineError, TimeoutError):
