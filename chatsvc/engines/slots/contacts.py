@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import phonenumbers
 
+from chatsvc.engines.slots import words
 from chatsvc.engines.slots.tokens import Folded
 
 
@@ -33,7 +34,7 @@ _TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya
 _DOTS = re.compile(_DOT)
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
-_PLATE = re.compile(r"(?<![a-z0-9])(?:0[1-9]|[1-7]\d|8[01])[ -]?(?!am|pm|mar|oca|sub|nis|may|haz|tem|agu|eyl|eki|kas|ara|ay|st|nd|rd|th)[a-z]{1,3}[ -]?\d{2,4}(?![a-z0-9])")  # fmt: skip
+_PLATE = re.compile(r"(?<![a-z0-9./:])(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
 # a run of digits with what people put between them
 _DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
 _PLUS_WORD = re.compile(r"\b(?:arti|plus) (?=\d)")
@@ -70,7 +71,12 @@ def _cut(address: str) -> str:
 
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
     """The spans of IBANs, plates and links, whose digits are nothing else."""
-    return [match.span() for pattern in (_URL, _IBAN, _PLATE) for match in pattern.finditer(folded.text)]
+    found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
+    for match in _PLATE.finditer(folded.text):  # 34 ABC 123, but not "11 at 20"
+        letters = match["letters"]
+        if words.symbol_of(letters) == "x" and letters not in words.NUMBER_OF and letters not in words.CASE_OF:
+            found.append(match.span())
+    return found
 
 
 def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> list[Contact]:

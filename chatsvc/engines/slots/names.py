@@ -54,6 +54,9 @@ NO_NAMES = frozenset(
     """.split()
 ) | TITLES
 
+# names that are words: only with a capital, and beside another name
+WORDS_TOO = frozenset("will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz".split())
+
 _W = r"[^\W\d_]"
 _WORD = re.compile(rf"{_W}+(?:[-'’]{_W}+)*\.?")
 # The cues, over the folded text; the name stands behind them. A strong one says outright that a name follows.
@@ -117,7 +120,7 @@ def find(folded: Folded, raw: str) -> Name | None:
         for match in pattern.finditer(text):
             span = folded.place[match.start("name")], folded.place[match.end("name")]
             own = not _RELATION.search(text[max(0, match.start() - 20) : match.end()])
-            if own and (name := _whole(raw, *span, strong=at == 2)):
+            if own and (name := _whole(raw, *span, strong=at == 2 or " " in raw[span[0] : span[1]].strip())):
                 return name
     if match := _CLOSING.search(text):
         group = next(name for name in ("name", "dash", "line") if match[name])
@@ -175,6 +178,9 @@ def _skip(raw: str, at: int) -> int:
 
 def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) -> bool:  # noqa: FBT001 - private
     base = re.split(r"['’]", folded)[0]
+    base = base if len(base) > 1 else folded  # O'Brien
+    if base in WORDS_TOO and cased and word[0].isupper():
+        return True
     if base in NAMES and not (base in {"can", "will"} and not word[0].isupper()):
         return True
     if base in NO_NAMES:
@@ -228,13 +234,17 @@ def _whole(raw: str, start: int, end: int, *, strong: bool) -> Name | None:
     if not 1 <= len(found) <= 4 or raw[found[0].start() : found[-1].end()].count(" ") >= len(found):
         return None
     folded = [fold(match[0].rstrip(".")).text for match in found]
-    if any(word in NO_NAMES or (words.symbol_of(word) != "x" and word not in NAMES) or word in words.NUMBER_OF for word in folded):
-        return None
     capital = all(match[0][0].isupper() for match in found)
+    if any(_is_word(word) and not (word in WORDS_TOO and capital and len(found) > 1) for word in folded):
+        return None
     known = folded[0] in NAMES
     if not (known or (strong and capital)):
         return None
     return _made(raw, found, strong=True)
+
+
+def _is_word(word: str) -> bool:
+    return word in NO_NAMES or (words.symbol_of(word) != "x" and word not in NAMES) or word in words.NUMBER_OF
 
 
 def answer(raw: str) -> Name | None:

@@ -75,10 +75,10 @@ def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, 
     day_places = [_candidate(line, one) for one in named]
     clock_places = [_candidate(shorter, one) for one in clocks]
     out = [place for place, refused in zip(day_places, wanted.rejections(line, day_places), strict=True) if refused]
-    if (at := wanted.choose(line, day_places)) is not None:
+    if (at := wanted.choose(line, day_places, others=clock_places)) is not None:
         found["date"] = named[at].value
         spans["date"] = (folded.place[day_places[at].start], folded.place[day_places[at].end])
-    if (at := wanted.choose(line, clock_places, beside=out)) is not None:
+    if (at := wanted.choose(line, clock_places, beside=out, others=day_places)) is not None:
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
         spans["time"] = (folded.place[clock_places[at].start], folded.place[clock_places[at].end])

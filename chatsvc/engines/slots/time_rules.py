@@ -54,7 +54,8 @@ _RULES: list[tuple[str, int]] = [
     # spans
     (rf"{_PRE}{_H}{_CASE} (?:{_TO}|ok )?{_H2}arasi ", PLAIN),
     (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", PLAIN),
-    (rf"(?:saat )?{_HS}'(?:abl|ins) (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
+    (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
+    (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
     (rf"(?:saat |at |around |{_PART} |{_DATE})+{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
     # the hour with a word that says it is one
     (rf"{_PRE}{_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
@@ -63,7 +64,7 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),
     (rf"at (?:around )?#(?P<h>{_HOUR})\?? {_NO_NOUN}", PLAIN),
     (rf"(?:around |by |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
-    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl) {_NO_NOUN}", PLAIN),
+    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl) {_NO_UNIT}", PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
     (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
     (rf"{_HS} (?:in the |at |{_DATE}|this )?{_PART} ", PLAIN),

@@ -31,6 +31,7 @@ _FULL_DATE = re.compile(r"(\d{4})([./-])(\d{1,2})\2(\d{1,2})|(\d{1,2})([./-])(\d
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d)?")
 _PAIR = re.compile(r"(\d{1,2})([./])(\d{1,2})")
 _AM_PM = re.compile(r"(?<![a-z])([ap])\. ?m\b\.?")
+_H_CLOCK = re.compile(r"(?<![\w.,:])(\d\d?)h(\d\d)(?!\w)")  # 19h30
 _HANGS_ON_HOUR = {"am": "am", "pm": "pm", "a": "am", "p": "pm", "h": "hrs", "hrs": "hrs", "ish": "ish", "hr": "hrs"}
 _CURRENCY = frozenset("$£€₺%#~")
 
@@ -124,6 +125,7 @@ def rule(pattern: str) -> re.Pattern[str]:
 def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "") -> Line:
     """The symbols of a text; what lies in a masked span (an e-mail address, a telephone number, an IBAN) is no word of it."""
     text = _AM_PM.sub(lambda match: match[1] + "m" + " " * (len(match[0]) - 2), folded.text)
+    text = _H_CLOCK.sub(r"\1:\2", text)
     for start, end in masked:
         text = text[:start] + "\x00" * (end - start) + text[end:]
     tokens: list[Token] = []
@@ -189,6 +191,9 @@ def _numeral(number: str, hung: str, start: int, middle: int, end: int) -> Itera
             at += len(part) + 1
         return
     symbol = symbol or "x"
+    if number + hung in words.SYMBOL_OF:  # 2morrow
+        yield Token(words.symbol_of(number + hung), number + hung, start, end)
+        return
     if hung in _HANGS_ON_HOUR and not (hung == "a" and symbol[0] == "#") and hung != "p":
         yield Token(symbol, number, start, middle)
         yield Token(_HANGS_ON_HOUR[hung], hung, middle, end)

@@ -46,8 +46,8 @@ MONTHS = {
 # symbol: words. Inflected forms of the Turkish words are made by `words.py` for the symbols in INFLECTED.
 SYMBOLS = {
     # days
-    "today": "bugun bgun bugn 2day today tday",
-    "tomorrow": "yarin yarn yarinki tomorrow tmrw tmr tmrrw 2morrow 2moro tomo tomoz tommorow tomorow tommorrow",
+    "today": "bugun bgun bugn bgn 2day today tday",
+    "tomorrow": "yarin yarn yrn yarinki tomorrow tmrw tmr tmrrw 2morrow 2moro tomo tomoz tommorow tomorow tommorrow",
     "obur": "obur oburku obursu oburu oburki",
     "ertesi": "ertesi",
     "tonight": "tonight tonite 2nite tonigh",
@@ -141,7 +141,7 @@ SYMBOLS = {
     gelecegim randevu rezervasyon ayarla ayarlar ayarlayalim yaz yazin yazar yazalim koy koyalim al alalim alir alirsaniz yapalim yapsak
     iyi diyelim desek olarak ama fakat eger ise sey bekliyorum bekleriz lazim sizin bizim benim bana bize size nasil olurmu
     degilse falan filan bence goruselim gorusuruz bulusalim orada orda burada onwards deriz gelmek appointment booking
-    there here come meet see call arrive opening slot anything everything either too best better also lets musaitim
+    there here come meet see call arrive opening slot anything everything either too best better also lets musaitim yer
     uygunum uygunuz geliyorum ugrarim ugrasam ugrayacagim cikip gec erken any kadar itibaren dek onwards ust
     """,
 }
@@ -155,9 +155,9 @@ yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi
 # The words of `wanted.py`. Before what is rejected (those of English also behind it), behind it, between it and what is wanted.
 NOT_BEFORE = frozenset("""
 not instead rather except isnt arent wasnt cant cannot couldnt wont wouldnt dont doesnt didnt nor neither than old former previous
-eski eskisi wrong anything delete remove unavailable busy cancel
+eski eskisi wrong delete remove unavailable busy cancel
 """.split())
-NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | frozenset("degil degildir diil".split())
+NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | frozenset("degil degildir diil degilim degiliz".split())
 NOT_BEHIND_EN = frozenset("""
 not isnt doesnt dont wont cant cannot couldnt wouldnt bad impossible full busy wrong out unavailable outdated closed old dead
 invalid gone

@@ -25,15 +25,19 @@ class Candidate:
     case: str = ""
 
 
-def choose(line: Line, found: Sequence[Candidate], beside: Sequence[Candidate] = ()) -> int | None:
+def choose(line: Line, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
     """The number of the one wanted; None where there is none, or where all are rejected.
 
-    `beside` are the rejected ones of another kind: a time beside a rejected day is likely rejected with it.
+    `others` are those of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely rejected
+    with it, and of `salı saat 3 değil 5` only the time is.
     """
     if not found:
         return None
     rejected = rejections(line, found)
-    ranks = [0 if out else 1 if _beside(line, one, beside) else 2 for one, out in zip(found, rejected, strict=True)]
+    ranks = [
+        (1 if _across(line, one, others) else 0) if out else 1 if _beside(line, one, beside) else 2
+        for one, out in zip(found, rejected, strict=True)
+    ]
     best = max(ranks)
     if best == 0:
         return None
@@ -61,6 +65,15 @@ def rejections(line: Line, found: Sequence[Candidate]) -> list[bool]:
             if joint and not (rejected[at + 1] and not rejected[at] and _refused_before(_before(line, found[at + 1].start, found[at].end))):
                 rejected[at] = rejected[at + 1] = True
     return rejected
+
+
+def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
+    """Whether something of another kind stands beside it, which may be what is rejected."""
+    return any(
+        len(gap := _behind(line, one.end, other.start)) <= 2 and all(token.text in _NEAR for token in gap)
+        for other in others
+        if other.start >= one.end
+    )
 
 
 def _before(line: Line, place: int, floor: int) -> list[Token]:
@@ -115,7 +128,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
 def _corrected(gap: list[Token]) -> bool:
     """Tuesday, sorry, Wednesday"""
     return len(gap) <= 6 and any(
-        token.text in v.CORRECTIONS and (token.text != "no" or at == 0 or gap[at - 1].text in {",", "-", ".", "?"})
+        token.text in v.CORRECTIONS and not (token.text == "rather" and gap[-1].text == "than") and (token.text != "no" or at == 0 or gap[at - 1].text in {",", "-", ".", "?"})
         for at, token in enumerate(gap)
     ) and not any(token.text in {"or", "ya da", "veya"} and "rather" not in {one.text for one in gap} for token in gap)  # fmt: skip
 

@@ -9,13 +9,14 @@ from chatsvc.engines.slots import vocabulary as v
 CASE_OF = {suffix: case for case, suffixes in v.CASES.items() for suffix in suffixes.split()}
 _NOUN_SUFFIXES = "a e ya ye i u yi yu si su da de ta te dan den tan ten nin in ki sina sine sini sinda sinde yla yle daki deki"
 _VOWELS = "aeiou"
+_BEHIND_VOWELS = frozenset("ya ye yi yu si su sina sine sini sinda sinde yla yle nin".split())
 
 
 def _noun_forms(stem: str) -> dict[str, str]:
     """The forms of a day or month with the case each stands in: cuma -> cumaya, cumadan."""
     forms = {stem: ""}
     for suffix in _NOUN_SUFFIXES.split():
-        if (stem[-1] in _VOWELS) == (suffix[0] in _VOWELS):  # cumai, pazarya: no such thing
+        if suffix[0] in _VOWELS if stem[-1] in _VOWELS else suffix in _BEHIND_VOWELS:  # cumai, pazarya: no such thing
             continue
         forms[stem + suffix] = CASE_OF.get(suffix, "psl")
     return forms
@@ -78,7 +79,7 @@ def _typo_words() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for word, symbol in SYMBOL_OF.items():
         base = symbol.partition("'")[0]
-        if len(word) >= 6 and (base[:2] in {"Dt", "De"} or base in v.TYPO_SYMBOLS or base[0] == "M"):
+        if len(word) >= 6 and (base[:2] in {"Dt", "De"} or (base in v.TYPO_SYMBOLS and len(word) >= 8) or base[0] == "M"):
             found.setdefault(word[0], []).append(word)
     return found
 
