@@ -34,7 +34,7 @@ _TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya
 _DOTS = re.compile(_DOT)
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
-_PLATE = re.compile(r"(?<![a-z0-9./:])(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
+_PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
 # a run of digits with what people put between them
 _DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
 _PLUS_WORD = re.compile(r"\b(?:arti|plus) (?=\d)")
@@ -129,6 +129,60 @@ def _valid(number: str, country: str) -> str | None:
     if not phonenumbers.is_valid_number(parsed):
         return None
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+_DIGIT_WORDS = {
+    "sifir": "0", "bir": "1", "iki": "2", "uc": "3", "dort": "4", "bes": "5", "alti": "6", "yedi": "7", "sekiz": "8", "dokuz": "9",
+    "zero": "0", "oh": "0", "o": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9",
+}  # fmt: skip
+_TENS_WORDS = {"on": 10, "yirmi": 20, "otuz": 30, "kirk": 40, "elli": 50, "altmis": 60, "yetmis": 70, "seksen": 80, "doksan": 90}
+_TIMES = {"double": 2, "triple": 3}
+_SPOKEN_WORD = "|".join([*_DIGIT_WORDS, *_TENS_WORDS, *_TIMES, "yuz", "arti", "plus"])
+_SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20}}")
+
+
+def spoken(folded: Folded, country: str) -> list[Contact]:
+    """Numbers written out: `sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi`, `oh seven nine double one ...`."""
+    found: list[Contact] = []
+    for match in _SPOKEN.finditer(folded.text):
+        if number := _valid(_figures(re.split(r"[ ,-]+", match[0])), country):
+            found.append(Contact(number, match.start(), match.end()))
+    return found
+
+
+def _figures(spoken_words: list[str]) -> str:
+    """Groups as they are said: beş yüz otuz iki is 532, kırk beş 45."""
+    groups: list[int | str] = []
+    room = 0  # what the last group still has room for: 100 behind a hundred, 10 behind a ten
+    repeat = 1
+    for word in spoken_words:
+        if word in {"arti", "plus"}:
+            groups.append("+")
+        elif word in _TIMES:
+            repeat = _TIMES[word]
+        elif word == "yuz":
+            last = groups[-1] if groups else 0
+            if room == 1 and isinstance(last, int) and last > 1:
+                groups[-1] = last * 100
+            else:
+                groups.append(100)
+            room = 100
+        elif word in _TENS_WORDS:
+            if room == 100 and isinstance(groups[-1], int):
+                groups[-1] += _TENS_WORDS[word]
+            else:
+                groups.append(_TENS_WORDS[word])
+            room = 10
+        else:
+            digit = _DIGIT_WORDS[word]
+            if room >= 10 and digit != "0" and isinstance(groups[-1], int):
+                groups[-1] += int(digit)
+                room = 0
+            else:
+                groups.extend([int(digit)] * repeat)
+                room, repeat = 1, 1
+    return "".join(map(str, groups))
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:

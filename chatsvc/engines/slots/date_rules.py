@@ -19,14 +19,14 @@ _DAY = r"#(?P<d>3[01]|[12]\d|0?[1-9])"
 _M = rf"M(?P<m>\d+){_CASE} "
 _YEAR = r"(?:(?:, |of )?#(?P<y>20\d\d)(?:'\w+)? (?:year )?)?"
 # the last day of a span, which is left alone: 5-9 March, 5'inden 9'una
-_SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |by |or )(?:the )?)#\d+{_CASE} "
+_SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |till |or )(?:the )?)#\d+{_CASE} "
 # what may stand between "next week" and its day
 _LOOSE = r"(?:(?:ok|x|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
 _LINK = r"(?:or |and |- |to |neg |, )"
 # behind "the 3rd" something that is counted makes it no day
 _NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |D)"
 _PART = r"(?:morning|noon|afternoon|evening|night)"
-_HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
+_HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=till )|(?<=after )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
 _MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|ayin) (?:month |ayin )?"
 _NTH = r"(?:the )?(?:ordinal1 |(?P<last>son |past )|#(?P<nth>\d)\??(?:'ord)? )"
 
@@ -114,6 +114,7 @@ _NO_DAYS = [
     rf"{_ANY_D}(?:(?:, |and |or |- )*{_ANY_D})*recurring ",
     rf"past (?:week )?{_GUN}{_ANY_D}",
     rf"{_ANY_D}(?:x )?market ",
+    rf"#\d+{_CASE} M\d+ road ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
     r"(?:nodate|duration|weekend|dun|lastday|past day|past week|past month) ",
 ]
@@ -139,11 +140,12 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
     (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),
     (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?", _ahead),
+    (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
     (r"(?:nextweek today|today nextweek|this time nextweek|nextweek this time) ", _in_days(7)),
     (r"(?:nextweek tomorrow|tomorrow nextweek) ", _in_days(8)),
-    (rf"(?:the )?day by {_D}", _after_day),
+    (rf"(?:the )?day after {_D}", _after_day),
     (rf"D[te](?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
-    (r"(?:the )?day by tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
+    (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
     (r"tomorrow(?:'\w+)? ", _in_days(1)),
     (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", _in_days(0)),
     (rf"{_ANY_D}(?:the )?{_DAY}'ord {_NO_NOUN}", _next_number),
@@ -156,7 +158,7 @@ _DATES: list[tuple[str, Reading]] = [
 _WEEKDAYS: list[tuple[str, Reading]] = [
     (rf"{_D}(?:of )?(?:day )?thisweek (?!D)", _in_week(0)),
     (rf"thisweek {_LOOSE}{_D}{_GUN}", _in_week(0)),
-    (rf"(?:the )?{_D}{_GUN}by next |(?:the )?{_D}{_GUN}(?:of )?(?:the )?afternext (?!D)".replace("(?P<wd>", "(?P<wd2>", 1),
+    (rf"(?:the )?{_D}{_GUN}after next |(?:the )?{_D}{_GUN}(?:of )?(?:the )?afternext (?!D)".replace("(?P<wd>", "(?P<wd2>", 1),
      lambda match, today: days.weekday_of_week(today, int(match["wd"] or match["wd2"]), 2)),
     (rf"afternext {_LOOSE}{_D}{_GUN}", _in_week(2)),
     (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),

@@ -13,11 +13,11 @@ _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day
 _CLOCK_BEFORE = frozenset({"saat", "at", "around", "morning", "noon", "afternoon", "evening", "night"})
 _CLOCK_BEHIND = frozenset({"gibi", "am", "pm", "hrs", "arasi", "oclock"})
-_DAY_BEFORE = frozenset({"on", "for", "by", "next"})
+_DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
 _DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
 _BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
 _SAME_WEEK = frozenset({"neg", "or", "and", ",", "ok", "on", "the", "day", "-", "x"})
-_DAY_AFTER = rule(r"(?:the day by |ertesi day |next day )")
+_DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
 
 
 def find(line: Line, today: date) -> list[Mention[date]]:

@@ -21,7 +21,7 @@ class Name:
 
 
 TITLES = frozenset(
-    "dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla ing muh yrd".split()
+    "dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla ing muh yrd teyze amca usta kaptan captain komsunuz".split()
 )
 _PARTICLES = frozenset("de da van von der del di la le el al bin ibn o mc st".split())
 # words that follow a cue and are no names
@@ -50,6 +50,7 @@ NO_NAMES = frozenset(
     sikayetci memnun pisman vazgectim degilim sadece onayliyorum kabul rica saygilar sevgiler iletisim bilgi fiyat ucret urun hizmet
     seyahat tatil indirim iade iptal degisiklik tasinma oneri
     urunu kargo urunler acil sorum soru sordum bilmiyorum bilgim
+    yavrum evladim kuzum canim kardes kardesim hani btw ya yahu eski
     alabilir yapabilir gelebilir edebilir verebilir miyim miyiz olan isim ad soyad
     """.split()
 ) | TITLES
@@ -69,7 +70,9 @@ _STRONG = [
     r"\bunder (?:the )?name (?:of )?",
     r"\bin the name of ",
     r"(?:^|[.,;!?\n] ?)name(?:'?s| is) ",
-    r"(?:you can |please |just )call me ",
+    r"(?:you can |please |just |they |people )call me ",
+    r"\bi(?:'m| am) called ",
+    r"\bi go by ",
     r"\bcall me (?=[a-z]+(?:[.,!?]|$| please))",
     r"\b(?:benim )?adim soyadim ?[:,]? ?",
     r"\b(?:benim )?(?:adim|ismim|adm|isim soyisim|isim soyad|ad soyad|adi soyadi|isim soyisim|adim soyadim|ad ve soyad|isim soyismim) ?[:=,-]? ?",
@@ -80,17 +83,17 @@ _WEAK = [
     r"\bi ?'?m ",
     r"\bi am ",
     r"(?:^|[.,;!?\n] ?)(?:hi |hello |hey |good morning )?(?:this is|it'?s|its) ",
-    r"(?:^|[.,;!?\n] ?|merhaba |selam |merhabalar |gunler |gunaydin )ben ",
+    r"\bben ",
 ]
 _BEHIND = [  # the name stands before the cue
     r"(?:^|[.,;!?\n] ?|hi |hello |merhaba |selam )(?P<name>[^.,;!?\n\d]{2,40}?)(?: ben)(?=[.,;!?\n]|$| \w)",
     r"(?:^|[.,;!?\n] ?|hi |hello |hey )(?P<name>[^.,;!?\n\d]{2,40}?) (?:here|speaking)(?=[.,;!?\n]|$| )",
-    r"(?:^|[.,;!?\n] ?|randevu(?:yu)? |rezervasyon(?:u)? )(?P<name>[^.,;!?\n\d]{2,40}?) adina",
+    r"(?:^|[.,;!?\n] ?|randevu(?:yu)? |rezervasyon(?:u)? )(?P<name>[^.,;!?\n\d]{2,40}?) (?:adina|adiyla|ismine|ismiyle)\b",
 ]
 # a signature: a closing word, then the name, and nothing more
 _CLOSING = re.compile(
     r"(?:regards|best|cheers|thanks|thank you|thx|sincerely|yours|thanks a lot|many thanks|best wishes|saygilar(?:imla)?|saygilarimizla|sevgiler"
-    r"|tesekkurler|tesekkur ederim|selamlar|iyi gunler|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler)[ ,.!\n-]+(?P<name>[^.,;!?\n\d]{2,40})[.\s]*$"
+    r"|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler)[ ,.!\n-]+(?P<name>[^,;!?\n\d]{2,40})[\s]*$"
     r"|(?:\n|[.!?] )\s?[-~] ?(?P<dash>[^.,;!?\n\d]{2,40})[.\s]*$"
     r"|\n(?P<line>[^.,;!?\n\d]{2,40})[.\s]*$"
 )
@@ -163,11 +166,21 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
         at = _skip(raw, at)
     if not taken:
         return None
+    if not strong and raw[:start].strip() and not _begins(raw, start) and not (cased and fold(taken[0][0]).text in NAMES):
+        return None
     if not strong and not cased and fold(taken[0][0].rstrip(".")).text not in NAMES:
         return None
     if not cased:
         taken = _lower_case(taken, raw, shouted=shouted)
     return _made(raw, taken, strong=strong)
+
+
+_BEGINS = re.compile(r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$")
+
+
+def _begins(raw: str, start: int) -> bool:
+    """Whether the cue that ends here begins a sentence."""
+    return bool(_BEGINS.search(fold(raw[max(0, start - 40) : start]).text))
 
 
 def _skip(raw: str, at: int) -> int:
@@ -185,6 +198,8 @@ def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) ->
         return True
     if base in NO_NAMES:
         return False
+    if inside and not cased and strong and base in _PARTICLES:
+        return True  # mohammed al fayed; whether a name follows is seen to in _lower_case
     if words.symbol_of(base) != "x" or base in words.NUMBER_OF or base in v.CASES:
         return cased and inside and word[0].isupper() and base in {"bay", "ocak", "ekim", "mart", "ay", "may", "aksam", "yedi", "tek", "kilo"}
     if cased and inside and not word[0].isupper():
@@ -195,8 +210,13 @@ def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) ->
 def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[re.Match[str]]:
     """Without capitals nothing says where a name ends: two words, the second only where it does not begin a sentence."""
     kept = taken[:1]
-    for match in taken[1:4]:
+    for at, match in enumerate(taken[1:4], 1):
         base = fold(match[0]).text
+        if base in _PARTICLES and base not in {"o", "st"}:
+            if at + 1 < len(taken) and base not in {"de", "da", "la", "o"} or base in {"van", "von"}:
+                kept.append(match)
+                continue
+            break
         ends = match.end() >= len(raw) or raw[match.end()] in ".,;!?\n'’"
         follows = _WORD.match(raw, _skip(raw, match.end()))
         stops = follows is not None and (fold(follows[0]).text in NO_NAMES or words.symbol_of(fold(follows[0]).text) != "x")
@@ -220,7 +240,9 @@ def _made(raw: str, taken: list[re.Match[str]], *, strong: bool) -> Name | None:
         if tail.islower() and len(re.split(r"['’]", last)[0]) > 1:  # Jane's mother, Ayşe'nin annesi
             return None
     start, end = taken[0].start(), taken[-1].start() + len(cut)
-    del strong
+    after = fold(raw[end : end + 12]).text.split()
+    if not strong and after and after[0] in {"ile", "icin", "hanimla", "beyle"}:
+        return None
     return Name(raw[start:end], start, end)
 
 

@@ -19,13 +19,13 @@ _M = r"(?:(?P<q>quarter)|#(?P<m>[1-5]?\d)\??|(?P<mon>on))"
 _MM = r"#(?P<m>[0-5]\d)"
 _PART = r"(?:morning|noon|afternoon|evening|night)"
 _DATE = r"DATE(?::\w+)? "
-_PRE = r"(?:saat |at |around |tam )*"
+_PRE = r"(?:saat |at |around ){0,3}"
 # behind a number: not what counts it
 _NO_UNIT = r"(?!unit |both |hundred |hour |minute |day |week |month |year |label |saat )"
 _NO_NOUN = rf"{_NO_UNIT}(?!x |#|time |of )"
-_FREE = rf"(?:(?=ok |for |or |and |neg |rejected |at |on |in |gibi |arasi |around |this |next |night |{_PART} |DATE|later |ago |by |to |the |[-.,;!?)] |yarim)|$)"
+_FREE = rf"(?:(?=ok |for |or |and |neg |rejected |at |on |in |gibi |arasi |around |this |next |night |{_PART} |DATE|later |ago |by |after |till |to |the |[-.,;!?)] |yarim)|$)"
 _APM = r"(?:(?P<am>am)|(?P<pm>pm)) "
-_TO = r"(?:- |to |and |by )"
+_TO = r"(?:- |to |and |till )"
 
 # what is done with the groups of a match
 PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(9)
@@ -42,11 +42,11 @@ _RULES: list[tuple[str, int]] = [
     # counted to or from the hour
     (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?kala ", TO),
     (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?(?:night|geciyor|past) ", PAST),
-    (rf"{_PRE}(?:a )?{_M} (?:minute )?to {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", TO),
+    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:to|till) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", TO),
     (rf"{_PRE}(?:a )?(?P<q>quarter) of {_H} (?:{_APM})?{_NO_UNIT}", TO),
-    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:past_|by) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", PAST),
-    (rf"{_PRE}half (?:past_ |by )?{_H} (?:{_APM})?{_NO_NOUN}", HALF),
-    (rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around )+)?{_H}{_CASE} half (?:{_TO}{_H2}(?:half )?arasi )?{_NO_UNIT}", PAST_HALF),
+    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:past_|after) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", PAST),
+    (rf"{_PRE}half (?:past_ |after )?{_H} (?:{_APM})?{_NO_NOUN}", HALF),
+    (rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around )+)?{_H}{_CASE} bucuk (?:{_TO}?{_H2}(?:bucuk )?(?:arasi |gibi ))?{_NO_UNIT}", PAST_HALF),
     # hours and minutes as two numbers
     (rf"(?:saat |at |{_PART} |{_DATE})+{_H} {_MM}{_CASE} {_NO_NOUN}", PLAIN),
     (rf"{_HS} #(?P<m>15|30|45)'loc ", PLAIN),
@@ -63,14 +63,14 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),
     (rf"at (?:around )?#(?P<h>{_HOUR})\?? {_NO_NOUN}", PLAIN),
-    (rf"(?:around |by |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl) {_NO_UNIT}", PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
     (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
-    (rf"{_HS} (?:in the |at |{_DATE}|this )?{_PART} ", PLAIN),
+    (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
     (rf"{_DATE}(?:for |around |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
-    (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |by |[?.!,;] |$)", PLAIN),
+    (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
     # names of hours
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),

@@ -69,7 +69,7 @@ def _past(match: re.Match[str], form: int) -> int:
 
 def _is_span(line: Line, match: re.Match[str], first: int, end: int) -> bool:
     """`10 to 12` in figures is a span of hours; `ten to three`, `at 5 to 6` and `20 to 4` are minutes."""
-    if not match["m"] or match["q"] or " to " not in match[0]:
+    if not match["m"] or match["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
     here = line.tokens[first:end]
     minutes, hour = int(match["m"]), int(match["h"] or 0)
@@ -84,8 +84,7 @@ def _counts_halves(line: Line, match: re.Match[str], end: int) -> bool:
     here = line.tokens[line.token_at(match.start()) : end]
     inflected = any(token.text in {"bucukta", "bucuga", "bucuktan", "bucukda"} for token in here)
     follows_noun = end < len(line.tokens) and line.tokens[end].symbol == "x"
-    english = any(token.text == "half" for token in here)
-    return english or (follows_noun and not inflected)
+    return follows_noun and not inflected
 
 
 def _hour(said: str, part: str | None, match: re.Match[str]) -> int:

@@ -135,6 +135,7 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
             break
     tokens = _join_phrases(tokens)
     tokens = _join_numbers(tokens)
+    tokens = _first_of_spans(tokens)
     _doubt_short_days(tokens)
     _block_counts(tokens)
     _block_fractions(tokens)
@@ -146,7 +147,7 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
     if match["line"]:
         yield Token(";", "\n", start, end)
     elif match["sign"]:
-        yield Token(match["sign"], match["sign"], start, end)
+        yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif match["word"]:
         yield _word(match, start, end)
     elif start and text[start - 1].isalpha() or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
@@ -323,7 +324,7 @@ def _number(word: str) -> tuple[int, str, str]:
 
 
 _SHORT_DAYS = frozenset({"sat", "sun", "mon", "wed", "sal", "prs", "may", "mar", "ocak", "mart", "sub", "nis", "dec", "sep", "ekim", "march"})
-_DAY_CONTEXT = frozenset({"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", ",", "by", "neg", "for", "at", "to"})
+_DAY_CONTEXT = frozenset({"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", ",", "by", "after", "till", "neg", "for", "at", "to"})
 
 
 def _doubt_short_days(tokens: list[Token]) -> None:
@@ -335,6 +336,22 @@ def _doubt_short_days(tokens: list[Token]) -> None:
             near = before in _DAY_CONTEXT and before != "," or after.startswith(("#", "clock=", "at", "morning", "afternoon", "evening", "pair"))
             if not near and not (len(tokens) <= 3):
                 token.symbol = "x"
+
+
+_LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})
+
+
+def _first_of_spans(tokens: list[Token]) -> list[Token]:
+    """`in 3-4 days`, `2 ya da 3 hafta sonra`: the first of the two numbers."""
+    joined: list[Token] = []
+    for at, token in enumerate(tokens):
+        counted = at + 1 < len(tokens) and tokens[at + 1].symbol in _LENGTHS and token.symbol.startswith("#")
+        if counted and len(joined) > 1 and joined[-1].symbol in {"-", "to", "or"} and re.fullmatch(r"#\d+\??", joined[-2].symbol):
+            joined.pop()
+            joined[-1].end = token.end
+        else:
+            joined.append(token)
+    return joined
 
 
 _COUNTED = frozenset({"unit", "both", "hundred", "%"})

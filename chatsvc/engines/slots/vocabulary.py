@@ -64,6 +64,7 @@ SYMBOLS = {
     "next": "gelecek sonraki next nxt",
     "coming": "onumuzdeki coming upcoming gelen",
     "this": "bu this",
+    "road": "road rd lane avenue ave drive square caddesi cadde sokagi sokak sok bulvari mahallesi mah meydani parki koprusu st street",
     "past": "gecen gectigimiz last previous onceki evvelki dunku evvelsi",
     "ago": "once ago evvel earlier",
     "later": "sonra sonraya sonrasi sonrasina sonrasinda later snr sonraki sora",
@@ -74,7 +75,7 @@ SYMBOLS = {
     "her": "her",
     # parts of the day
     "morning": "sabah sabaha sabahtan sabahleyin sabahki mornin morning morn",
-    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin",
+    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin noonish",
     "afternoon": "afternoon ikindi aftrnoon arvo ikindiye",
     "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki evening eve aksm",
     "night": "gece geceye geceleyin geceki night nite",
@@ -86,19 +87,22 @@ SYMBOLS = {
     "oclock": "oclock",
     "hrs": "hrs h ",
     "ish": "ish",
-    "half": "half bucuk bucukta bucuga bucugu bucuktan bucukda",
+    "half": "half haf",
+    "bucuk": "bucuk bucukta bucuga bucugu bucuktan bucukda bucukdan bcuk",
     "yarim": "yarim",
     "yarimda": "yarimda yarima yarimdan",
-    "quarter": "quarter qtr ceyrek",
+    "quarter": "quarter quater qarter quartr qtr ceyrek cyrek",
     "kala": "kala var",
     "geciyor": "geciyor gece gecerken geceden gecede",
     "to": "to",
     "past_": "past",
     "gibi": "gibi civari civarinda civar sularinda sulari suları siralari siralarinda raddelerinde dogru cibi gbi civarlarinda",
     "arasi": "arasi arasinda arasina arasindaki arasinin",
-    "around": "around about approx approximately roughly circa abt yaklasik tam sharp",
-    "at": "at @",
-    "by": "by before until after from since between btw beetween til till untill",
+    "around": "around about bout arnd arround approx approximately roughly circa abt yaklasik tam sharp",
+    "at": "at",
+    "by": "by from since between btw beetween",
+    "after": "after aftr",
+    "till": "before until til till untill",
     "inside": "within inside",
     # connecting words
     "on": "on",
@@ -149,7 +153,7 @@ SYMBOLS = {
 SYMBOLS["rejected"] = """
 yerine olmaz olmuyor olmasin olamaz olmayacak uymaz uymuyor uymadi uymayacak haric disinda gelemem gelemiyorum gelemeyecegim
 gelemeyiz gelemiyoruz imkansiz iptal dolu doluyum doluyuz kapali yanlis kullanmiyorum kullanilmiyor istemiyorum yetisemem
-yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi olmadi
+yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi olmadi toplantim mesgulum dersim
 """
 
 # The words of `wanted.py`. Before what is rejected (those of English also behind it), behind it, between it and what is wanted.
@@ -201,6 +205,7 @@ PHRASES = {
         "business days", "is gununde", "business day", "is gunune", "resmi tatil",
     ],
     "label": ["table for", "party of", "group of", "family of", "team of", "there are", "there will be", "we are", "we will be"],
+    "neg": ["anything but", "any day but", "any time but", "anytime but", "all but", "everything but"],
     "or": ["ya da", "or maybe", "veyahut da"],
     "anytime": ["any day", "hangi gun", "ne zaman", "her zaman", "what day", "which day"],
     "nextweek": ["onumuzdeki hafta", "gelecek hafta", "sonraki hafta", "bir sonraki hafta", "next week", "coming week", "following week",

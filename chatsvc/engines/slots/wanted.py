@@ -89,7 +89,7 @@ def _refused_before(tokens: list[Token]) -> bool:
     for back, token in enumerate(reversed(tokens)):
         if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in v.NO_REJECTION:
             return False
-        if token.text in v.NOT_BEFORE:
+        if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
             asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (at > 0 and tokens[at - 1].text in {"why", "if"})
             if token.text == "instead":
