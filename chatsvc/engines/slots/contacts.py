@@ -28,10 +28,15 @@ _EMAIL = re.compile(rf"(?<![a-z0-9.@])(?:mailto:)?({_LOCAL}@{_DOMAIN})(?![a-z0-9
 # "ayse [at] example [dot] com", "ayse @ example . com", "ayse at example dot com", "ayse et ornek nokta com"
 _AT = r"(?: ?[\[({<] ?(?:at|et|@|kuyruklu a) ?[\])}>] ?| ?@ ?| at | et | kuyruklu a )"
 _DOT = r"(?: ?[\[({<] ?(?:dot|nokta|\.) ?[\])}>] ?| dot | nokta | \. |\.)"
-_SPELLED = re.compile(rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]*(?:{_DOT}[a-z0-9_+-]+){{0,3}}){_AT}([a-z0-9-]+(?:{_DOT}[a-z0-9-]+){{0,3}}{_DOT}(?:com|net|org|edu|gov|info|io|co|biz|tr|uk|de|fr|eu|test|example))(?![a-z0-9@])")  # fmt: skip
+_TLD = r"(?:com|net|org|edu|gov|info|io|co|biz|tr|uk|de|fr|eu|test|example)"
+_SPELLED = re.compile(
+    rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]*(?:{_DOT}[a-z0-9_+-]+){{0,3}}){_AT}"
+    rf"([a-z0-9-]+(?:{_DOT}[a-z0-9-]+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
+)
 # what people type behind a top-level domain without an apostrophe: gmail.comdan
 _TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya|ye|dir|un|in|u|i)$")
 _DOTS = re.compile(_DOT)
+_SAID_AT = re.compile(r" (?:at|et|a) |[\[({<] ?(?:at|et)")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
@@ -47,7 +52,8 @@ _OTHER_NUMBER = re.compile(
     r"(?:['\s:#.\-]+(?:no|nolu|numara\w*|number|num|nr|kod\w*|code|id|is|was|of|a|the|su|bu|olan|one|kimlik|takip|siparis|security|card))*[\s:#.,\-]*$"
 )
 _TELEPHONE = re.compile(
-    r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram|my number|sms|iletisim|contact|hat)[a-z']*"
+    r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
+    r"|my number|sms|iletisim|contact|hat)[a-z']*"
 )
 _MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
 _EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
@@ -56,7 +62,7 @@ _EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
 def emails(folded: Folded, raw: str) -> list[Contact]:
     """Every address, in small letters as ASCII people type them; a Turkish ending behind it is left out."""
     found = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
-    if not found and "@" in raw or not found and re.search(r" (?:at|et|a) |[\[({<] ?(?:at|et)", folded.text):
+    if not found and ("@" in raw or _SAID_AT.search(folded.text)):
         for match in _SPELLED.finditer(folded.text):
             address = _DOTS.sub(".", match[1]) + "@" + _DOTS.sub(".", match[2])
             if "@" in match[0] or match[0].count(" at ") + match[0].count(" et ") < 2:
@@ -72,11 +78,12 @@ def _cut(address: str) -> str:
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
     """The spans of IBANs, plates and links, whose digits are nothing else."""
     found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
-    for match in _PLATE.finditer(folded.text):  # 34 ABC 123, but not "11 at 20"
-        letters = match["letters"]
-        if words.symbol_of(letters) == "x" and letters not in words.NUMBER_OF and letters not in words.CASE_OF:
-            found.append(match.span())
-    return found
+    return found + [match.span() for match in _PLATE.finditer(folded.text) if _is_no_word(match["letters"])]
+
+
+def _is_no_word(letters: str) -> bool:
+    """34 ABC 123 is a plate, "11 at 20" is not."""
+    return words.symbol_of(letters) == "x" and letters not in words.NUMBER_OF and letters not in words.CASE_OF
 
 
 def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> list[Contact]:
@@ -107,7 +114,9 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
     # ten figures in one piece that begin like no mobile number are an order number as likely as not
     if bare and not called and not plus and not run.startswith("0") and not _plainly_mobile(run, country):
         return None
-    number = _valid(run.replace("+ ", "+"), country) or (_valid("+" + digits, country) if called and len(digits) > 10 and not plus else None)
+    number = _valid(run.replace("+ ", "+"), country) or (
+        _valid("+" + digits, country) if called and len(digits) > 10 and not plus else None
+    )
     if number is None:
         return None
     extension = _EXTENSION.match(text, match.end())

@@ -107,6 +107,12 @@ def _coming(match: re.Match[str], today: date) -> date | None:
     return days.next_weekday(today, int(match["wd"]))
 
 
+def _coming_week(match: re.Match[str], today: date) -> date | None:
+    """Monday week"""
+    found = days.next_weekday(today, int(match["wd"]))
+    return found and days.after(found, 7)
+
+
 # said, but no day to come: habits, the past, what has a day's name only
 _NO_DAYS = [
     rf"every {_ANY_D}(?:(?:and |, ){_ANY_D})*",
@@ -164,18 +170,12 @@ _WEEKDAYS: list[tuple[str, Reading]] = [
     (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
-    (rf"De(?P<wd>\d) week ", lambda match, today: _coming_week(match, today)),  # noqa: F541
+    (rf"De(?P<wd>\d) week ", _coming_week),  # noqa: F541
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),
     (rf"this {_D}{_GUN}", _in_week(0)),
     (rf"{_D}{_GUN}", _coming),
 ]  # fmt: skip
-
-
-def _coming_week(match: re.Match[str], today: date) -> date | None:
-    """Monday week"""
-    found = days.next_weekday(today, int(match["wd"]))
-    return found and days.after(found, 7)
 
 
 # (rule, how it is read, whether it names the day by itself and not by its weekday alone)

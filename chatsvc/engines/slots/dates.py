@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import pairwise
 
 from chatsvc.engines.slots import days
 from chatsvc.engines.slots.date_rules import RULES
@@ -36,7 +37,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
     return _merged(line, found)
 
 
-def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:  # noqa: FBT001 - private, and named where it is called
+def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
     """15.03 and 15/3, which are days where they can be and nothing speaks against it."""
     found: list[Mention[date]] = []
     for match, first, end in line.found(_PAIR):
@@ -60,11 +61,15 @@ def _symbols(line: Line, first: int, end: int) -> list[str]:
 
 def _same_week(line: Line, found: list[Mention[date]]) -> None:
     """`next week Monday or Tuesday`, `haftaya pazartesi değil salı`: the second day is of the same week."""
-    for before, mention in zip(found, found[1:], strict=False):
+    for before, mention in pairwise(found):
         gap = _symbols(line, before.end, mention.first)
         if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:
             own = _symbols(line, mention.first, mention.end)
-            if own[0].startswith("D") and "nextweek" in _symbols(line, before.first, before.end) and not set(own) & {"nextweek", "thisweek"}:
+            if (
+                own[0].startswith("D")
+                and "nextweek" in _symbols(line, before.first, before.end)
+                and not set(own) & {"nextweek", "thisweek"}
+            ):
                 mention.value = days.weekday_of_week(before.value, int(own[0][2]), 0)
 
 
@@ -96,5 +101,3 @@ def _merged(line: Line, found: list[Mention[date]]) -> list[Mention[date]]:
                 continue
         merged.append(mention)
     return merged
-
-

@@ -6,7 +6,6 @@ import calendar
 from datetime import date, timedelta
 
 
-
 def made(year: int, month: int, day: int) -> date | None:
     """The date, where there is one."""
     try:

@@ -9,6 +9,7 @@ from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.given_names import NAMES
 from chatsvc.engines.slots.tokens import Folded, fold
+from chatsvc.engines.slots.vocabulary import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +21,13 @@ class Name:
     end: int
 
 
-TITLES = frozenset(
-    "dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla ing muh yrd teyze amca usta kaptan captain komsunuz".split()
+TITLES = listed(
+    "dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla ing muh yrd teyze amca usta kaptan captain komsunuz"
 )
-_PARTICLES = frozenset("de da van von der del di la le el al bin ibn o mc st".split())
+_PARTICLES = listed("de da van von der del di la le el al bin ibn o mc st")
 # words that follow a cue and are no names
-NO_NAMES = frozenset(
-    """
+NO_NAMES = (
+    listed("""
     a an the not is are was on in at of for from with to here there back again now just so very really quite still also only if and or but
     because about interested looking calling writing trying going wondering asking having getting coming happy sorry sure glad busy free
     available new sick ill late early ready able afraid allergic pregnant vegan vegetarian working living based planning hoping thinking
@@ -52,11 +53,12 @@ NO_NAMES = frozenset(
     urunu kargo urunler acil sorum soru sordum bilmiyorum bilgim
     yavrum evladim kuzum canim kardes kardesim hani btw ya yahu eski
     alabilir yapabilir gelebilir edebilir verebilir miyim miyiz olan isim ad soyad
-    """.split()
-) | TITLES
+    """)
+    | TITLES
+)
 
 # names that are words: only with a capital, and beside another name
-WORDS_TOO = frozenset("will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz".split())
+WORDS_TOO = listed("will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz")
 
 _W = r"[^\W\d_]"
 _WORD = re.compile(rf"{_W}+(?:[-'’]{_W}+)*\.?")
@@ -102,7 +104,7 @@ _RELATION = re.compile(
     r"oglum|kizim|esim|annem|babam|kardesim|ablam|abim|arkadasim|patronum|kopegim|kedim|bebegim|cocugum|kocam|karim|yegenim|teyzem|"
     r"halam|amcam|dayim|dedem|ninem|torunum|nisanlim|sevgilim|muduru?m|ortagim)\b"
 )
-_COPULA = frozenset("im um yim yum dir dur tir tur m".split())
+_COPULA = listed("im um yim yum dir dur tir tur m")
 
 STRONG = re.compile("|".join(f"(?:{cue})" for cue in _STRONG))
 WEAK = re.compile("|".join(f"(?:{cue})" for cue in _WEAK))
@@ -159,7 +161,7 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
             break
         taken.append(match)
         at = match.end()
-        if "'" in word or "’" in word and _cut_copula(word) != word or word.endswith(".") and len(word) > 2:
+        if "'" in word or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2):
             break
         if at < len(raw) and raw[at] != " ":
             break
@@ -175,7 +177,9 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
     return _made(raw, taken, strong=strong)
 
 
-_BEGINS = re.compile(r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$")
+_BEGINS = re.compile(
+    r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$"
+)
 
 
 def _begins(raw: str, start: int) -> bool:
@@ -189,7 +193,7 @@ def _skip(raw: str, at: int) -> int:
     return at
 
 
-def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) -> bool:  # noqa: FBT001 - private
+def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) -> bool:
     base = re.split(r"['’]", folded)[0]
     base = base if len(base) > 1 else folded  # O'Brien
     if base in WORDS_TOO and cased and word[0].isupper():
@@ -201,7 +205,9 @@ def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) ->
     if inside and not cased and strong and base in _PARTICLES:
         return True  # mohammed al fayed; whether a name follows is seen to in _lower_case
     if words.symbol_of(base) != "x" or base in words.NUMBER_OF or base in v.CASES:
-        return cased and inside and word[0].isupper() and base in {"bay", "ocak", "ekim", "mart", "ay", "may", "aksam", "yedi", "tek", "kilo"}
+        return (
+            cased and inside and word[0].isupper() and base in {"bay", "ocak", "ekim", "mart", "ay", "may", "aksam", "yedi", "tek", "kilo"}
+        )
     if cased and inside and not word[0].isupper():
         return base in _PARTICLES
     return strong or word[0].isupper()
@@ -213,7 +219,7 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
     for at, match in enumerate(taken[1:4], 1):
         base = fold(match[0]).text
         if base in _PARTICLES and base not in {"o", "st"}:
-            if at + 1 < len(taken) and base not in {"de", "da", "la", "o"} or base in {"van", "von"}:
+            if (at + 1 < len(taken) and base not in {"de", "da", "la", "o"}) or base in {"van", "von"}:
                 kept.append(match)
                 continue
             break

@@ -96,10 +96,16 @@ def _day_symbol(line: Line, mention: Mention[date]) -> str:
     return "DATE"
 
 
+_AROUND = frozenset({"neg", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for"})
+
+
 def _candidate(line: Line, mention: Mention[date] | Mention[int]) -> Candidate:
     tokens = line.tokens[mention.first : mention.end]
-    while len(tokens) > 1 and tokens[0].symbol == "neg":  # "not 4" is read as a time, but the "not" is no part of it
+    # "not 4" and "Friday 4" are read as times, but only the 4 is
+    while len(tokens) > 1 and tokens[0].symbol in _AROUND:
         tokens = tokens[1:]
+    while len(tokens) > 1 and tokens[-1].symbol in _AROUND:
+        tokens = tokens[:-1]
     cases = [token.symbol.partition("'")[2] for token in tokens if "'" in token.symbol]
     text = tokens[-1].text
     case = cases[-1] if cases else "dat" if text in {"gunune", "gune"} else "ki" if text in {"gunku", "gunki"} else ""
@@ -119,8 +125,8 @@ def _language(text: str, line: Line, language: str | None, country: str) -> str:
     for token in line.tokens:
         if token.symbol.startswith(("Dt", "De")):
             votes += 1 if token.symbol[1] == "t" else -1
-        elif token.symbol in _TURKISH_SYMBOLS and token.text not in {"clock"}:
-            votes += 1 if token.text not in vocabulary.CARDINALS_EN.values() and token.text not in {"next week"} else -1
+        elif token.symbol in _TURKISH_SYMBOLS and token.text != "clock":
+            votes += 1 if token.text not in vocabulary.CARDINALS_EN.values() and token.text != "next week" else -1
         elif (known := words.NUMBER_OF.get(token.text)) and token.text not in {"on", "ten"}:
             votes += 1 if known[2] == "tr" else -1
     if votes:

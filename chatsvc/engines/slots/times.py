@@ -118,7 +118,7 @@ def _part(line: Line, first: int, end: int) -> str | None:
     best: tuple[int, str] | None = None
     for at in range(max(0, first - _REACH), min(len(line.tokens), end + _REACH)):
         symbol = line.tokens[at].symbol
-        part = symbol[5:] if symbol.startswith("DATE:") else symbol
+        part = symbol.removeprefix("DATE:")
         if part not in _PARTS or (part == "night" and line.tokens[at].text == "gece" and first <= at < end and at > first):
             continue
         gap = line.tokens[at:first] if at < first else line.tokens[end : at + 1]

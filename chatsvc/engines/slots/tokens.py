@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from chatsvc.engines.slots import words
+from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS
 
 MAX_CHARACTERS = 4_000
 MAX_TOKENS = 600  # a message this long is no answer to "when?"; what stands behind is not looked at
@@ -150,7 +151,7 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif match["word"]:
         yield _word(match, start, end)
-    elif start and text[start - 1].isalpha() or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
+    elif (start and text[start - 1].isalpha()) or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
         yield Token("x", match[0], start, end)  # v2.1, A4, B12
     else:
         hung = match["hung"] or ""
@@ -170,7 +171,7 @@ def _word(match: re.Match[str], start: int, end: int) -> Token:
         if word in words.NUMBER_OF:
             return Token("", word + suffix, start, end)
         case = "gen" if suffix == "s" else words.CASE_OF.get(suffix, "psl")
-        if symbol == "x" or "'" in symbol or symbol[0] not in "DM" and symbol not in {"today", "tomorrow", "obur"}:
+        if symbol == "x" or "'" in symbol or (symbol[0] not in "DM" and symbol not in {"today", "tomorrow", "obur"}):
             return Token(symbol, word, start, end)
         return Token(f"{symbol}'{case}", word, start, end)
     return Token("" if word in words.NUMBER_OF else words.symbol_of(word), word, start, end)
@@ -308,7 +309,7 @@ def _number_at(tokens: list[Token], at: int) -> tuple[int, str, str, bool, int]:
             unit, unit_case, unit_language = _number(tokens[after].text)
             if unit < 10 and unit_language == language and (language == "tr" or value > 10):
                 return value + unit, unit_case, language, False, after - at + 1
-    doubtful = word in words.v.DOUBTFUL_NUMBERS
+    doubtful = word in DOUBTFUL_NUMBERS
     if case.startswith("ps") and value < 10:  # beşinde: "in five of them" just as well
         doubtful = True
     return value, case, language, doubtful, used
@@ -323,8 +324,12 @@ def _number(word: str) -> tuple[int, str, str]:
     return 0, "", ""
 
 
-_SHORT_DAYS = frozenset({"sat", "sun", "mon", "wed", "sal", "prs", "may", "mar", "ocak", "mart", "sub", "nis", "dec", "sep", "ekim", "march"})
-_DAY_CONTEXT = frozenset({"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", ",", "by", "after", "till", "neg", "for", "at", "to"})
+_SHORT_DAYS = frozenset(
+    {"sat", "sun", "mon", "wed", "sal", "prs", "may", "mar", "ocak", "mart", "sub", "nis", "dec", "sep", "ekim", "march"}
+)
+_DAY_CONTEXT = frozenset(
+    {"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", ",", "by", "after", "till", "neg", "for", "at", "to"}
+)
 
 
 def _doubt_short_days(tokens: list[Token]) -> None:
@@ -333,7 +338,9 @@ def _doubt_short_days(tokens: list[Token]) -> None:
         if token.text in {"sat", "sun", "mon", "wed"} and token.symbol.startswith("De"):
             before = tokens[at - 1].symbol if at else ""
             after = tokens[at + 1].symbol if at + 1 < len(tokens) else ""
-            near = before in _DAY_CONTEXT and before != "," or after.startswith(("#", "clock=", "at", "morning", "afternoon", "evening", "pair"))
+            near = (before in _DAY_CONTEXT and before != ",") or after.startswith(
+                ("#", "clock=", "at", "morning", "afternoon", "evening", "pair")
+            )
             if not near and not (len(tokens) <= 3):
                 token.symbol = "x"
 

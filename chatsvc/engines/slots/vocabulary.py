@@ -6,6 +6,12 @@ languages collide ("on", "ten", "may"), the symbol is that of the word, and the 
 
 from __future__ import annotations
 
+
+def listed(words: str) -> frozenset[str]:
+    """Words written down with blanks between them."""
+    return frozenset(words.split())
+
+
 # `Dt0` is Turkish Monday, `De6` English Sunday: "her pazartesi" is "every", "see her Monday" is not.
 WEEKDAYS = {
     "Dt0": "pazartesi pzt pts",
@@ -157,20 +163,20 @@ yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi
 """
 
 # The words of `wanted.py`. Before what is rejected (those of English also behind it), behind it, between it and what is wanted.
-NOT_BEFORE = frozenset("""
+NOT_BEFORE = listed("""
 not instead rather except isnt arent wasnt cant cannot couldnt wont wouldnt dont doesnt didnt nor neither than old former previous
 eski eskisi wrong delete remove unavailable busy cancel
-""".split())
-NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | frozenset("degil degildir diil degilim degiliz".split())
-NOT_BEHIND_EN = frozenset("""
+""")
+NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | listed("degil degildir diil degilim degiliz")
+NOT_BEHIND_EN = listed("""
 not isnt doesnt dont wont cant cannot couldnt wouldnt bad impossible full busy wrong out unavailable outdated closed old dead
 invalid gone
-""".split())
-NEGATED_QUESTION = frozenset("we i you u they he she it".split())
-NO_REJECTION = frozenset("before until earlier later after sure forget only mind hesitate if".split())
-CORRECTIONS = frozenset("""
+""")
+NEGATED_QUESTION = listed("we i you u they he she it")
+NO_REJECTION = listed("before until earlier later after sure forget only mind hesitate if")
+CORRECTIONS = listed("""
 pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make
-""".split())
+""")
 MOVES = ("ertele", "tasi", "degistir", "kaydir", "otele", "aktar", "cekelim", "cekebil", "moving", "move", "change", "reschedul", "postpon",
          "push", "shift", "switch", "swap", "bring", "guncelle", "update", "rebook")  # fmt: skip
 
@@ -222,9 +228,9 @@ PHRASES = {
 # A wrongly typed word is looked for among these alone, where it is long enough to be no other word.
 TYPO_SYMBOLS = ("today", "tomorrow", "nextweek", "coming")
 # one slip away from a word above, and words of their own
-NO_TYPOS = frozenset(
+NO_TYPOS = listed(
     "sundae sunny mandat monde moray pazarlik pazarlama pazari cumali gunay marsh match matches parch augusta onumuzde salin salim"
-    " mondial fridge sundays moved hastaya haftalik haftada halfway toddy".split()
+    " mondial fridge sundays moved hastaya haftalik haftada halfway toddy"
 )
 
 CARDINALS_TR = {
@@ -242,8 +248,8 @@ ORDINALS_EN = {
     18: "eighteenth", 19: "nineteenth", 20: "twentieth", 30: "thirtieth",
 }  # fmt: skip
 # Number words that are other words more often: they count only where a rule asks for them outright.
-DOUBTFUL_NUMBERS = frozenset("on ona onu onda ondan onun bir biri bire birde birden birinde birine birini ikide ikisi ikisini one first"
-                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine".split())  # fmt: skip
+DOUBTFUL_NUMBERS = listed("on ona onu onda ondan onun bir biri bire birde birden birinde birine birini ikide ikisi ikisini one first"
+                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine")  # fmt: skip
 
 # what hangs on a number or a name, by case; the letters are folded, so that ı and i, ü and u are one
 CASES = {

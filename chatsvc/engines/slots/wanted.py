@@ -91,7 +91,9 @@ def _refused_before(tokens: list[Token]) -> bool:
             return False
         if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
-            asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (at > 0 and tokens[at - 1].text in {"why", "if"})
+            asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (
+                at > 0 and tokens[at - 1].text in {"why", "if"}
+            )
             if token.text == "instead":
                 return at + 1 < len(tokens) and tokens[at + 1].text == "of"
             if token.text == "rather":
@@ -116,10 +118,14 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             return not asked
         if token.text in v.NOT_BEHIND_EN:
             left = tokens[at + 1 :]
-            forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text not in {","} for one in left)
+            forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)
             if forward and (comma or token.text == "not" or at > 0) and (all(one.text in _NEAR for one in left) or comma):
                 return False
-            if token.text in {"not", "cant", "dont"} and at + 1 < len(tokens) and tokens[at + 1].text in {*v.NEGATED_QUESTION, *v.NO_REJECTION}:
+            if (
+                token.text in {"not", "cant", "dont"}
+                and at + 1 < len(tokens)
+                and tokens[at + 1].text in {*v.NEGATED_QUESTION, *v.NO_REJECTION}
+            ):
                 return False
             return not (comma and not last and token.text == "not")
     return False
@@ -138,7 +144,8 @@ def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | 
     moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
     taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al"} for token in line.tokens)
     from_day = found[left[0]].case in {"abl", "psl", "loc", "ki"} or any(
-        token.text in {"gunku", "randevumu", "randevumuzu", "appointment"} for token in _behind(line, found[left[0]].end, found[left[1]].start)
+        token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
+        for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
     if not moving and not (taking and from_day and found[left[-1]].case == "dat"):
         return None

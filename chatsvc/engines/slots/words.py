@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from chatsvc.engines.slots import vocabulary as v
+from chatsvc.engines.slots.vocabulary import listed
 
 CASE_OF = {suffix: case for case, suffixes in v.CASES.items() for suffix in suffixes.split()}
 _NOUN_SUFFIXES = "a e ya ye i u yi yu si su da de ta te dan den tan ten nin in ki sina sine sini sinda sinde yla yle daki deki"
 _VOWELS = "aeiou"
-_BEHIND_VOWELS = frozenset("ya ye yi yu si su sina sine sini sinda sinde yla yle nin".split())
+_MARKET = listed("pazari pazarda pazarin pazarindan pazarinda")  # the market, not the day
+_BEHIND_VOWELS = listed("ya ye yi yu si su sina sine sini sinda sinde yla yle nin")
 
 
 def _noun_forms(stem: str) -> dict[str, str]:
@@ -22,6 +24,16 @@ def _noun_forms(stem: str) -> dict[str, str]:
     return forms
 
 
+def _under(symbol: str, words: str, *, inflected: bool) -> dict[str, str]:
+    """Each word, with its Turkish forms if it has any, under its symbol with the case: `Dt4'dat`."""
+    found: dict[str, str] = {}
+    for word in words.split():
+        forms = _noun_forms(word) if inflected and len(word) > 3 and word.isalpha() else {word: ""}
+        for form, case in forms.items():
+            found.setdefault(form, f"{symbol}'{case}" if case else symbol)
+    return found
+
+
 def _symbols() -> dict[str, str]:
     known: dict[str, str] = {}
     for symbol, text in v.SYMBOLS.items():
@@ -30,25 +42,14 @@ def _symbols() -> dict[str, str]:
                 known[word] = "both"  # "3 numara" and "numara 3"
             known.setdefault(word, symbol)
     for symbol in v.INFLECTED:
-        for word in v.SYMBOLS[symbol].split():
-            if len(word) > 3 and word[-1] not in "0123456789":
-                for form, case in _noun_forms(word).items():
-                    known.setdefault(form, f"{symbol}'{case}" if case else symbol)
+        known = _under(symbol, v.SYMBOLS[symbol], inflected=True) | known
     for symbol, text in v.WEEKDAYS.items():
-        for word in text.split():
-            forms = _noun_forms(word) if symbol[1] == "t" and len(word) > 3 else {word: ""}
-            for form, case in forms.items():
-                known[form] = f"{symbol}'{case}" if case else symbol
-    for word in "pazari pazarda pazarin pazarindan pazarinda".split():  # the market, not the day
-        known[word] = "market"
+        known |= _under(symbol, text, inflected=symbol[1] == "t")
+    known |= dict.fromkeys(_MARKET, "market")
     for month, text in v.MONTHS.items():
-        for at, word in enumerate(text.split()):
-            forms = _noun_forms(word) if at == 0 else {word: ""}
-            for form, case in forms.items():
-                known[form] = f"M{month}'{case}" if case else f"M{month}"
-    for word in v.RECURRING.split():
-        known[word] = "recurring"
-    return known
+        full, _, short = text.partition(" ")
+        known |= _under(f"M{month}", full, inflected=True) | _under(f"M{month}", short, inflected=False)
+    return known | dict.fromkeys(v.RECURRING.split(), "recurring")
 
 
 def _numbers() -> dict[str, tuple[int, str, str]]:
