@@ -161,6 +161,119 @@ my mail is tom dot jones at example dot com -> e=tom.jones@example.com
 sorry typo, not tom@exmple.com but tom@example.com -> e=tom@example.com
 cheers, dave -> n=dave
 Thank you very much. Regards, Mrs E. Whitcombe -> n=E. Whitcombe
+"""  # noqa: E501 - people write at length
+
+# a second lot, measured once as well, after the first had been mended
+_MORE = """
+Gelecek salı için iki kişilik masa ayırır mısınız -> d=2026-08-18
+bu salı gelemem haftaya salı gelirim -> d=2026-08-18
+Perşembe hariç her gün gelebilirim ->
+ayın sekizinde geliriz inşallah -> d=2026-09-08
+Eylülün 3'ünde saat yarımda -> d=2026-09-03; t=12:30
+yirmi dokuz ekimde açık mısınız -> d=2026-10-29
+11.09.2026 cuma 11:30 -> d=2026-09-11; t=11:30
+önümüzdeki ayın onunda -> d=2026-09-10
+Randevum 12 Ağustos'taydı, 13 Ağustos'a alabilir miyiz -> d=2026-08-13
+saat 10 değil 11'de geleceğim -> t=11:00
+saat 6'yı çeyrek geçe -> t=18:15
+akşam dokuza beş var -> t=20:55
+sabahın 7'sinde ne işim var ->
+öğleden sonra 2-3 gibi -> t=14:00
+üç buçuk dört arası -> t=15:30
+yarın 11 e dogru -> d=2026-08-11; t=11:00
+akşam yedi buçukta yer var mıdır -> t=19:30
+tam 12'de kapıda olurum -> t=12:00
+17 de cikiyorum isten -> t=17:00
+gece yarısı kapanıyor mu -> t=00:00
+Merhaba adım Can, cuma 16.30 için yer istiyorum, tel 0501 234 56 78 -> n=Can; d=2026-08-14; t=16:30; p=+905012345678
+ben ali yarin 2 kisi gelecez -> d=2026-08-11; n=ali
+Merhabalar, ismim Şule Güneş'tir -> n=Şule Güneş
+Ben Okan Bey'in asistanıyım ->
+Ben İzmirliyim ->
+Ben Burak, Selin'in kocası -> n=Burak
+kolay gelsin ben nuray arkan -> n=nuray arkan
+Hakan Yıldız adıma fatura kesin ->
+iyi çalışmalar, Derya Koç -> n=Derya Koç
+telefonum: 0 (532) 123 4567 -> p=+905321234567
++905321234567'den arayabilirsiniz -> p=+905321234567
+numara 0532 1234567 eskiydi artik 0542 7654321 -> p=+905427654321
+fatura no 0532123456789 ->
+hesap no 12345678-5001 ->
+posta kodu 34710 ->
+sipariş tutarı 3.250,75 lira ->
+mail ali(at)ornek(nokta)com -> e=ali@ornek.com
+ayse.k@gmail.com adresine atarsanız sevinirim -> e=ayse.k@gmail.com
+cumadan cumaya çalışıyoruz desem -> d=2026-08-14
+üç yıldır müşterinizim ->
+bi 10 dakikaya ordayım ->
+yarısını şimdi yarısını sonra ödesem ->
+pazar kahvaltısı var mı ->
+salı sallanır derler ->
+mayıs böceği ilacı var mı ->
+5'li paket ne kadar ->
+1+1 daire kirası ->
+9/8'lik ritim ->
+4x4 araç var mı ->
+06 AB 1234 plakalı arabam ->
+Monday 17th at ten to four -> d=2026-08-17; t=15:50
+Would 1st September suit? -> d=2026-09-01
+the 12th of next month please -> d=2026-09-12
+next week, maybe Wednesday, at noon -> d=2026-08-19; t=12:00
+can't do Wednesday, how about Thursday at half four -> d=2026-08-13; t=16:30
+Thursday's no good. Friday 2:15pm? -> d=2026-08-14; t=14:15
+not this Friday, next Friday -> d=2026-08-21
+rather than 2pm could we say 4pm -> t=16:00
+my 3pm on Tuesday needs to become 5pm on Wednesday -> d=2026-08-12; t=17:00
+book me in for 7 tomorrow evening -> d=2026-08-11; t=19:00
+Saturday from 10 -> d=2026-08-15; t=10:00
+tomorrow @10:45 -> d=2026-08-11; t=10:45
+the day after tomorow, 9ish -> d=2026-08-12; t=09:00
+three weeks today -> d=2026-08-31
+in 3-4 days -> d=2026-08-13
+Sept 5th thru 8th -> d=2026-09-05
+5 til 7 tonight -> d=2026-08-10; t=17:00
+1pm-2pm -> t=13:00
+see you at two -> t=14:00
+we could do 4 or 5 on Thursday -> d=2026-08-13; t=16:00
+twenty to six -> t=17:40
+12am -> t=00:00
+shall we say eleven o clock -> t=11:00
+at 1 -> t=13:00
+Hi there, Tom Hardy here, calling about my bike -> n=Tom Hardy
+My name is Siobhán O'Neill-Byrne -> n=Siobhán O'Neill-Byrne
+I'm Priya. Can I book Friday? -> n=Priya; d=2026-08-14
+I'm Canadian ->
+This is ridiculous ->
+I am Mrs Patel -> n=Patel
+this is Aiden from Acme -> n=Aiden
+I'm John's wife ->
+booking for my daughter Emma ->
+it's me again ->
+I'm on my way ->
+mobile 0532-123-45-67 or 0212-555-12-34 -> p=+905321234567
+my new number is +44 20 7946 0958, the old one was +44 20 7946 0000 -> p=+442079460958
+membership no. 5559876543 ->
+zip 90210 ->
+my case number is 05321112233 ->
+ip address 192.168.1.10 ->
+write to Info@Shop-Online.example, thanks -> e=info@shop-online.example
+chapter 3 verse 16 ->
+a 3-day course ->
+a 2 hour massage ->
+5k run ->
+I turned 40 in March ->
+we have 3 dogs ->
+2 at 50% off ->
+top 10 products ->
+9 to 5 job ->
+the 80s ->
+24h service? ->
+it's 3 times the price ->
+march to the beat ->
+windows 11 update ->
+1st class delivery ->
+second hand bikes ->
 """
 
-CASES = cases(_SENTENCES, MONDAY)
+CASES = cases(_SENTENCES, MONDAY) + cases(_MORE, MONDAY)
+MORE = cases(_MORE, MONDAY)

@@ -153,11 +153,8 @@ _SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20
 
 def spoken(folded: Folded, country: str) -> list[Contact]:
     """Numbers written out: `sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi`, `oh seven nine double one ...`."""
-    found: list[Contact] = []
-    for match in _SPOKEN.finditer(folded.text):
-        if number := _valid(_figures(re.split(r"[ ,-]+", match[0])), country):
-            found.append(Contact(number, match.start(), match.end()))
-    return found
+    numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
+    return [Contact(number, start, end) for number, start, end in numbers if number]
 
 
 def _figures(spoken_words: list[str]) -> str:

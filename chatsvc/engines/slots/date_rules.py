@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 
 from chatsvc.engines.slots import days
-from chatsvc.engines.slots.tokens import rule
+from chatsvc.engines.slots.line import rule
 
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.
 _CASE = r"(?:'\w+)?"

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from chatsvc.engines.slots import days
 from chatsvc.engines.slots.date_rules import RULES
+from chatsvc.engines.slots.line import Line, rule
 from chatsvc.engines.slots.mentions import Mention
-from chatsvc.engines.slots.tokens import Line, rule
 
 _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day

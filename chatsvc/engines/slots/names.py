@@ -22,7 +22,10 @@ class Name:
 
 
 TITLES = listed(
-    "dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla ing muh yrd teyze amca usta kaptan captain komsunuz"
+    """
+    dr prof doc av op uzm ogr mr mrs ms miss mx sir bay bayan sayin sn hanim bey hanimefendi beyefendi hoca hocam abi abla
+    ing muh yrd teyze amca usta kaptan captain komsunuz
+    """
 )
 _PARTICLES = listed("de da van von der del di la le el al bin ibn o mc st")
 # words that follow a cue and are no names
@@ -58,7 +61,11 @@ NO_NAMES = (
 )
 
 # names that are words: only with a capital, and beside another name
-WORDS_TOO = listed("will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz")
+WORDS_TOO = listed(
+    """
+    will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz
+    """
+)
 
 _W = r"[^\W\d_]"
 _WORD = re.compile(rf"{_W}+(?:[-'’]{_W}+)*\.?")
@@ -77,7 +84,7 @@ _STRONG = [
     r"\bi go by ",
     r"\bcall me (?=[a-z]+(?:[.,!?]|$| please))",
     r"\b(?:benim )?adim soyadim ?[:,]? ?",
-    r"\b(?:benim )?(?:adim|ismim|adm|isim soyisim|isim soyad|ad soyad|adi soyadi|isim soyisim|adim soyadim|ad ve soyad|isim soyismim) ?[:=,-]? ?",
+    r"\b(?:benim )?(?:adim|ismim|adm|isim soyisim|isim soyad|ad soyad|adi soyadi|ad ve soyad) ?[:=,-]? ?",
     r"\b(?:ad|isim) ?[:=] ?",
     r"\bbana (?=[a-z]+ (?:hanim |bey |abi )?(?:diyebilirsiniz|diyebilirsin|deyin|derler|dersiniz))",
 ]
@@ -93,9 +100,13 @@ _BEHIND = [  # the name stands before the cue
     r"(?:^|[.,;!?\n] ?|randevu(?:yu)? |rezervasyon(?:u)? )(?P<name>[^.,;!?\n\d]{2,40}?) (?:adina|adiyla|ismine|ismiyle)\b",
 ]
 # a signature: a closing word, then the name, and nothing more
+_WORDS_OF_PARTING = (
+    r"regards|best|cheers|thanks|thank you|thx|sincerely|yours|thanks a lot|many thanks|best wishes|saygilar(?:imla)?|saygilarimizla"
+    r"|sevgiler|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler|iyi calismalar"
+    r"|kolay gelsin|iyi aksamlar|tsk|tskler"
+)
 _CLOSING = re.compile(
-    r"(?:regards|best|cheers|thanks|thank you|thx|sincerely|yours|thanks a lot|many thanks|best wishes|saygilar(?:imla)?|saygilarimizla|sevgiler"
-    r"|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler)[ ,.!\n-]+(?P<name>[^,;!?\n\d]{2,40})[\s]*$"
+    rf"\b(?:{_WORDS_OF_PARTING})[ ,.!\n-]+(?P<name>[^,;!?\n\d]{{2,40}})\s*$"
     r"|(?:\n|[.!?] )\s?[-~] ?(?P<dash>[^.,;!?\n\d]{2,40})[.\s]*$"
     r"|\n(?P<line>[^.,;!?\n\d]{2,40})[.\s]*$"
 )
@@ -127,9 +138,9 @@ def find(folded: Folded, raw: str) -> Name | None:
             own = not _RELATION.search(text[max(0, match.start() - 20) : match.end()])
             if own and (name := _whole(raw, *span, strong=at == 2 or " " in raw[span[0] : span[1]].strip())):
                 return name
-    if match := _CLOSING.search(text):
-        group = next(name for name in ("name", "dash", "line") if match[name])
-        return _whole(raw, folded.place[match.start(group)], folded.place[match.end(group)], strong=group != "line")
+    if closing := _CLOSING.search(text):
+        group = next(name for name in ("name", "dash", "line") if closing[name])
+        return _whole(raw, folded.place[closing.start(group)], folded.place[closing.end(group)], strong=group != "line")
     return None
 
 
@@ -166,15 +177,17 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
         if at < len(raw) and raw[at] != " ":
             break
         at = _skip(raw, at)
-    if not taken:
-        return None
-    if not strong and raw[:start].strip() and not _begins(raw, start) and not (cased and fold(taken[0][0]).text in NAMES):
-        return None
-    if not strong and not cased and fold(taken[0][0].rstrip(".")).text not in NAMES:
+    if not taken or (not strong and not _believed(raw, start, taken[0][0], cased=cased)):
         return None
     if not cased:
         taken = _lower_case(taken, raw, shouted=shouted)
     return _made(raw, taken, strong=strong)
+
+
+def _believed(raw: str, start: int, word: str, *, cased: bool) -> bool:
+    """Whether a word behind a weak cue is a name: a known one, or one with a capital where the cue begins a sentence."""
+    known = fold(word.rstrip(".")).text in NAMES
+    return (known or cased) and (not raw[:start].strip() or _begins(raw, start) or (known and cased))
 
 
 _BEGINS = re.compile(

@@ -9,8 +9,9 @@ from datetime import date, datetime, time
 from chatsvc.engines.knowledge.detection import guess
 from chatsvc.engines.slots import contacts, dates, names, times, vocabulary, wanted, words
 from chatsvc.engines.slots.contacts import Contact
+from chatsvc.engines.slots.line import Line
 from chatsvc.engines.slots.mentions import Mention
-from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, Line, fold, line_of
+from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, fold, line_of
 from chatsvc.engines.slots.wanted import Candidate
 
 KINDS = ("date", "time", "email", "phone", "name")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 
-from chatsvc.engines.slots.tokens import rule
+from chatsvc.engines.slots.line import rule
 
 _CASE = r"(?:'\w+)?"
 _HOUR = r"(?:2[0-4]|1\d|0?\d)"
 _H = rf"(?:#(?P<h>{_HOUR})\??|(?P<on>on))"  # any number of hours; `on` is Turkish ten where a rule asks for a number
 _HS = rf"#(?P<h>{_HOUR})"  # one that cannot be another word
 _H2 = rf"(?:#(?P<h2>{_HOUR})\??|on|clock=\d+:\d+|pair=\d+\.\d+){_CASE} "
+_UNTIL = rf"(?:clock=\d+:\d+|#{_HOUR}|pair=\d+\.\d+){_CASE} "
 _M = r"(?:(?P<q>quarter)|#(?P<m>[1-5]?\d)\??|(?P<mon>on))"
 _MM = r"#(?P<m>[0-5]\d)"
 _PART = r"(?:morning|noon|afternoon|evening|night)"
@@ -23,7 +24,12 @@ _PRE = r"(?:saat |at |around ){0,3}"
 # behind a number: not what counts it
 _NO_UNIT = r"(?!unit |both |hundred |hour |minute |day |week |month |year |label |saat )"
 _NO_NOUN = rf"{_NO_UNIT}(?!x |#|time |of )"
-_FREE = rf"(?:(?=ok |for |or |and |neg |rejected |at |on |in |gibi |arasi |around |this |next |night |{_PART} |DATE|later |ago |by |after |till |to |the |[-.,;!?)] |yarim)|$)"
+# what may stand behind an hour that only its place shows to be one
+_FREE_WORDS = (
+    rf"ok |for |or |and |neg |rejected |at |on |in |gibi |arasi |around |this |next |night |{_PART} |DATE|later |ago |by |after |till "
+    r"|to |the |[-.,;!?)] |yarim"
+)
+_FREE = rf"(?:(?={_FREE_WORDS})|$)"
 _APM = r"(?:(?P<am>am)|(?P<pm>pm)) "
 _TO = r"(?:- |to |and |till )"
 
@@ -32,8 +38,8 @@ PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(
 
 _RULES: list[tuple[str, int]] = [
     # outright: 14:30, 3 pm, 1430 hrs
-    (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}(?:clock=\d+:\d+|#{_HOUR}|pair=\d+\.\d+){_CASE} (?:arasi |am |pm )?)?", PLAIN),
-    (rf"{_PRE}pair=(?P<h>{_HOUR})\.(?P<m>[0-5]\d){_CASE} (?:{_APM})?(?:{_TO}(?:pair=\d+\.\d+|#{_HOUR}){_CASE} (?:arasi )?)?{_NO_UNIT}", PLAIN),
+    (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}{_UNTIL}(?:arasi |am |pm )?)?", PLAIN),
+    (rf"{_PRE}pair=(?P<h>{_HOUR})\.(?P<m>[0-5]\d){_CASE} (?:{_APM})?(?:{_TO}{_UNTIL}(?:arasi )?)?{_NO_UNIT}", PLAIN),
     (rf"(?:by |{_PRE}){_HS}{_CASE} {_TO}{_H2}(?:clock )?{_APM}", PLAIN),
     (rf"{_PRE}{_H} (?:- )?{_MM} {_APM}", PLAIN),
     (rf"{_PRE}{_H} {_APM}(?:{_TO}{_H2}{_APM.replace('<am>', '<am2>').replace('<pm>', '<pm2>')})?", PLAIN),
@@ -46,9 +52,12 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_PRE}(?:a )?(?P<q>quarter) of {_H} (?:{_APM})?{_NO_UNIT}", TO),
     (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:past_|after) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", PAST),
     (rf"{_PRE}half (?:past_ |after )?{_H} (?:{_APM})?{_NO_NOUN}", HALF),
-    (rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around )+)?{_H}{_CASE} bucuk (?:{_TO}?{_H2}(?:bucuk )?(?:arasi |gibi ))?{_NO_UNIT}", PAST_HALF),
+    (
+        rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around ){{1,4}})?{_H}{_CASE} bucuk (?:{_TO}?{_H2}(?:bucuk )?(?:arasi |gibi ))?{_NO_UNIT}",
+        PAST_HALF,
+    ),
     # hours and minutes as two numbers
-    (rf"(?:saat |at |{_PART} |{_DATE})+{_H} {_MM}{_CASE} {_NO_NOUN}", PLAIN),
+    (rf"(?:saat |at |{_PART} |{_DATE}){{1,4}}{_H} {_MM}{_CASE} {_NO_NOUN}", PLAIN),
     (rf"{_HS} #(?P<m>15|30|45)'loc ", PLAIN),
     (rf"{_HS} #(?P<m>15|30|45) {_FREE}", PLAIN),
     # spans
@@ -56,7 +65,7 @@ _RULES: list[tuple[str, int]] = [
     (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
-    (rf"(?:saat |at |around |{_PART} |{_DATE})+{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
+    (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
     # the hour with a word that says it is one
     (rf"{_PRE}{_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
     (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", PLAIN),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from chatsvc.engines.slots import time_rules as rules
+from chatsvc.engines.slots.line import Line
 from chatsvc.engines.slots.mentions import Mention
-from chatsvc.engines.slots.tokens import Line
 
 _PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
 _REACH = 6  # symbols between a number and the part of the day that belongs to it

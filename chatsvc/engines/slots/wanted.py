@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsvc.engines.slots import vocabulary as v
-from chatsvc.engines.slots.tokens import Line, Token
+from chatsvc.engines.slots.line import Line, Token
 
 _STOPS = frozenset({".", ";", "!", "?"})
 _BUT = frozenset({"but", "ama", "fakat", "ancak"})
@@ -133,10 +133,15 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
 
 def _corrected(gap: list[Token]) -> bool:
     """Tuesday, sorry, Wednesday"""
-    return len(gap) <= 6 and any(
-        token.text in v.CORRECTIONS and not (token.text == "rather" and gap[-1].text == "than") and (token.text != "no" or at == 0 or gap[at - 1].text in {",", "-", ".", "?"})
-        for at, token in enumerate(gap)
-    ) and not any(token.text in {"or", "ya da", "veya"} and "rather" not in {one.text for one in gap} for token in gap)  # fmt: skip
+    texts = [token.text for token in gap]
+    if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
+        return False
+    for at, text in enumerate(texts):
+        if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
+            continue
+        if text in v.CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
+            return True
+    return False
 
 
 def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
