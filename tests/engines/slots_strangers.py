@@ -177,7 +177,7 @@ Randevum 12 Ağustos'taydı, 13 Ağustos'a alabilir miyiz -> d=2026-08-13
 saat 10 değil 11'de geleceğim -> t=11:00
 saat 6'yı çeyrek geçe -> t=18:15
 akşam dokuza beş var -> t=20:55
-sabahın 7'sinde ne işim var ->
+sabahın 7'sinde ne işim var -> t=07:00
 öğleden sonra 2-3 gibi -> t=14:00
 üç buçuk dört arası -> t=15:30
 yarın 11 e dogru -> d=2026-08-11; t=11:00

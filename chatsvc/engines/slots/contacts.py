@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 import phonenumbers
 
@@ -55,6 +56,7 @@ _TELEPHONE = re.compile(
     r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
     r"|my number|sms|iletisim|contact|hat)[a-z']*"
 )
+_MOST = 12  # runs of digits looked at: nobody gives more numbers than that
 _MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
 _EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
 
@@ -93,7 +95,7 @@ def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> l
         text = text[:start] + "\x00" * (end - start) + text[end:]
     text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), text)
     found: list[Contact] = []
-    for match in _DIGITS.finditer(text):
+    for match in islice(_DIGITS.finditer(text), _MOST):
         if contact := _phone(match, text, country, found[-1].end if found else 0):
             found.append(contact)
     return found
@@ -104,7 +106,7 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
     if _DATE_LIKE.match(run) or _MONEY_BEHIND.match(text, match.end()):
         return None
     before = text[max(floor, match.start() - 45) : match.start()]
-    clause = re.split(r"[.;!?\n](?= )|\n", before)[-1]
+    clause = re.split(r"(?<!\bno)(?<!\bnr)[.;!?](?= )|\n", before)[-1]
     if _OTHER_NUMBER.search(clause):
         return None
     called = bool(_TELEPHONE.search(clause))

@@ -158,7 +158,7 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"(?:the |on the |on ){_DAY}'ord {_NO_NOUN}", _next_number),
     (rf"{_HERE}{_DAY}'ord {_NO_NOUN}", _next_number),
     (r"on the #(?P<d>[123])\?'ord " + _NO_NOUN, _next_number),
-    (rf"{_DAY}'ps[ldab] (?!unit )", _next_number),
+    (rf"(?<!morning )(?<!night ){_DAY}'ps[ldab] (?!unit )", _next_number),
     (rf"{_DAY}'(?:acc|pos) (?=for |ok |neg |or |, |day |\? |D|; |$)(?!ok #)", _next_number),
 ]  # fmt: skip
 _WEEKDAYS: list[tuple[str, Reading]] = [

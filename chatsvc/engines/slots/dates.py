@@ -18,6 +18,7 @@ _DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
 _DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
 _BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
 _SAME_WEEK = frozenset({"neg", "or", "and", ",", "ok", "on", "the", "day", "-", "x"})
+_MOST = 20  # days looked at in one text; which of them is wanted is asked of each against the others
 _DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
 
 
@@ -32,6 +33,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
                 found.append(Mention(first, end, reading(match, today), explicit))
     found.extend(_pairs(line, today, any(mention.value for mention in found)))
     found.sort(key=lambda mention: mention.first)
+    del found[_MOST:]
     _same_week(line, found)
     _day_after(line, found, today)
     return _merged(line, found)

@@ -161,6 +161,8 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
     while len(taken) < 5 and (match := _WORD.match(raw, at)):
         word = match[0]
         folded = fold(word.rstrip(".")).text
+        if taken and re.split(r"['’]", folded)[0] in TITLES and "'" in folded:  # Okan Bey'in asistanı
+            return None
         if folded in TITLES and (word.endswith(".") or folded not in {"al", "el"}):
             if taken:
                 break
@@ -187,11 +189,13 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
 def _believed(raw: str, start: int, word: str, *, cased: bool) -> bool:
     """Whether a word behind a weak cue is a name: a known one, or one with a capital where the cue begins a sentence."""
     known = fold(word.rstrip(".")).text in NAMES
+    if not known and fold(word).text.endswith(("liyim", "luyum", "ciyim", "yim", "yum", "ish", "ian")):  # İzmirliyim, Scottish
+        return False
     return (known or cased) and (not raw[:start].strip() or _begins(raw, start) or (known and cased))
 
 
 _BEGINS = re.compile(
-    r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$"
+    r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$"
 )
 
 

@@ -46,8 +46,8 @@ def _take_loose_suffix(number: Token, following: Token) -> int:
 
 # by the last digit; 10, 20 and 30 for themselves
 _LOOSE = {
-    1: "de den inde ine", 2: "de den ye sinde sine", 3: "te ten unde une", 4: "te ten unde une", 5: "te ten inde ine",
-    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de den inde ine", 9: "da dan unda una", 10: "da dan unda una",
+    1: "de e den inde ine", 2: "de den ye sinde sine", 3: "te e ten unde une", 4: "te e ten unde une", 5: "te e ten inde ine",
+    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de e den inde ine", 9: "da dan unda una", 10: "da dan unda una",
     20: "de den ye sinde sine", 30: "da dan unda una",
 }  # fmt: skip
 

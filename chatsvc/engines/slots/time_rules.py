@@ -67,13 +67,13 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
     (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
     # the hour with a word that says it is one
-    (rf"{_PRE}{_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
+    (rf"{_PRE}(?!#24 hrs ){_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
     (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),
     (rf"at (?:around )?#(?P<h>{_HOUR})\?? {_NO_NOUN}", PLAIN),
     (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
-    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl) {_NO_UNIT}", PLAIN),
+    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
     (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
     (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
@@ -81,6 +81,7 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
     (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
+    (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", PLAIN),
     # names of hours
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),
     (r"saat yarim(?:'\w+)? |(?:saat )?yarimda |yarim (?:gibi|arasi) ", HALF_TWELVE),

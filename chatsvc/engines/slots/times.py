@@ -10,6 +10,7 @@ from chatsvc.engines.slots.mentions import Mention
 
 _PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
 _REACH = 6  # symbols between a number and the part of the day that belongs to it
+_MOST = 20  # times looked at in one text
 _STOPS = frozenset({".", ";", "!", "?"})
 
 
@@ -26,6 +27,7 @@ def find(line: Line) -> list[Mention[int]]:
                 taken[first:end] = [True] * (end - first)
                 found.append(Mention(first, end, minutes, explicit=form != rules.NOON))
     found.sort(key=lambda mention: mention.first)
+    del found[_MOST:]
     return _without_vague_noon(line, found)
 
 
@@ -45,7 +47,8 @@ def _minutes(line: Line, match: re.Match[str], form: int, first: int, end: int) 
         hour, minute = int(digits[:-2]), int(digits[-2:])
         return hour * 60 + minute
     if form == rules.TO and _is_span(line, match, first, end):
-        return _hour(match["m"], None, match) * 60
+        bare = line.tokens[first].symbol[0] == "#" and end < len(line.tokens) and line.tokens[end].symbol == "x"
+        return None if bare else _hour(match["m"], None, match) * 60  # a 9 to 5 job
     if form == rules.PAST_HALF and not match["trigger"] and _counts_halves(line, match, end):
         return None
     said = _group(match, "h") or "10"

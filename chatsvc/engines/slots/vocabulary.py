@@ -80,11 +80,11 @@ SYMBOLS = {
     "every": "every each",
     "her": "her",
     # parts of the day
-    "morning": "sabah sabaha sabahtan sabahleyin sabahki mornin morning morn",
+    "morning": "sabah sabahin sabaha sabahtan sabahleyin sabahki mornin morning morn",
     "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin noonish",
     "afternoon": "afternoon ikindi aftrnoon arvo ikindiye",
     "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki evening eve aksm",
-    "night": "gece geceye geceleyin geceki night nite",
+    "night": "gece gecenin geceye geceleyin geceki night nite",
     "midnight": "midnight",
     "am": "am",
     "pm": "pm",
@@ -159,7 +159,7 @@ SYMBOLS = {
 SYMBOLS["rejected"] = """
 yerine olmaz olmuyor olmasin olamaz olmayacak uymaz uymuyor uymadi uymayacak haric disinda gelemem gelemiyorum gelemeyecegim
 gelemeyiz gelemiyoruz imkansiz iptal dolu doluyum doluyuz kapali yanlis kullanmiyorum kullanilmiyor istemiyorum yetisemem
-yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi olmadi toplantim mesgulum dersim
+yetisemiyorum calismiyor gecersiz silin silinsin unutun kapandi kapattim degildi eskiydi eskidi olmadi toplantim mesgulum dersim
 """
 
 # The words of `wanted.py`. Before what is rejected (those of English also behind it), behind it, between it and what is wanted.
@@ -178,7 +178,7 @@ CORRECTIONS = listed("""
 pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make
 """)
 MOVES = ("ertele", "tasi", "degistir", "kaydir", "otele", "aktar", "cekelim", "cekebil", "moving", "move", "change", "reschedul", "postpon",
-         "push", "shift", "switch", "swap", "bring", "guncelle", "update", "rebook")  # fmt: skip
+         "push", "shift", "switch", "swap", "bring", "guncelle", "update", "rebook", "becom")  # fmt: skip
 
 INFLECTED = ("today", "tomorrow", "obur")
 
@@ -206,12 +206,15 @@ PHRASES = {
     "nodate": [
         "black friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
         "pazar payi", "pazar arastirmasi", "pazar alisverisi", "pazar esnafi", "pazar tezgahi", "pazar filesi", "online pazar",
-        "cuma namazi", "sunday roast", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
+        "cuma namazi", "sunday roast",
+        "pazar kahvaltisi",
+        "sali sallanir", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
         "same day", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
         "business days", "is gununde", "business day", "is gunune", "resmi tatil",
     ],
     "label": ["table for", "party of", "group of", "family of", "team of", "there are", "there will be", "we are", "we will be"],
     "neg": ["anything but", "any day but", "any time but", "anytime but", "all but", "everything but"],
+    "oclock": ["o clock", "o ' clock"],
     "or": ["ya da", "or maybe", "veyahut da"],
     "anytime": ["any day", "hangi gun", "ne zaman", "her zaman", "what day", "which day"],
     "nextweek": ["onumuzdeki hafta", "gelecek hafta", "sonraki hafta", "bir sonraki hafta", "next week", "coming week", "following week",

@@ -156,7 +156,7 @@ def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | 
         return None
     for at in reversed(left[1:]):
         before = _before(line, found[at].start, found[at - 1].end)
-        if found[at].case == "dat" or any(token.text in {"to", "for", "onto", "until", "till"} for token in before):
+        if found[at].case == "dat" or any(token.text in {"to", "for", "onto", "until", "till", "become"} for token in before):
             return at
     return None
 
