@@ -174,9 +174,7 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
             break
         taken.append(match)
         at = match.end()
-        if "'" in word or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2):
-            break
-        if at < len(raw) and raw[at] != " ":
+        if _ends_name(word) or (at < len(raw) and raw[at] != " "):
             break
         at = _skip(raw, at)
     if not taken or (not strong and not _believed(raw, start, taken[0][0], cased=cased)):
@@ -184,6 +182,11 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
     if not cased:
         taken = _lower_case(taken, raw, shouted=shouted)
     return _made(raw, taken, strong=strong)
+
+
+def _ends_name(word: str) -> bool:
+    """Whether no word of the name can follow: behind an ending (Ayşe'yim), or a full stop that is no initial's."""
+    return "'" in word or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2)
 
 
 def _believed(raw: str, start: int, word: str, *, cased: bool) -> bool:
@@ -195,7 +198,8 @@ def _believed(raw: str, start: int, word: str, *, cased: bool) -> bool:
 
 
 _BEGINS = re.compile(
-    r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$"
+    r"(?:^|[.,;!?\n]|merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey"
+    r"|and|hocam|morning|evening|afternoon) ?\w*'?\w* ?\w* ?$"
 )
 
 
@@ -227,7 +231,7 @@ def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) ->
         )
     if cased and inside and not word[0].isupper():
         return base in _PARTICLES
-    return strong or word[0].isupper()
+    return strong or word[0].isupper() or (inside and not cased)
 
 
 def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[re.Match[str]]:
