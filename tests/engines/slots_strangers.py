@@ -275,5 +275,65 @@ windows 11 update ->
 second hand bikes ->
 """
 
-CASES = cases(_SENTENCES, MONDAY) + cases(_MORE, MONDAY)
-MORE = cases(_MORE, MONDAY)
+# a third
+_STILL_MORE = """
+Perşembe günü öğleden sonra saat 4'e 20 kala orada olurum -> d=2026-08-13; t=15:40
+Haftaya salı 10.00'da kontrole geleceğim -> d=2026-08-18; t=10:00
+Bu hafta cuma olur mu -> d=2026-08-14
+gelecek cuma 18:30 -> d=2026-08-21; t=18:30
+15 gün sonrasına yer var mı -> d=2026-08-25
+Bir sonraki pazartesi -> d=2026-08-17
+ağustosun 22'si cumartesi günü akşam 7'de 8 kişiyiz -> d=2026-08-22; t=19:00
+saat on biri yirmi geçiyor -> t=11:20
+saat sekizi on geçe -> t=08:10
+öğlen 12 buçuk gibi gelirim -> t=12:30
+salı veya çarşamba öğlen -> d=2026-08-11; t=12:00
+yarın değil, çarşamba günü saat 2 buçukta -> d=2026-08-12; t=14:30
+Çarşambaya değil perşembeye yazın -> d=2026-08-13
+cuma gelmeyeceğim, cumartesi geleceğim -> d=2026-08-15
+pazartesi yerine salı günü gelebilir miyim? -> d=2026-08-11
+yarin aksam 7 bucuk gibi 4 kisilik masa ayirtmak istiyorum adim serkan -> d=2026-08-11; t=19:30; n=serkan
+Ofisten Elif ben, 0216 123 45 67'den ulaşabilirsiniz -> p=+902161234567; n=Elif
+Ürün kodu 5321234567, fiyatı 899,90 ->
+2 gün önce sipariş vermiştim ->
+siparişim 3 gündür kargoda ->
+5 kişilik ailem için 2 gecelik oda ->
+Kapı numaramız 12, 3. kat ->
+TR330006100519786457841326 ->
+Vergi no: 1234567890, Kadıköy VD ->
+12 ay garanti var mı ->
+3/4 oranında indirim ->
+Next Tuesday at a quarter to six in the evening -> d=2026-08-18; t=17:45
+I'd prefer the 20th of August around 11 am -> d=2026-08-20; t=11:00
+Can I come in on Monday the 24th at 2? -> d=2026-08-24; t=14:00
+Wednesday isn't possible any more, let's take Thursday -> d=2026-08-13
+I can't do the 12th, could we do the 13th instead? -> d=2026-08-13
+Please change the booking from 6pm to 8pm -> t=20:00
+Friday, 14 August 2026, 09:30 -> d=2026-08-14; t=09:30
+in five days -> d=2026-08-15
+this afternoon at 5 -> d=2026-08-10; t=17:00
+first thing tomorrow, say 8 -> d=2026-08-11
+we are staying for a week from the 3rd of October -> d=2026-10-03
+book a room for two nights from Saturday -> d=2026-08-15
+at half nine -> t=09:30
+at twelve thirty -> t=12:30
+no later than 4pm -> t=16:00
+My email has changed from old@x.com to new@y.com -> e=new@y.com
+My name is Ayse, not Ahmet -> n=Ayse
+You can call me Liz. -> n=Liz
+Hello I'm Mark and I need help -> n=Mark
+I'm Jane's assistant ->
+is Dr. Brown in today? -> d=2026-08-10
+the invoice is 1,250.00 USD ->
+I have been a customer for 10 years ->
+the 2nd edition of the book ->
+it broke after 2 days ->
+the battery lasts 10 hours ->
+can you do it in half an hour ->
+my phone is an iPhone 12 ->
+my postcode is SW1A 2AA ->
+I bought 3 last time ->
+1 in 5 people ->
+"""
+
+CASES = cases(_SENTENCES, MONDAY) + cases(_MORE, MONDAY) + cases(_STILL_MORE, MONDAY)

@@ -278,6 +278,9 @@ def _whole(raw: str, start: int, end: int, *, strong: bool) -> Name | None:
     found = list(_WORD.finditer(raw, start, end))
     while found and fold(found[0][0].rstrip(".")).text in TITLES:
         found.pop(0)
+    names = [fold(match[0]).text in NAMES for match in found]
+    if True in names[1:2] and not names[0] and found[0][0].lower().endswith(("den", "dan", "ten", "tan")):  # ofisten Elif
+        found.pop(0)
     while found and fold(found[-1][0].rstrip(".")).text in TITLES:
         found.pop()
     if not 1 <= len(found) <= 4 or raw[found[0].start() : found[-1].end()].count(" ") >= len(found):

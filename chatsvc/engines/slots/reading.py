@@ -97,7 +97,7 @@ def _day_symbol(line: Line, mention: Mention[date]) -> str:
     return "DATE"
 
 
-_AROUND = frozenset({"neg", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for"})
+_AROUND = frozenset({"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for"})
 
 
 def _candidate(line: Line, mention: Mention[date] | Mention[int]) -> Candidate:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from chatsvc.engines.slots import time_rules as rules
 from chatsvc.engines.slots.line import Line
 from chatsvc.engines.slots.mentions import Mention
+from chatsvc.engines.slots.vocabulary import MOVES
 
 _PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
 _REACH = 6  # symbols between a number and the part of the day that belongs to it
@@ -16,6 +18,8 @@ _STOPS = frozenset({".", ";", "!", "?"})
 
 def find(line: Line) -> list[Mention[int]]:
     """Every time that is spoken of."""
+    if any(token.text.startswith(MOVES) for token in line.tokens):  # from 6 to 8 is no span, where something is moved
+        line = Line([replace(token, symbol="by") if token.text == "to" else token for token in line.tokens])
     taken = [False] * len(line.tokens)
     found: list[Mention[int]] = []
     for pattern, form in rules.RULES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ _BUT = frozenset({"but", "ama", "fakat", "ancak"})
 _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
 _LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
 _QUESTION = frozenset({"mi", "mu"})
+# gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
+_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$")
 _REACH = 7
 
 
@@ -91,6 +94,8 @@ def _refused_before(tokens: list[Token]) -> bool:
             return False
         if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
+            if token.text == "than" and at and tokens[at - 1].text in v.NO_REJECTION:  # no later than 4
+                return False
             asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (
                 at > 0 and tokens[at - 1].text in {"why", "if"}
             )
@@ -114,7 +119,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
                 return False
             comma = True
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
-        if token.text in v.NOT_BEHIND:
+        if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
         if token.text in v.NOT_BEHIND_EN:
             left = tokens[at + 1 :]
