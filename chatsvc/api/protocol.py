@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from aiohttp import http_parser, web
+from aiohttp import EMPTY_PAYLOAD, HttpVersion10, HttpVersion11, http_parser, web
+from aiohttp.http_exceptions import BadStatusLine
 from aiohttp.web import BaseRequest
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 HEAD_TIMEOUT_S = 10.0
 KEEPALIVE_S = 75.0
 MAX_HEAD_FIELD = 8190
+VERSIONS = (HttpVersion10, HttpVersion11)
 Handler = Callable[[BaseRequest], Awaitable[web.StreamResponse]]
 
 if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
@@ -41,9 +43,17 @@ class Connection(RequestHandler):
         super().data_received(data)
         if self._request_count > seen:
             self._stop_timer()
+            self._refuse_other_versions(self._request_count - seen)
             self._tell_reader()
         elif self._head_timer is None and self._is_between() and data.strip(b"\r\n"):
             self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+
+    def _refuse_other_versions(self, new: int) -> None:
+        """aiohttp's parser takes HTTP/0.9 and a textual HTTP/2.0 too, and its answers would claim to be of that version."""
+        for place in range(-new, 0):
+            message = self._messages[place][0]
+            if not isinstance(message, _ErrInfo) and message.version not in VERSIONS:
+                self._messages[place] = (_ErrInfo(status=400, exc=BadStatusLine(), message=""), EMPTY_PAYLOAD)
 
     def _is_between(self) -> bool:
         """Whether what comes now is the head of another request, be the one before it answered already or not."""

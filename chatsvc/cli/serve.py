@@ -34,7 +34,8 @@ def serve(ctx: click.Context, as_json: bool) -> None:
         else:
             click.echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
-    act_as_owner(config.data_dir)
+    asks_provider = any(tier.engine == "anthropic" for tier in config.models.values())
+    act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.sdk",) if asks_provider else ())
     log.set_up()
     gc.enable()
     uvloop.run(app.serve(config, ready))

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 SOCKET = "control.sock"
 WAIT_S = 15.0
+LATE = (
+    *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig"),
+    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.shared_library"),
+)
 
 
 class Lost(Exception):
@@ -54,17 +58,30 @@ def _check_text(arguments: dict[str, Any]) -> None:
         raise Refused("an argument is not valid UTF-8") from None
 
 
-def act_as_owner(folder: Path) -> None:
-    """As root, become the data folder's owner, so that no file in it ends up as root's."""
+def act_as_owner(folder: Path, late: tuple[str, ...] = ()) -> None:
+    """As root, become the data folder's owner, so that no file in it ends up as root's. `late` are modules still to be imported."""
     if os.geteuid() != 0:
         return
     while not folder.exists():
         folder = folder.parent
     owner = folder.stat()
     if owner.st_uid:
+        _load(late)
         os.setgroups([])
         os.setegid(owner.st_gid)
         os.seteuid(owner.st_uid)
+
+
+def _load(late: tuple[str, ...]) -> None:
+    """Import now what would be imported later: the owner may not be allowed to read where root keeps the program."""
+    from importlib import import_module
+
+    from chatsvc.control.operations import OPERATIONS, find
+
+    for operation in OPERATIONS:
+        find(operation)
+    for module in (*LATE, *late):
+        import_module(module)
 
 
 def connect(folder: Path) -> socket.socket | None:

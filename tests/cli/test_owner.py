@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli import support
-from tests.cli.support import NOBODY, Serving, Site, become_nobody, one_line, python_for_everybody, run
+from tests.cli.model_thread import ModelThread, settings
+from tests.cli.support import NOBODY, Serving, Site, become_nobody, environment, one_line, python_for_everybody, run
+from tests.engines.model_server import says
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
 
@@ -110,3 +113,32 @@ def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(site: Site) ->
     assert (done.status, done.out) == (1, "")
     assert str(site.data) in one_line(done.err)
     assert "Permission denied" in done.err
+
+
+def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where root keeps the program for itself: what is needed has been imported before root becomes the owner."""
+    if sys.executable in support.CHATSVC:
+        pytest.skip("everybody may run this interpreter")
+    monkeypatch.setattr(support, "CHATSVC", (sys.executable, "-m", "chatsvc"))
+    monkeypatch.setattr(support, "environment", environment)
+    with ModelThread(says("from the model")) as model:
+        site.config.write_text(f"server: {{listen: 127.0.0.1:0}}\n{settings(model.url)}\n")
+        os.chown(site.folder, NOBODY, NOBODY)
+        account = site.account()
+        bot, key = site.bot(account, "--timezone", "Europe/London"), site.key(account)
+        assert (
+            site.refused("bot", "set", bot, "--timezone", "Mars/Olympus")
+            == "'Mars/Olympus' is no time zone; one is written like Europe/Istanbul"
+        )
+        faq = site.folder / "faq.md"
+        faq.write_text("language: en\n\n## When are you open?\n\nFrom 9 to 6.\n")
+        site.json("knowledge", "add", bot, faq)
+        assert site.json("knowledge", "search", bot, "when are you open")["entries"]
+        with site.serve() as serving:
+            answer = serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"})
+            assert (answer.status, answer.json.get("data", {}).get("reply")) == (200, "from the model")
+            assert site.json("knowledge", "search", bot, "when are you open")["entries"]
+            assert site.json("conversation", "list", "--bot", bot)
+            assert serving.end() == 0
+        assert owners(site.data) == set()
+        assert "Traceback" not in site.log.read_text()

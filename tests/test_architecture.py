@@ -1,0 +1,384 @@
+"""Who may import whom, where each library may be used, and what SQL is made of; read from the sources themselves."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import chatsvc
+from chatsvc.cli.main import COMMANDS
+from chatsvc.control.operations import OPERATIONS, find
+from chatsvc.domain.errors import Refused
+
+ROOT = Path(chatsvc.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+# A room may use these rooms beside itself (DESIGN.md, the house). What is not in the table is in nobody's reach.
+REACH: dict[str, set[str]] = {
+    "chatsvc": set(),
+    "log": set(),
+    "samples": set(),
+    "domain": set(),
+    "config": {"domain"},
+    "store": {"domain"},
+    "engines": {"domain"},
+    "webhooks": {"domain"},
+    "usecases": {"domain", "config", "store", "engines", "webhooks"},
+    "control": {"domain", "config", "store", "usecases"},
+    "api": {"domain", "config", "store", "usecases", "log"},
+    "channels": {"domain", "config", "store", "usecases", "log"},
+    "dashboard": {"domain", "config", "store", "usecases", "log"},
+    "cli": {"chatsvc", "domain", "config", "store", "usecases", "control", "samples", "log", "app"},
+    "app": {"domain", "config", "store", "engines", "webhooks", "usecases", "control", "api", "channels", "dashboard", "log"},
+    "__main__": {"cli"},
+}
+# The only files in which a library is used; a folder stands for all that is in it.
+LIBRARIES = {
+    "aiohttp": {"api", "app.py", "cli/demo.py", "engines/anthropic"},
+    "aiosqlite": {"store"},
+    "anthropic": {"engines"},
+    "click": {"cli"},
+    "httpx2": {"engines/anthropic"},
+    "multidict": {"api"},
+    "orjson": {"api"},
+    "sqlite3": {"store"},
+    "uvloop": {"cli/serve.py", "cli/demo.py"},
+    "yaml": {"config"},
+}
+# What skins may know of the store: how it tells that it cannot be used.
+FAULTS_OF_THE_STORE = {"StoreUnavailable", "SchemaTooNew"}
+NO_INPUT_OR_OUTPUT = {"asyncio", "io", "logging", "pathlib", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, with the names taken from it."""
+
+    file: str
+    module: str
+    names: tuple[str, ...]
+    at_the_top: bool
+    line: int
+
+    def __str__(self) -> str:
+        return f"chatsvc/{self.file}:{self.line} imports {self.module}"
+
+    @property
+    def top(self) -> str:
+        """The distribution's name, more or less."""
+        return self.module.split(".")[0]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """A file's syntax."""
+    return ast.parse(path.read_text("utf-8"), str(path))
+
+
+def room_of(name: str) -> str:
+    """The room of a module's dotted name or of a file below chatsvc/."""
+    parts = name.removesuffix(".py").replace("/", ".").removeprefix("chatsvc.").split(".")
+    return "chatsvc" if parts[0] in {"chatsvc", "__init__"} else parts[0]
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of the package: at the top, in functions, and for type checkers alone."""
+    found = []
+    for path in FILES:
+        file = path.relative_to(ROOT).as_posix()
+        later = {id(node) for outer in ast.walk(tree(path)) if isinstance(outer, NOT_AT_ONCE) and lazy(outer) for node in ast.walk(outer)}
+        for node in ast.walk(tree(path)):
+            top = id(node) not in later
+            if isinstance(node, ast.Import):
+                found += [Import(file, alias.name, (), top, node.lineno) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{file}:{node.lineno}: imports name the whole path here"
+                assert node.module
+                names = tuple(alias.name for alias in node.names)
+                if node.module == "chatsvc":
+                    inner = [f"chatsvc.{name}" if (ROOT / name).exists() or (ROOT / f"{name}.py").exists() else "chatsvc" for name in names]
+                    found += [Import(file, module, (), top, node.lineno) for module in inner]
+                else:
+                    found.append(Import(file, node.module, names, top, node.lineno))
+    return tuple(found)
+
+
+NOT_AT_ONCE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.If)
+
+
+def lazy(node: ast.AST) -> bool:
+    """Whether what stands inside is not run when the module is imported."""
+    return not isinstance(node, ast.If) or ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def within(file: str, places: set[str]) -> bool:
+    """Whether a file is one of the places, or lies in one."""
+    return any(file == place or file.startswith(f"{place}/") for place in places)
+
+
+def test_the_sources_are_read_at_all() -> None:
+    assert len(FILES) > 50
+    assert len(imports()) > 300
+    assert any(one.module == "chatsvc.app" and not one.at_the_top for one in imports())
+
+
+def test_every_file_lives_in_a_room_of_the_house() -> None:
+    assert {room_of(path.relative_to(ROOT).as_posix()) for path in FILES} <= REACH.keys()
+
+
+def test_every_room_imports_only_what_it_may() -> None:
+    wrong = []
+    for one in imports():
+        if one.top != "chatsvc":
+            continue
+        here, there = room_of(one.file), room_of(one.module)
+        if there not in REACH[here] | {here}:
+            wrong.append(str(one))
+    assert wrong == []
+
+
+def test_the_rooms_stand_on_one_another_without_a_circle() -> None:
+    def below(room: str, seen: tuple[str, ...] = ()) -> None:
+        assert room not in seen, " -> ".join((*seen, room))
+        for other in REACH[room]:
+            below(other, (*seen, room))
+
+    for room in REACH:
+        below(room)
+
+
+def test_each_library_is_used_where_it_belongs_and_nowhere_else() -> None:
+    wrong = []
+    for one in imports():
+        if one.top == "chatsvc" or (one.top in sys.stdlib_module_names and one.top != "sqlite3"):
+            continue
+        if not within(one.file, LIBRARIES.get(one.top, set())):
+            wrong.append(str(one))
+    assert wrong == []
+
+
+def test_the_command_line_imports_the_service_only_when_it_is_to_run() -> None:
+    heavy = {"chatsvc.app", "aiohttp", "uvloop"}
+    assert [str(one) for one in imports() if one.file.startswith("cli/") and one.module in heavy and one.at_the_top] == []
+
+
+def test_the_model_providers_library_is_loaded_by_one_module_that_is_loaded_late() -> None:
+    """It takes a second; engines/anthropic/sdk.py is imported in a thread, once a tier needs it."""
+    assert {one.file for one in imports() if one.top in {"anthropic", "httpx2"} and one.at_the_top} <= {"engines/anthropic/sdk.py"}
+    assert [str(one) for one in imports() if one.module == "chatsvc.engines.anthropic.sdk" and one.at_the_top] == []
+
+
+def test_the_domain_does_no_input_or_output() -> None:
+    inside = [one for one in imports() if one.file.startswith("domain/")]
+    assert [str(one) for one in inside if one.top in NO_INPUT_OR_OUTPUT] == []
+    for path in (ROOT / "domain").rglob("*.py"):
+        used = {
+            ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("os.")
+        }
+        assert used <= {"os.urandom"}, path
+        assert not [
+            node for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and ast.unparse(node.func) in {"open", "print", "input"}
+        ]
+
+
+def test_skins_know_of_the_store_only_that_it_can_fail() -> None:
+    skins = [one for one in imports() if room_of(one.file) in {"api", "cli", "channels", "dashboard"} and room_of(one.module) == "store"]
+    assert skins
+    assert [str(one) for one in skins if not one.names or not set(one.names) <= FAULTS_OF_THE_STORE] == []
+
+
+def test_the_engines_know_nothing_of_one_another() -> None:
+    for here, there in (("anthropic", "knowledge"), ("knowledge", "anthropic")):
+        assert [str(one) for one in imports() if one.file.startswith(f"engines/{here}/") and f"engines.{there}" in one.module] == []
+
+
+def test_no_module_of_ours_is_a_drawer_for_everything() -> None:
+    assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_a_coroutine_function_over_services_with_named_arguments(name: str) -> None:
+    operation = find(name)
+    assert inspect.iscoroutinefunction(operation)
+    first, *others = inspect.signature(operation).parameters.values()
+    assert first.name == "services"
+    assert {one.kind for one in others} <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    assert inspect.getdoc(operation)
+
+
+def test_an_operation_that_does_not_exist_is_refused() -> None:
+    for name in ("nonsense", "", "account", "accounts.create", "__init__.x"):
+        with pytest.raises(Refused, match="does not know"):
+            find(name)
+
+
+def operations_called() -> Iterator[tuple[str, set[str]]]:
+    """What the command line calls: operation and the names of its arguments; None stands for `**`."""
+    for path in (ROOT / "cli").glob("*.py"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"call", "client.call"} and isinstance(node.args[1], ast.Constant):
+                yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg}
+
+
+def test_every_operation_is_called_by_a_command_and_with_arguments_that_it_has() -> None:
+    called = dict(operations_called())
+    assert called.keys() == OPERATIONS.keys()
+    for name, arguments in called.items():
+        parameters = inspect.signature(find(name)).parameters.values()
+        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
+            assert arguments <= {one.name for one in parameters}, name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_table_is_there_under_its_name(name: str) -> None:
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    assert getattr(import_module(module), attribute).name == name
+
+
+LOADED = """
+import json, sys
+from chatsvc.cli.main import main
+main(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)))
+"""
+HEAVY = {"asyncio", "aiohttp", "aiosqlite", "anthropic", "cryptography", "httpx2", "multidict", "orjson", "ssl", "uvloop"}
+
+
+@pytest.mark.parametrize("command", [["account", "create", "Acme"], ["key", "create"], ["key", "list"], ["account", "list"], ["usage"]])
+def test_a_light_command_imports_neither_an_event_loop_nor_a_server(tmp_path: Path, command: list[str]) -> None:
+    def loaded(*arguments: str) -> set[str]:
+        line = [sys.executable, "-c", LOADED, *arguments]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return {str(name) for name in json.loads(done.stdout.splitlines()[-1])}
+
+    (tmp_path / "config.yaml").write_text("")
+    loaded("account", "create", "the only one") if command != ["account", "create", "Acme"] else None
+    modules = loaded(*command)
+    assert "chatsvc.control.client" in modules
+    assert {name.split(".")[0] for name in modules} & HEAVY == set()
+    assert [name for name in modules if name.startswith(("chatsvc.api", "chatsvc.app", "chatsvc.engines.anthropic"))] == []
+
+
+class Sql(ast.NodeVisitor):
+    """Finds what is handed to SQLite as SQL, and says whether it is made of fixed texts alone.
+
+    Fixed are literals, constants of the module (in capitals), what `assign` has checked, and what is put together of these.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.scopes: list[ast.AST] = []
+        self.wrong: list[str] = []
+        self.seen = 0
+        self.visit(tree(path))
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Keep account of the functions around."""
+        is_scope = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_scope:
+            self.scopes.append(node)
+        super().generic_visit(node)
+        if is_scope:
+            self.scopes.pop()
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Look at execute, executemany and executescript."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in {"execute", "executemany", "executescript"}:
+            self.seen += 1
+            if not self.fixed(node.args[0]):
+                self.wrong.append(f"{self.path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
+        self.generic_visit(node)
+
+    def fixed(self, node: ast.expr) -> bool:
+        """Whether a text cannot hold data."""
+        match node:
+            case ast.Constant() | ast.Call(func=ast.Name(id="assign")):
+                return True
+            case ast.Name():
+                return node.id.isupper() or self.name_is_fixed(node.id)
+            case ast.JoinedStr(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return all(map(self.fixed, parts))
+            case ast.IfExp(body=one, orelse=other) | ast.BinOp(op=ast.Add(), left=one, right=other):
+                return self.fixed(one) and self.fixed(other)
+            case ast.BinOp(op=ast.Mult(), left=inner) | ast.Subscript(value=inner) | ast.FormattedValue(value=inner):
+                return self.fixed(inner)  # so many question marks, part of a fixed list
+            case ast.Call(func=ast.Name(id="enumerate") | ast.Attribute(value=ast.Constant(), attr="join"), args=[inner, *_]):
+                return self.fixed(inner)
+            case _:
+                return False
+
+    def name_is_fixed(self, name: str) -> bool:
+        """Whether all that a name is bound to, here or in the functions around, is fixed."""
+        for scope in reversed(self.scopes):
+            bound = [value for inner in ast.walk(scope) for value in bindings(inner, name)]
+            if bound:
+                return all(value is not None and self.fixed(value) for value in bound)
+        return False
+
+
+def bindings(node: ast.AST, name: str) -> Iterator[ast.expr | None]:
+    """The expressions that a statement binds the name to; None where that cannot be said, as for a parameter."""
+    if isinstance(node, ast.arg) and node.arg == name:
+        yield None
+    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            yield from of_target(target, node.value, name)
+    elif isinstance(node, ast.For | ast.comprehension) and name in {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}:
+        yield node.iter
+
+
+def of_target(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[ast.expr | None]:
+    """What one target of an assignment gets; tuples are taken apart."""
+    if isinstance(target, ast.Name) and target.id == name:
+        yield value
+    elif isinstance(target, ast.Tuple):
+        for at, inner in enumerate(target.elts):
+            if isinstance(inner, ast.Name) and inner.id == name:
+                for choice in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+                    yield choice.elts[at] if isinstance(choice, ast.Tuple) else None
+
+
+def test_no_sql_is_made_of_data() -> None:
+    found = [Sql(path) for path in (ROOT / "store").rglob("*.py")]
+    assert sum(one.seen for one in found) > 50
+    assert [wrong for one in found for wrong in one.wrong] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "holds_data"),
+    [
+        ('connection.execute("SELECT 1 WHERE a = ?", (a,))', False),
+        ('connection.execute(f"SELECT {_COLUMNS} FROM x")', False),
+        ('connection.execute(f"SELECT {a} FROM x")', True),
+        ('connection.execute("SELECT %s" % a)', True),
+        ('connection.execute("SELECT {}".format(a))', True),
+        ('connection.execute("SELECT " + a)', True),
+        ('where = "b" if a else "c"; connection.execute("SELECT " + where)', False),
+        ('where = "b" if a else a; connection.execute("SELECT " + where)', True),
+        ('marks = ", ".join("?" * len(a)); connection.execute(f"SELECT {marks}")', False),
+        ('names = ", ".join(a); connection.execute(f"SELECT {names}")', True),
+        ('names = ", ".join(f"{n} = ?" for n in a); connection.execute(f"SELECT {names}")', True),
+        ("names = assign(a, CHANGEABLE); connection.execute(f'UPDATE x SET {names}')", False),
+        ("b, c = ('x', a) if a else ('y', a); connection.execute(f'SELECT {b}')", False),
+        ("b, c = ('x', a) if a else ('y', a); connection.execute(f'SELECT {c}')", True),
+        ("connection.executescript(a)", True),
+        ("for s in _SWEEP: connection.execute(s)", False),
+        ("for s in a: connection.execute(s)", True),
+    ],
+)
+def test_the_check_of_sql_itself_knows_data_from_fixed_texts(tmp_path: Path, text: str, holds_data: bool) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(f"def unit(connection, a):\n    {text}\n")
+    assert bool(Sql(file).wrong) is holds_data
