@@ -40,10 +40,15 @@ async def list_conversations(call: Call, _: str) -> bytes:
     """GET /conversations (SPEC.md 4.4)."""
     query = bodies.query(call.request)
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
-    page = await conversations.page(
-        call.services, call.held, limit, query.get("cursor"), chatbot_id=query.get("chatbot_id"), channel=query.get("channel")
-    )
-    return render.success([shapes.conversation(item) for item in page.items], pagination=page.pagination())
+    cursor, chatbot_id, channel = walk = query.get("cursor"), query.get("chatbot_id"), query.get("channel")
+    rendered, first = call.held.rendered, walk == (None, None, None)
+    body = rendered.get(("conversations", limit)) if first else None
+    if body is None:
+        page = await conversations.page(call.services, call.held, limit, cursor, chatbot_id=chatbot_id, channel=channel)
+        body = render.success([shapes.conversation(item) for item in page.items], pagination=page.pagination())
+        if first:
+            rendered["conversations", limit] = body
+    return body
 
 
 async def get_conversation(call: Call, conversation_id: str) -> bytes:

@@ -24,6 +24,7 @@ from chatsvc.usecases.services import Services
 log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 60.0
+LISTEN_ON_S = 1.0  # to a command that has connected when the service stops
 
 
 class ControlServer:
@@ -33,6 +34,7 @@ class ControlServer:
         self._services = services
         self._folder = folder
         self._server: asyncio.Server | None = None
+        self._asking: dict[asyncio.Task[None], asyncio.StreamReader] = {}
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -52,27 +54,34 @@ class ControlServer:
         if self._server is not None:
             self._server.close()
             (self._folder / SOCKET).unlink(missing_ok=True)
+        if self._asking:
+            await asyncio.wait(self._asking, timeout=LISTEN_ON_S)
+            for reader in self._asking.values():
+                reader.set_exception(ConnectionAbortedError("the service stops"))
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=REQUEST_TIMEOUT_S)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        self._under_way.add(task)
+        self._asking[task] = reader
         try:
-            answer = await self._answer(reader)
+            async with asyncio.timeout(REQUEST_TIMEOUT_S):
+                raw = await reader.read(-1)
+            self._asking.pop(task, None)
+            self._under_way.add(task)
+            answer = await self._answer(raw)
             writer.write(json.dumps(answer, ensure_ascii=False).encode())
             await writer.drain()
         except (OSError, TimeoutError) as fault:
             log.warning("a command went away: %s", fault)
         finally:
+            self._asking.pop(task, None)
             self._under_way.discard(task)
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> dict[str, Any]:
-        async with asyncio.timeout(REQUEST_TIMEOUT_S):
-            raw = await reader.read(-1)
+    async def _answer(self, raw: bytes) -> dict[str, Any]:
         try:
             request = json.loads(raw)
             operation = find(request["operation"])

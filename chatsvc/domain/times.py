@@ -17,7 +17,7 @@ def now_ms() -> int:
 
 @lru_cache(maxsize=8192)
 def _seconds(second: int) -> str:
-    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
 
 
 def without_fraction(instant: int) -> str:

@@ -35,10 +35,13 @@ class _Failed(NamedTuple):
     fault: Exception
 
 
-def _run_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units in one transaction, each behind a savepoint; results and _Failed in the order of the units."""
+def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
+    """Run all units in one transaction; results and _Failed in the order of the units."""
 
     def all_of_them(connection: sqlite3.Connection) -> list[Any]:
+        return [work.unit(connection) for work in batch]
+
+    def each_by_itself(connection: sqlite3.Connection) -> list[Any]:
         results: list[Any] = []
         for work in batch:
             connection.execute("SAVEPOINT unit")
@@ -53,15 +56,26 @@ def _run_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
             connection.execute("RELEASE unit")
         return results
 
-    return in_transaction(connection, all_of_them)
+    try:
+        return in_transaction(connection, all_of_them)
+    except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
+        # Nothing of the batch was written: again, each unit behind a savepoint, so that a fault undoes its own part alone.
+        return in_transaction(connection, each_by_itself)
 
 
-def _read(connection: sqlite3.Connection, unit: Unit[T]) -> T:
+def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
+    """Run all units on one snapshot; results and _Failed in the order of the units."""
+    results: list[Any] = []
     connection.execute("BEGIN")
     try:
-        return unit(connection)
+        for work in batch:
+            try:
+                results.append(work.unit(connection))
+            except Exception as fault:  # noqa: BLE001  # told to the one whose unit it was
+                results.append(_Failed(fault))
     finally:
         connection.execute("COMMIT")
+    return results
 
 
 def _as_outage(fault: Exception) -> Exception:
@@ -73,34 +87,68 @@ def _as_outage(fault: Exception) -> Exception:
 
 
 class _Thread:
-    """A connection in its own thread, to which a whole unit of work goes in one hop."""
+    """A connection in its own thread. A unit of work goes there in one hop, and with it those that came while the thread was busy."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    def __init__(self, connection: aiosqlite.Connection, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
         self._connection = connection
-        self.waiting = 0
+        self._run_batch = run_batch
+        self.queue: deque[_Work] = deque()
+        self.under_way = 0
+        self._draining: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, path: Path, *, writes: bool) -> _Thread:
         connection = aiosqlite.Connection(partial(connect, path, writes=writes), iter_chunk_size=64)
         try:
-            return cls(await connection)
+            return cls(await connection, _write_batch if writes else _read_batch)
         except BaseException:
             # aiosqlite has told its thread to end, and the thread tells the event loop when it does: before that is closed.
             connection._thread.join()
             raise
 
-    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        self.waiting += 1
-        try:
-            # aiosqlite's public calls take one hop a statement; a unit of work is one hop here.
-            return await self._connection._execute(work, self._connection._conn, *arguments)  # type: ignore[no-any-return, no-untyped-call]
-        except sqlite3.Error as fault:
-            raise _as_outage(fault) from fault
-        finally:
-            self.waiting -= 1
+    async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """Have a unit run with the next batch; raises what it raised, and StoreUnavailable."""
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.queue.append(_Work(unit, applied, answer))
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain())
+        return await answer
+
+    async def _drain(self) -> None:
+        while self.queue:
+            batch = [self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH))]
+            self.under_way = len(batch)
+            try:
+                # aiosqlite's public calls take one hop a statement; a batch is one hop here.
+                results = await self._connection._execute(self._run_batch, self._connection._conn, batch)  # type: ignore[no-untyped-call]
+            except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
+                results = [_Failed(fault)] * len(batch)
+            for work, result in zip(batch, results, strict=True):
+                _settle(work, result)
+        self.under_way = 0
+        self._draining = None
 
     async def close(self) -> None:
+        """Finish what is queued and close the connection."""
+        if self._draining:
+            await self._draining
         await self._connection.close()
+
+
+def _settle(work: _Work, result: Any) -> None:
+    fault = result.fault if isinstance(result, _Failed) else None
+    if fault is None and work.applied:
+        try:
+            work.applied(result)
+        except Exception as raised:  # noqa: BLE001  # told to the one whose result it was
+            fault = raised
+    # The caller may have gone; its unit is committed all the same.
+    if work.answer.done():
+        return
+    if fault is None:
+        work.answer.set_result(result)
+    else:
+        work.answer.set_exception(_as_outage(fault))
 
 
 class GroupCommitDatabase:
@@ -109,8 +157,6 @@ class GroupCommitDatabase:
     def __init__(self, writer: _Thread, readers: list[_Thread]) -> None:
         self._writer = writer
         self._readers = readers
-        self._queue: deque[_Work] = deque()
-        self._draining: asyncio.Task[None] | None = None
         self._closed = False
 
     @classmethod
@@ -133,50 +179,17 @@ class GroupCommitDatabase:
         """See Database.read."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        reader = min(self._readers, key=lambda thread: thread.waiting)
-        return await reader.run(_read, unit)
+        reader = min(self._readers, key=lambda thread: len(thread.queue) + thread.under_way)
+        return await reader.run(unit)
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Work(unit, applied, answer))
-        if self._draining is None:
-            self._draining = asyncio.create_task(self._drain())
-        return await answer
-
-    async def _drain(self) -> None:
-        while self._queue:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
-            try:
-                results = await self._writer.run(_run_batch, batch)
-            except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
-                results = [_Failed(fault)] * len(batch)
-            for work, result in zip(batch, results, strict=True):
-                self._settle(work, result)
-        self._draining = None
-
-    @staticmethod
-    def _settle(work: _Work, result: Any) -> None:
-        fault = result.fault if isinstance(result, _Failed) else None
-        if fault is None and work.applied:
-            try:
-                work.applied(result)
-            except Exception as raised:  # noqa: BLE001  # told to the one whose result it was
-                fault = raised
-        # The caller may have gone; its unit is committed all the same.
-        if work.answer.done():
-            return
-        if fault is None:
-            work.answer.set_result(result)
-        else:
-            work.answer.set_exception(_as_outage(fault))
+        return await self._writer.run(unit, applied)
 
     async def close(self) -> None:
         """See Database.close. The writer closes last: the last connection to close checkpoints."""
         self._closed = True
-        if self._draining:
-            await self._draining
         for thread in (*self._readers, self._writer):
             await thread.close()

@@ -28,16 +28,13 @@ async def page(
     channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
     owner, name = (bot_id, "bot_id") if bot_id is not None else (account_id, "account_id")
     counts = f"SELECT coalesce(sum(conversations), 0) FROM conversation_counts WHERE account_id = ? {'AND bot_id = ?' if bot_id else ''}"
-    # One walk of an index for each channel, merged: two indexes serve every filter.
+    # One walk of an index for each channel, merged as far as the page goes: two indexes serve every filter.
     behind = "AND (last_message_at, number) < (?, ?)" if after else ""
-    one = (
-        f"SELECT * FROM (SELECT {_COLUMNS}, number FROM conversations WHERE {name} = ? AND channel = ? {behind}"
-        " ORDER BY last_message_at DESC, number DESC LIMIT ?)"
-    )
+    one = f"SELECT {_COLUMNS}, number FROM conversations WHERE {name} = ? AND channel = ? {behind}"
     union = " UNION ALL ".join([one] * len(channels)) + " ORDER BY last_message_at DESC, number DESC LIMIT ?"
     arguments: list[object] = []
     for each in channels:
-        arguments += [owner, each, *((after.instant, after.number) if after else ()), limit + 1]
+        arguments += [owner, each, *((after.instant, after.number) if after else ())]
 
     def unit(connection: sqlite3.Connection) -> Page:
         if not channels:

@@ -86,7 +86,7 @@ def _conversation(connection: sqlite3.Connection, x: NewExchange) -> int:
     return int(number)
 
 
-def _charge(connection: sqlite3.Connection, x: NewExchange) -> tuple[int, int]:
+def _charge(connection: sqlite3.Connection, x: NewExchange, limit: int, credits: int) -> tuple[int, int]:
     (used,) = connection.execute(
         """
         INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, 1)
@@ -94,7 +94,6 @@ def _charge(connection: sqlite3.Connection, x: NewExchange) -> tuple[int, int]:
         """,
         (x.account_id, x.month),
     ).fetchone()
-    limit, credits = connection.execute("SELECT messages_limit, message_credits FROM accounts WHERE id = ?", (x.account_id,)).fetchone()
     if used > limit and credits > 0:
         credits -= 1
         connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, x.account_id))
@@ -102,7 +101,10 @@ def _charge(connection: sqlite3.Connection, x: NewExchange) -> tuple[int, int]:
 
 
 def _unit(connection: sqlite3.Connection, x: NewExchange) -> Counts | None:
-    if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (x.account_id,)).fetchone():
+    account = connection.execute(
+        "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (x.account_id,)
+    ).fetchone()
+    if account is None:
         return None
     number = _conversation(connection, x)
     connection.executemany(
@@ -133,7 +135,7 @@ def _unit(connection: sqlite3.Connection, x: NewExchange) -> Counts | None:
             "INSERT OR REPLACE INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES (?, ?, ?, ?, ?)",
             (x.account_id, *x.idempotency, x.accepted_at),
         )
-    return Counts(*_charge(connection, x), bot_used)
+    return Counts(*_charge(connection, x, *account), bot_used)
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:

@@ -21,7 +21,8 @@ class Held:
         self.account = holding.account
         self.bots = {bot.id: bot for bot in holding.bots}
         self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
-        # What front ends have rendered of the bots; gone with each change of one.
+        # What front ends have rendered of bots and conversations. Each change puts an empty one in its place, so that what was read
+        # before the change and rendered after it is not kept.
         self.rendered: dict[object, bytes] = {}
 
     def take(self, account: Account | None) -> None:
@@ -32,10 +33,10 @@ class Held:
             self.allowance.credits = account.message_credits
 
     def put(self, bot: Bot | None) -> None:
-        """A bot is new or has changed."""
+        """A bot is new or has changed; each exchange changes one, its count."""
         if bot is not None:
             self.bots[bot.id] = bot
-            self.rendered.clear()
+            self.rendered = {}
 
 
 class Directory:

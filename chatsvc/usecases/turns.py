@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from chatsvc.domain.models import Exchange
@@ -49,7 +49,7 @@ class Turns:
         line.waiting += 1
         try:
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(deadline) if line.lock.locked() else nullcontext():
                     await line.lock.acquire()
             except TimeoutError:
                 raise Busy from None

@@ -34,10 +34,10 @@ def envelope(code: str, because: tuple[str, str] | None = None, **extra: Any) ->
     return {"success": False, "error": code, "message": problem.tr + tr, "message_en": problem.en + en, **extra}
 
 
-def assert_headers(answer: Answer, *, limit: int, remaining: int, also: Mapping[str, str] | None = None, date: bool = True) -> None:
+def assert_headers(answer: Answer, *, limit: int, remaining: int, also: Mapping[str, str] | None = None) -> None:
     """The headers that every response of the interface has, those of `also`, and no other."""
     more = dict(also or {})
-    wanted = (ALWAYS if date else ALWAYS - {"Date"}) | set(more)
+    wanted = ALWAYS | set(more)
     assert sorted(names(answer)) == sorted(name.lower() for name in wanted)
     assert {name: answer.headers[name] for name in more} == more
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"

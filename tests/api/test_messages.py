@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from chatsvc.app import App
+from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.usecases import accounts, bots
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import ScriptedEngine, failing
+from tests.fakes import FakeClock, ScriptedEngine, failing
 
 KIB64 = 64 * 1024
 NO_OBJECT = ("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
@@ -561,3 +562,26 @@ async def test_a_caller_that_hangs_up_before_its_body_is_whole_sends_nothing(
     assert engine.turns == []
     assert await _stored(app) == (0, 0, 0)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that waits for connections hardly at all when it stops."""
+    monkeypatch.setattr("chatsvc.app.GRACE_S", 0.05)
+
+
+async def test_what_a_caller_that_hung_up_had_asked_is_answered_before_the_service_stops(
+    impatient: None, app: App, caller: Caller, connect: Connect, engine: ScriptedEngine, config: Config, clock: FakeClock
+) -> None:
+    engine.gate = asyncio.Event()
+    body = json.dumps({"chatbot_id": caller.bot, "message": "hello", "user_id": "v"}).encode()
+    wire = await connect()
+    await wire.send(request("POST", "/api/v2/messages", caller, body=body))
+    await until(lambda: bool(engine.turns))
+    wire.hang_up()
+    stopping = asyncio.create_task(app.stop())
+    await asyncio.sleep(0.3)
+    engine.gate.set()
+    await stopping
+    async with App(config, clock) as again:
+        assert await _stored(again) == (2, 1, 1)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Site, run, usage_error
+from tests.cli.support import Site, environment, one_line, run, usage_error
 
 ACCOUNT = {
     "id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits", "created_at", "updated_at",
@@ -347,7 +349,7 @@ def test_where_there_is_one_account_it_need_not_be_named(fresh: Site) -> None:
     assert len(fresh.json("usage")["chatbots"]) == 1
 
 
-def test_people_get_tables_and_fields_and_hints_on_standard_error(site: Site) -> None:
+def test_people_get_tables_and_fields_and_hints_on_standard_error(site: Site, tmp_path: Path) -> None:
     account = site.account("Ğüneş Ltd")
     created = site.run("key", "create", "--account", account)
     assert created.status == 0
@@ -358,6 +360,12 @@ def test_people_get_tables_and_fields_and_hints_on_standard_error(site: Site) ->
         "id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits",
     ]  # fmt: skip
     assert "Ğüneş Ltd" in listed.out
+    bot = site.bot(account)
+    faq = tmp_path / "faq.md"
+    faq.write_text(FAQ)
+    site.json("knowledge", "add", bot, faq)
+    found = site.run("knowledge", "search", bot, "when are you open?")
+    assert re.match(r"when are you open\?\n  (answer|ask|abstain) \(\d\.\d\d, en\)\n  \d\.\d\d  When are you open\?  \[", found.out)
     empty = site.run("conversation", "list", "--bot", site.bot(account))
     assert (empty.status, empty.out, empty.err) == (0, "", "none\n")
 
@@ -438,3 +446,24 @@ def test_init_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
     assert done.status == 1
     assert "Not a directory" in done.err
     assert done.err.count("\n") == 1
+
+
+BROKEN = """
+import sys
+from chatsvc.control import client
+from chatsvc.cli.main import main
+def broken(*_):
+    raise ZeroDivisionError("a fault of ours")
+client.call = broken
+main(sys.argv[1:])
+"""
+
+
+def test_a_fault_of_ours_is_one_line_unless_it_is_asked_for_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BROKEN, "account", "list"]
+    short = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert (short.returncode, short.stdout) == (1, "")
+    assert one_line(short.stderr) == "an unexpected error occurred (ZeroDivisionError); run again with CHATSVC_DEBUG=1 to see it whole"
+    whole = subprocess.run(command, cwd=tmp_path, env=environment(CHATSVC_DEBUG="1"), capture_output=True, text=True, check=False)
+    assert whole.returncode == 1
+    assert "ZeroDivisionError: a fault of ours" in whole.stderr

@@ -36,11 +36,14 @@ def _readable_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def site() -> Iterator[Site]:
     """An installation that belongs to somebody else, in a place that everybody may enter, as pytest's own folders are not."""
+    # An earlier test may have run a service in this process, which narrows the mask.
+    before = os.umask(0o022)
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     folder.chmod(0o755)
     made = Site(folder)
     yield made
     shutil.rmtree(folder)
+    os.umask(before)
 
 
 def owners(folder: Path) -> set[tuple[str, int, int]]:

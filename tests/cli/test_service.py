@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -247,10 +248,51 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
         assert one_line(err).startswith("the service went away before it answered")
 
 
+def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh: Site) -> None:
+    account = fresh.account()
+    with fresh.serve() as serving:
+        for raw, says in (
+            (b"nonsense", "unexpected"),
+            (b"", "unexpected"),
+            (b"[]", "unexpected"),
+            (b'{"operation": "account.list"}', "unexpected"),
+            (b'{"operation": "account.list", "arguments": {"nonsense": 1}}', "unexpected"),
+            (b'{"operation": "account.destroy", "arguments": {}}', "is it of another version?"),
+            (b'{"operation": "bot.set", "arguments": {"bot": "x", "active = 0, name": 1}}', "there is no bot x"),
+        ):
+            with control(fresh) as connection:
+                connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+                with connection.makefile() as answer:
+                    assert says in json.loads(answer.read())["refused"]
+        with control(fresh) as gone:
+            gone.sendall(b'{"operation"')
+        assert fresh.json("account", "show", account)["id"] == account
+        assert serving.end() == 0
+
+
+def test_a_command_that_hangs_does_not_hold_up_the_end_of_the_service(fresh: Site) -> None:
+    with fresh.serve() as serving, control(fresh) as hanging:
+        hanging.sendall(b'{"operation": "account.list", ')
+        time.sleep(0.1)
+        started = time.monotonic()
+        assert serving.end() == 0
+        assert time.monotonic() - started < 4
+    assert "Traceback" not in fresh.log.read_text()
+
+
+def control(site: Site) -> socket.socket:
+    """A connection to a service's control socket."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(PATIENCE_S)
+    connection.connect(str(site.data / "control.sock"))
+    return connection
+
+
 def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site) -> None:
     fresh.config.write_text(
         "server: {listen: 127.0.0.1:0}\n"
-        'engines: {anthropic: {base_url: "http://127.0.0.1:9", api_key: sk-the-providers-key, timeout_s: 5}}\n'
+        'engines: {anthropic: {base_url: "http://127.0.0.1:9", api_key: sk-the-providers-key, timeout_s: 30}}\n'
         "models: {fast: {engine: anthropic, model: m}}\n"
     )
     account = fresh.account()

@@ -10,10 +10,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from aiohttp import web
 
 from tests.cli.model_thread import ModelThread, after, settings
 from tests.cli.support import Response, Serving, Site
-from tests.engines.model_server import hangs
+from tests.engines.model_server import ModelServer, hangs, says
 
 
 class Asking(threading.Thread):
@@ -33,8 +34,8 @@ class Asking(threading.Thread):
 
 @pytest.mark.parametrize(
     "signals",
-    [[signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM], [signal.SIGINT], [signal.SIGINT, signal.SIGTERM, signal.SIGINT]],
-    ids=["SIGTERM", "SIGTERM twice", "SIGINT", "all of them"],
+    [[signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM], [signal.SIGINT, signal.SIGTERM, signal.SIGINT]],
+    ids=["SIGTERM", "SIGTERM twice", "Ctrl+C and all of them"],
 )
 def test_an_answer_under_way_is_finished_written_and_told(tmp_path: Path, signals: list[signal.Signals]) -> None:
     with ModelThread(after(0.7)) as model:
@@ -82,11 +83,22 @@ def idle_connection(serving: Serving) -> HTTPConnection:
 
 
 def test_a_model_that_never_answers_holds_the_stop_until_the_deadline_and_costs_nothing(tmp_path: Path) -> None:
-    with ModelThread(hangs()) as model:
-        site = Site(tmp_path, settings(model.url, timeout_s=1))
+    answering = threading.Event()
+    answering.set()
+
+    async def answers_then_hangs(server: ModelServer, request: web.Request) -> web.StreamResponse:
+        return await (says("hello") if answering.is_set() else hangs())(server, request)
+
+    with ModelThread(answers_then_hangs) as model:
+        site = Site(tmp_path, settings(model.url, timeout_s=1.5))
         account = site.account()
         bot, key = site.bot(account), site.key(account)
         with site.serve() as serving:
+            # Until the provider's library has been loaded, which takes of the first deadlines.
+            while serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"}).status != 200:
+                pass
+            answering.clear()
+            model.asked.clear()
             asking = Asking(serving, key, bot)
             assert model.asked.wait(20)
             started = time.monotonic()
@@ -95,8 +107,8 @@ def test_a_model_that_never_answers_holds_the_stop_until_the_deadline_and_costs_
             asking.join(20)
             assert asking.answer is not None
             assert (asking.answer.status, asking.answer.json["reason"]) == (502, "timeout")
-        assert site.json("account", "show", account)["messages_used"] == 0
-        assert site.json("conversation", "list") == []
+        assert site.json("account", "show", account)["messages_used"] == 1
+        assert len(site.json("conversation", "list")) == 1
 
 
 def test_a_service_with_idle_connections_stops_at_once(fresh: Site) -> None:
