@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import astuple
+from typing import Any
 
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, Request
@@ -72,14 +74,10 @@ async def requests(db: Database, bot_id: str) -> list[Request]:
     return await db.read(unit)
 
 
-def _joined(connection: sqlite3.Connection, where: str, value: str) -> list[Appointment]:
-    rows = connection.execute(
-        f"""
-        SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request
-        WHERE a.{where} = ? ORDER BY a.number DESC
-        """,
-        (value,),
-    )
+_APPOINTMENTS = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request"
+
+
+def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
         Appointment(id=row[0], request=Request(*row[6:]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
@@ -88,7 +86,9 @@ def _joined(connection: sqlite3.Connection, where: str, value: str) -> list[Appo
 
 async def appointments(db: Database, bot_id: str) -> list[Appointment]:
     """A bot's appointments, newest first."""
-    return await db.read(lambda connection: _joined(connection, "bot_id", bot_id))
+    return await db.read(
+        lambda connection: _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.bot_id = ? ORDER BY a.number DESC", (bot_id,)))
+    )
 
 
 async def set_request(db: Database, request_id: str, status: str, now: int) -> Request | None:
@@ -107,7 +107,7 @@ async def set_appointment(db: Database, appointment_id: str, status: str, now: i
 
     def unit(connection: sqlite3.Connection) -> Appointment | None:
         connection.execute("UPDATE appointments SET status = ?, updated_at = ? WHERE id = ?", (status, now, appointment_id))
-        found = _joined(connection, "id", appointment_id)
+        found = _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.id = ?", (appointment_id,)))
         return found[0] if found else None
 
     return await db.write(unit)
