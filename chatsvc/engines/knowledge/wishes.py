@@ -1,0 +1,152 @@
+"""Whether a message wishes for something a person has to see to (an appointment, a call, a quote), or only asks about it.
+
+"Randevu almak istiyorum" is a wish, "randevu nasıl alınır?" and "do I need an appointment?" are questions: those belong to
+the knowledge. A wish is clear where the message says so outright; a mere "randevu" or "my order has not arrived" may be one,
+and counts only where the knowledge has no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from chatsvc.engines.knowledge.spelling import distance
+from chatsvc.engines.knowledge.text import words
+
+_READ = 1_000  # characters; a wish is told at the beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What kind of request, the language it was told in, and whether it leaves no doubt."""
+
+    request_type: str
+    language: str
+    clear: bool
+
+
+# Patterns over folded words, one blank between each. {want}, {please}, {table} are put in below.
+_WANT_TR = r"(?:isti?yo\w*|isterim|isteriz|isterdi[mk]|istiom)"
+_VERBS_TR = rf"""(?:{_WANT_TR}|(?:al|yap|yaptir|olustur|ayarla|ayirt|ayarlat)y?[ae]bil\w{{2,5}} m[iu]y[iu][mz]|al(?:ayim|alim|sam|sak|acaktim)
+    |(?:ver|ayarla|olustur|ayir|yap|yaz)(?:y?[ae]bil)?[iaeu]?r ?m[iu]s[iu]n[iu]?z?|ayarlayalim|ayarlayin|ayirin|yazin|olusturun
+    |lazim(?! m[iu])|ihtiyacim(?:iz)? var|rica (?:ediyor|edecek|eder)\w*|talep ediyor\w*|lutfen|yapalim|olsun)"""
+_NOUN_TR = r"(?:randevu(?!m |muz |mun |suz)\w*|rezervasyon(?!um |umuz |um|suz)\w*|(?:masa|yer|oda) (?:ayirt|ayir|rezerv)\w*)"
+_WANT_EN = r"""(?:(?<!do )(?<!should )(?<!if )(?<!when )(?:i|we) (?:would |d |do |really |also |just )*
+    (?:like|want|need|wanna|wish|love|(?:m |am |are |re |was |were )?(?:looking|hoping|trying|going))(?: to| for)?)"""
+_CAN_EN = r"(?:can|could|may|might|shall) (?:i|we)(?: please| maybe| perhaps| possibly| just)?"
+_BOOK_EN = r"(?:book|reserve|schedule|make|arrange|get|have|set up|request|fix)"
+_NOUN_EN = r"(?:appointments?|reservations?|bookings?|table|room|slot|session|visit|consultation|time slot)"
+_SOMEONE = r"(?:(?:some(?:one|body)|you|a person|a colleague|your team|they) )?"
+
+_WISHES: tuple[tuple[str, str, bool, str], ...] = (
+    # a change to what exists comes before a new one: "randevumu iptal etmek istiyorum" books nothing
+    ("other", "tr", False, rf"\b(?:randevu|rezervasyon)\w* .*\b(?:iptal|ertele|degistir|kaydir|erken|otele)\w*.*{_VERBS_TR}"),
+    ("other", "en", False, rf"{_WANT_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation|booking)"),
+    ("other", "en", False, rf"{_CAN_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation|booking)"),
+    ("quote", "tr", True, rf"\bteklif(?:i|inizi|iniz)?\b.*(?:{_VERBS_TR}|(?:gonder|ilet|hazirla|cikar)\w* ?m[iu]s[iu]n)"),
+    ("quote", "tr", True, rf"\bteklif{_VERBS_TR}"),
+    ("quote", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) .*\b(?:quote|quotation|estimate|offer|proposal)\b"),
+    ("quote", "en", True, r"\b(?:send|give|make|prepare|email)(?: me| us)? (?:an? |the |your )?(?:\w+ ){0,2}(?:quote|quotation|estimate)\b"),
+    ("quote", "tr", False, r"^ (?:fiyat )?teklif\w* $"),
+    ("contact", "tr", True, r"\b(?:beni|bizi)(?: \w+){0,6} (?:ara(?:yin|r ?m|yabilir ?m|sin|yiver|rsaniz|yiniz)|bilgilendir)"),
+    ("contact", "tr", True, r"\bgeri ara(?:yin|r ?m|yabilir ?m|sin|manizi|rsaniz)"),
+    ("contact", "tr", True, r"\b(?:bana|bize|tarafima)(?: \w+){0,5} (?:donus yap(?:in|ar|abil|il|sin)|ulas(?:in|ir m|abil|sin)"
+     r"|geri don(?:un|er|ebil)|don(?:un|er m|us rica)|yaz(?:in|ar m|abil))"),  # fmt: skip
+    ("contact", "tr", True, r"\bbenimle(?: \w+){0,4} (?:iletisime gec|gorus)\w*"),
+    ("contact", "tr", True, rf"\b(?:mesaj|not) birak(?:mak {_WANT_TR}|abilir miyim|ayim|acaktim)"),
+    ("contact", "tr", True, rf"\b(?:aranmak|konusmak|gorusmek|iletisime gecmek|ulasmak) {_WANT_TR}"),
+    ("contact", "tr", True, rf"\baranma talebi|\baramanizi (?:{_WANT_TR}|rica)|\b(?:yetkili|temsilci)\w* (?:bagla|aktar)\w*"),
+    ("contact", "en", True, rf"\b(?:can|could|would|please|pls|kindly|have|let|ask)\b(?: please)? {_SOMEONE}(?:please |kindly |to )?"
+     r"(?:call|ring|phone|contact|email|text|reach|message|get back to|get in touch with) (?:me|us)\b"),  # fmt: skip
+    ("contact", "en", True, r"^ (?:hi |hello |hey |ok |yes )?(?:call|ring|phone|contact|email|text) me\b"),
+    ("contact", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) (?:leave|send) (?:you |a |an )*(?:message|note)\b"),
+    ("contact", "en", True, rf"{_WANT_EN} (?:{_SOMEONE}to )?(?:be (?:called|contacted)|(?:speak|talk|chat) (?:to|with)|a call ?back|a call"
+     r"|get a call|call (?:me|us)|contact (?:me|us)|get in touch|contact you)\b"),  # fmt: skip
+    ("contact", "en", True, rf"{_CAN_EN} (?:speak|talk) (?:to|with) (?:a |an |the |your |some)\w+"),
+    ("contact", "en", True, r"\b(?:request|get) a call ?back\b|^ (?:a )?call ?back please\b"),
+    ("support", "tr", True, rf"\bsikayet(?:ci|im|imi|ciyim|te|i)?\b.*(?:var|ciyim|{_VERBS_TR}|bulun\w*|et(?:mek|ecegim))|\bsikayetciyi[mz]"),
+    ("support", "tr", True, rf"\b(?:destek|ariza kaydi|servis)(?: talebi\w*| kaydi)?(?: \w+){{0,3}} {_VERBS_TR}"),
+    ("support", "en", True, r"\b(?:make|file|submit|lodge|have|register|raise) (?:a |an )(?:\w+ )?complaint|\b(?:want|like|wish) to complain"),
+    ("support", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}|^) ?(?:open|create|raise|report|file) (?:a|an|some) (?:\w+ )?(?:ticket|problem|issue|fault)"),
+    ("support", "en", True, rf"{_WANT_EN} (?:\w+ )?(?:support|technical support)\b"),
+    ("support", "tr", False, r"\b(?:bozuk (?:geldi|cikti)|arizali|calismiyor|gelmedi|ulasmadi|hasarli|kirik (?:geldi|cikti)|sorun(?:um)? (?:var|yasiyor\w*)"
+     r"|yardim(?:a ihtiyacim var| istiyorum| lazim| eder misin\w*))\b"),  # fmt: skip
+    ("support", "en", False, r"\b(?:is|are|was|arrived|came) (?:broken|damaged|faulty)\b|\b(?:doesnt|not|isnt|wont|stopped) work(?:ing)?\b"
+     r"|\b(?:i have|there is|having) (?:a |an )?(?:problem|issue)|^ (?:i need )?help(?: me)? (?:please )?$|\bhasnt arrived|\bnever arrived"),  # fmt: skip
+    ("appointment", "tr", True, rf"\b{_NOUN_TR}(?: \w+){{0,7}} {_VERBS_TR}"),
+    ("appointment", "tr", True, rf"{_VERBS_TR}(?: \w+){{0,5}} {_NOUN_TR} $"),
+    ("appointment", "tr", True, rf"\b(?:masa|yer) ayir(?:in|ir m|abilir m|tmak|tabilir m|tayim)\w*|\brandevulasmak {_WANT_TR}"),
+    ("appointment", "en", True, rf"{_WANT_EN} (?:\w+ ){{0,2}}(?:book|reserve|schedule)\b"),
+    ("appointment", "en", True, rf"{_WANT_EN} (?:{_BOOK_EN} )?(?:an?|the|my|some)?(?: \w+){{0,3}} ?(?:appointment|reservation|booking)\b"),
+    ("appointment", "en", True, rf"{_WANT_EN} {_BOOK_EN} (?:an?|the|us)(?: \w+){{0,3}} {_NOUN_EN}"),
+    ("appointment", "en", True, rf"{_WANT_EN} (?:an? |the )?table (?:for|tomorrow|tonight|on|at)\b"),
+    ("appointment", "en", True, rf"{_CAN_EN} {_BOOK_EN} (?:an?|the|us|me|in|my)?(?: \w+){{0,3}} ?{_NOUN_EN}"),
+    ("appointment", "en", True, rf"{_CAN_EN} (?:book|reserve|schedule|come in)\b(?= .*\b(?:for|on|at|tomorrow|today|tonight|next)\b)"),
+    ("appointment", "en", True, r"\b(?:can|could|would) you (?:please )?(?:book|reserve|schedule|arrange|fit) (?:me|us|an?)\b"),
+    ("appointment", "en", True, r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|reserve|schedule|make|arrange) (?:me |us )?(?:an?|the) "),
+    ("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
+    ("appointment", "tr", False, rf"\b{_NOUN_TR}"),
+    ("appointment", "en", False, r"\b(?:appointment|reservation|booking|table for)\b"),
+    ("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
+    ("other", "en", False, rf"{_WANT_EN} (?:apply|order|place an order|return|exchange|make a request|submit a request)\b"),
+)  # fmt: skip
+_PATTERNS = tuple((kind, tag, clear, re.compile(pattern, re.VERBOSE if "\n" in pattern else 0)) for kind, tag, clear, pattern in (
+    (kind, tag, clear, re.sub(r"\n\s+", "", pattern)) for kind, tag, clear, pattern in _WISHES
+))  # fmt: skip
+
+# What makes a question of a message that has the words of a wish.
+_ASKS = {
+    "tr": re.compile(
+        r" (?:nasil|nereden|nereye|nerede|ne zaman|ne kadar|kac\w*|neden|nicin|niye|hangi\w*|nedir|neler|kim|ucretli|ucreti"
+        r"|gerek\w* m[iu]|gerekli mi|gerekiyor mu|sart mi|zorunlu|mecbur\w*|lazim mi|(?:al|yap)[ae]?biliyor m\w+|oluyor mu|var mi"
+        r"|yapiyor m\w+|veriyor m\w+|aliyor m\w+|calisiyor m\w+|alinir mi|online|internetten|almadan|olmadan|randevusuz) "
+    ),
+    "en": re.compile(
+        r" (?:how|when|where|what|whats|which|why|who|do i|do we|do you|does|did you|should i|must i|is it|is there|are there|is an?|is the"
+        r"|are you|will you|is my|if i|have to|online|by phone|in advance|without|required|necessary) "
+    ),
+}
+# Said by one who wants it, whatever else is asked in the same breath.
+_OWN = {"tr": re.compile(rf" {_WANT_TR} | lazim (?!m[iu])"), "en": re.compile(re.sub(r"\n\s+", "", _WANT_EN))}
+_UNWANTED = re.compile(
+    r" (?:istemiyo\w*|istemem|istemeyiz|almayacagim|vazgec\w*) | (?:dont|do not|didnt|wont|not) (?:want|need|like|call|contact|email|book)"
+    r"| (?:aramayin\w*|aramasin\w*|randevum var|randevumuz var|rezervasyonum var|i have an? (?:appointment|reservation|booking)) "
+)
+_NOUNS = (("randevu", 1), ("rezervasyon", 2), ("appointment", 2), ("reservation", 2))
+
+
+def recognise(message: str, *, dated: bool = False) -> Wish | None:
+    """The wish a message tells; None where there is none, or where it only asks.
+
+    `dated` says that the message names a day or a time: "yarın saat 3'e randevu" needs no verb.
+    """
+    line = f" {' '.join(_spelled(word) for word in words(message[:_READ]))} "
+    if _UNWANTED.search(line):
+        return None
+    asked = {tag: bool(asks.search(line)) for tag, asks in _ASKS.items()}
+    for kind, tag, clear, pattern in _PATTERNS:
+        if not pattern.search(line):
+            continue
+        if asked[tag] and not _OWN[tag].search(line):
+            return None
+        named = kind == "appointment" and (dated or len(line.split()) <= 2)
+        if not clear and not named and "?" in message:
+            return None
+        return Wish(kind, tag, not asked[tag] and (clear or (named and dated and "?" not in message)))
+    return None
+
+
+@lru_cache(maxsize=20_000)
+def _spelled(word: str) -> str:
+    """The word with the one noun that everything hangs on spelled right: radnevu, appointmnet, rezarvasyonu."""
+    if not 6 <= len(word) <= 20:
+        return word
+    for noun, allowed in _NOUNS:
+        if word.startswith(noun):
+            return word
+        if word[0] == noun[0]:
+            for length in (len(noun), len(noun) - 1, len(noun) + 1):
+                if len(word) >= length and distance(word[:length], noun, allowed) <= allowed:
+                    return noun + word[length:]
+    return word
