@@ -16,7 +16,7 @@ from chatsvc.engines.knowledge.draft import Draft
 from chatsvc.engines.knowledge.hearing import Heard
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import Wish
-from chatsvc.engines.knowledge.wording import days, fields, say, summary
+from chatsvc.engines.knowledge.wording import ask, days, fields, say, summary
 
 _OFFERS_A_WAY_OUT = 2  # misunderstandings of one question in a row, from which on the visitor is told how to leave
 _GIVES_UP = 5  # and from which on the bot itself leaves it: nobody is held in a loop
@@ -233,7 +233,7 @@ class _Said:
             return self._reply(
                 draft, asked, "\n\n".join(filter(None, [" ".join(said), summary(draft), say("ask.confirm", draft.language)]))
             )
-        return self._reply(draft, asked, " ".join([*said, say(f"ask.{asked}", draft.language)]))
+        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]))
 
     def _possible(self) -> tuple[Draft, list[str]]:
         """The draft without a day or a time that cannot be had, and why."""
@@ -251,12 +251,12 @@ class _Said:
         return hours.told(week, days(self.draft.language))
 
     def _ask(self, asked: str, lead: str = "") -> Reply:
-        return self._reply(self.draft, asked, f"{lead} {say(f'ask.{asked}', self.draft.language)}".strip())
+        return self._reply(self.draft, asked, f"{lead} {ask(asked, self.draft)}".strip())
 
     def _again(self, lead: str, *, missed: bool = False, apart: bool = False) -> Reply:
         """Something else first, then the open question once more."""
         draft, asked = self.draft, self.draft.asked
-        question = say(f"ask.{asked}", draft.language)
+        question = ask(asked, draft)
         if missed:
             return self._missed(lead)
         between = "\n\n" if apart else " "
@@ -271,7 +271,7 @@ class _Said:
         said = [hint or say(f"hint.{asked}", draft.language, fields=told)]
         if missed >= _OFFERS_A_WAY_OUT:
             said += [say(f"way.{asked}", draft.language, fields=told), say("way.out", draft.language)]
-        return self._reply(draft, asked, " ".join([*said, say(f"ask.{asked}", draft.language)]), missed=missed)
+        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]), missed=missed)
 
     def _reply(self, draft: Draft, asked: str, text: str, missed: int = 0) -> Reply:
         return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))

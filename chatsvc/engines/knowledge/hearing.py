@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
 from chatsvc.engines.knowledge import smalltalk
 from chatsvc.engines.knowledge.text import words
+from chatsvc.engines.knowledge.wishes import recognise
 from chatsvc.engines.slots import Reading, examine, is_cancel, is_no, is_yes, read_answer
+from chatsvc.engines.slots.names import NO_NAMES
+from chatsvc.engines.slots.tokens import fold
 
 _ENDS = 500  # characters read at either end of a long message: the reader of slots takes its time with the whole of a hostile one
+_BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
 _KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
 
 _QUESTION = re.compile(
@@ -122,7 +126,8 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     plain = kind and getattr(reading.slots, kind) is None and not question and not _REFUSES.search(line) and not is_nod(text)
     # "make it 4 pm" holds a time: its 4 is no day of the month
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
-        reading = read_answer(kind, text, now=now, country=country)
+        bare = read_answer(kind, text, now=now, country=country)
+        reading = _bare_name(text, bare) or reading if kind == "name" else bare
     slots, own = reading.slots, [message]
     name = contacts.own_name(slots.name, own) if slots.name else None
     email = contacts.own_email(slots.email, own) if slots.email else None
@@ -138,6 +143,19 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         question=question,
         left=_without(text, reading, ("name", "email", "phone", "date", "time")),
     )
+
+
+def _bare_name(text: str, reading: Reading) -> Reading | None:
+    """A bare answer to "what is your name?": names in full where nothing else was written, and no word cut out of a sentence."""
+    if reading.slots.name is None:
+        return None
+    written = text.strip().rstrip(".!,").split()
+    if 2 <= len(written) <= 4 and all(word[0].isupper() and fold(word.rstrip(".")).text not in NO_NAMES for word in written):
+        start = text.index(written[0])
+        whole = text.strip().rstrip(".!,")
+        return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
+    beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
+    return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading
 
 
 def line_of(text: str) -> str:

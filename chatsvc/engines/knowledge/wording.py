@@ -23,7 +23,10 @@ _MONTHS = {
 _TEXTS: dict[str, tuple[str, str]] = {
     # the first words of a dialogue
     "open.appointment": ("Elbette, randevu talebinizi alayım.", "Of course, let me take down your appointment request."),
-    "open.contact": ("Elbette, ekibimizin size ulaşması için notunuzu alayım.", "Of course, let me take a note so that our team can get back to you."),
+    "open.contact": (
+        "Elbette, ekibimizin size ulaşması için notunuzu alayım.",
+        "Of course, let me take a note so that our team can get back to you.",
+    ),
     "open.quote": ("Memnuniyetle, teklif talebinizi alayım.", "With pleasure, let me take down your request for a quote."),
     "open.support": ("Yaşadığınız sorun için üzgünüm. Hemen not alayım.", "I'm sorry to hear that. Let me take it down for our team."),
     "open.other": ("Elbette, talebinizi ekibimiz için not alayım.", "Of course, let me take your request down for our team."),
@@ -31,6 +34,9 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "ask.date": ("Hangi gün gelmek istersiniz?", "Which day would suit you?"),
     "ask.time": ("Saat kaç sizin için uygun olur?", "What time would suit you?"),
     "ask.message": ("Konuyu kısaca yazar mısınız?", "Could you briefly tell me what it is about?"),
+    "ask.message.contact": ("Hangi konuda görüşmek istersiniz?", "What would you like to talk about?"),
+    "ask.message.quote": ("Ne için teklif istersiniz, kısaca yazar mısınız?", "What would you like a quote for?"),
+    "ask.message.support": ("Ne olduğunu kısaca anlatır mısınız?", "Could you briefly tell me what happened?"),
     "ask.name": ("Adınızı alabilir miyim?", "May I have your name?"),
     "ask.contact": (
         "Size ulaşabilmemiz için telefon numaranızı ya da e-posta adresinizi yazar mısınız?",
@@ -70,13 +76,19 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "Kusura bakmayın, anlayamadım. “Evet” ya da “hayır” yazmanız yeterli.",
         "Sorry, I didn't catch that. A “yes” or a “no” is enough.",
     ),
-    "hint.change": ("Kusura bakmayın, anlayamadım. Örneğin “{fields}” yazabilirsiniz.", "Sorry, I didn't catch that. You can write, for example, “{fields}”."),
+    "hint.change": (
+        "Kusura bakmayın, anlayamadım. Örneğin “{fields}” yazabilirsiniz.",
+        "Sorry, I didn't catch that. You can write, for example, “{fields}”.",
+    ),
     # twice and more: another way, and the way out
     "way.date": ("Tarihi 25.11.2026 gibi rakamlarla da yazabilirsiniz.", "You can also write the date in digits, like 25.11.2026."),
     "way.time": ("Saati 14:30 gibi rakamlarla da yazabilirsiniz.", "You can also write the time in digits, like 14:30."),
     "way.message": ("Tek bir cümle de yeterli.", "One sentence will do."),
     "way.name": ("Dilerseniz “Adım Ayşe Yılmaz” gibi yazabilirsiniz.", "You can write it like “My name is Jane Smith”."),
-    "way.contact": ("Telefon ya da e-posta, hangisi sizin için kolaysa.", "A phone number or an e-mail address, whichever is easier for you."),
+    "way.contact": (
+        "Telefon ya da e-posta, hangisi sizin için kolaysa.",
+        "A phone number or an e-mail address, whichever is easier for you.",
+    ),
     "way.phone": ("Dilerseniz telefon yerine e-posta adresinizi yazabilirsiniz.", "If you prefer, give me an e-mail address instead."),
     "way.email": ("Dilerseniz e-posta yerine telefon numaranızı yazabilirsiniz.", "If you prefer, give me a phone number instead."),
     "way.confirm": ("Göndermem için “evet”, değiştirmek için “hayır” yazın.", "Write “yes” to send it or “no” to change something."),
@@ -87,8 +99,14 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "past.time": ("Bu saat geçmişte kalıyor.", "That time has already passed."),
     "far.date": ("Bu kadar ileri bir tarih için talep alamıyorum.", "I can't take a request that far ahead."),
     "closed.date": ("O gün kapalıyız. Çalışma saatlerimiz: {hours}.", "We are closed on that day. Our opening hours: {hours}."),
-    "closed.time": ("Saat {time} çalışma saatlerimizin dışında. Çalışma saatlerimiz: {hours}.", "{time} is outside our opening hours. We are open {hours}."),
-    "hours": ("Çalışma saatlerimiz: {hours}. Müsaitliği ekibimiz onaylar.", "We are open {hours}. Our team will confirm whether the time is free."),
+    "closed.time": (
+        "Saat {time} çalışma saatlerimizin dışında. Çalışma saatlerimiz: {hours}.",
+        "{time} is outside our opening hours. We are open {hours}.",
+    ),
+    "hours": (
+        "Çalışma saatlerimiz: {hours}. Müsaitliği ekibimiz onaylar.",
+        "We are open {hours}. Our team will confirm whether the time is free.",
+    ),
     "lost": ("Bu bilgi biraz geride kaldı, yeniden rica edeyim.", "That was a while ago, so let me ask again."),
     # in between
     "unknown": ("Bu konuda elimde bilgi yok.", "I'm afraid I don't have information on that."),
@@ -130,13 +148,19 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "field.phone": ("Telefon", "Phone"),
     "field.email": ("E-posta", "E-mail"),
     "field.message": ("Konu", "Message"),
-}  # fmt: skip
+}
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
 def say(key: str, language: str, **values: str) -> str:
     """One sentence."""
     return _TEXTS[key][0 if language == "tr" else 1].format(**values)
+
+
+def ask(asked: str, draft: Draft) -> str:
+    """The question for one thing; what a request is about is asked in the words of its kind."""
+    of_kind = f"ask.{asked}.{draft.request_type}"
+    return say(of_kind if of_kind in _TEXTS else f"ask.{asked}", draft.language)
 
 
 def days(language: str) -> tuple[str, ...]:
