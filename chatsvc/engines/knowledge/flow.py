@@ -11,7 +11,8 @@ from datetime import datetime
 from chatsvc.domain import times
 from chatsvc.domain.language import primary
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge import detection, draft as drafts, hearing, hours, smalltalk, wishes
+from chatsvc.engines.knowledge import detection, hearing, hours, smalltalk, wishes
+from chatsvc.engines.knowledge import draft as drafts
 from chatsvc.engines.knowledge.draft import Draft
 from chatsvc.engines.knowledge.hearing import Heard
 from chatsvc.engines.knowledge.text import words

@@ -37,17 +37,19 @@ _FIELDS = {
 }
 _REFUSES = re.compile(
     r" (?:yok|istemiyo\w*|istemem|vermem|vermeyeyim|vermek istem\w*|vermesem|paylasmak istem\w*|paylasmam|kullanmiyo\w*|gerek yok|olmasin"
-    r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want|dont use|without"
-    r"|not giving|wont give|skip|gecelim) "
+    r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want"
+    r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
 _BUT = re.compile(
-    r" (?:ama|fakat|ancak|yalniz|but|except|only|however|degil|not|yanlis\w*|wrong|incorrect|degis\w*|change|duzelt\w*|instead|yerine) "
+    r" (?:ama|fakat|ancak|yalniz|but|except|only|however|degil|not|yanlis\w*|wrong|incorrect"
+    r"|degis\w*|change|duzelt\w*|instead|yerine) "
 )
 _GIVEN_UP = re.compile(
     r" (?:iptal|vazgec\w*|bosver\w*|bos ver\w*|never ?mind|forget (?:it|about it)|cancel|gerek kalmadi|changed my mind|abort|quit) "
 )
 _OUTRIGHT = re.compile(
-    r" (?:vazgectim|vazgectik|vazgeciyorum|never ?mind|changed my mind|iptal edin|iptal edelim|iptal edebilir m\w+|cancel (?:it|this|that)) "
+    r" (?:vazgectim|vazgectik|vazgeciyorum|never ?mind|changed my mind|iptal edin|iptal edelim"
+    r"|iptal edebilir m\w+|cancel (?:it|this|that)) "
 )
 _KEEPS = re.compile(r" (?:iptal (?:etme\w*|olma\w*)|vazgecme\w*|(?:dont|do not|not) cancel) ")
 _NOTHING_ELSE = re.compile(

@@ -26,11 +26,12 @@ class Wish:
     clear: bool
 
 
-# Patterns over folded words, one blank between each. {want}, {please}, {table} are put in below.
+# The pieces of the patterns, which are read over folded words with one blank between each.
 _WANT_TR = r"(?:isti?yo\w*|isterim|isteriz|isterdi[mk]|istiom)"
-_VERBS_TR = rf"""(?:{_WANT_TR}|(?:al|yap|yaptir|olustur|ayarla|ayirt|ayarlat)y?[ae]bil\w{{2,5}} m[iu]y[iu][mz]|al(?:ayim|alim|sam|sak|acaktim)
-    |(?:ver|ayarla|olustur|ayir|yap|yaz)(?:y?[ae]bil)?[iaeu]?r ?m[iu]s[iu]n[iu]?z?|ayarlayalim|ayarlayin|ayirin|yazin|olusturun
-    |lazim(?! m[iu])|ihtiyacim(?:iz)? var|rica (?:ediyor|edecek|eder)\w*|talep ediyor\w*|lutfen|yapalim|olsun)"""
+_VERBS_TR = rf"""(?:{_WANT_TR}|(?:al|yap|yaptir|olustur|ayarla|ayirt|ayarlat)y?[ae]bil\w{{2,5}} m[iu]y[iu][mz]
+    |al(?:ayim|alim|sam|sak|acaktim)|(?:ver|ayarla|olustur|ayir|yap|yaz)(?:y?[ae]bil)?[iaeu]?r ?m[iu]s[iu]n[iu]?z?
+    |ayarlayalim|ayarlayin|ayirin
+    |yazin|olusturun|lazim(?! m[iu])|ihtiyacim(?:iz)? var|rica (?:ediyor|edecek|eder)\w*|talep ediyor\w*|lutfen|yapalim|olsun)"""
 _NOUN_TR = r"(?:randevu(?!m |muz |mun |suz)\w*|rezervasyon(?!um |umuz |um|suz)\w*|(?:masa|yer|oda) (?:ayirt|ayir|rezerv)\w*)"
 _WANT_EN = r"""(?:(?<!do )(?<!should )(?<!if )(?<!when )(?:i|we) (?:would |d |do |really |also |just )*
     (?:like|want|need|wanna|wish|love|(?:m |am |are |re |was |were )?(?:looking|hoping|trying|going))(?: to| for)?)"""
@@ -39,62 +40,177 @@ _BOOK_EN = r"(?:book|reserve|schedule|make|arrange|get|have|set up|request|fix)"
 _NOUN_EN = r"(?:appointments?|reservations?|bookings?|table|room|slot|session|visit|consultation|time slot)"
 _SOMEONE = r"(?:(?:some(?:one|body)|you|a person|a colleague|your team|they) )?"
 
-_WISHES: tuple[tuple[str, str, bool, str], ...] = (
-    # a change to what exists comes before a new one: "randevumu iptal etmek istiyorum" books nothing
-    ("other", "tr", False, rf"\b(?:randevu|rezervasyon)\w* .*\b(?:iptal|ertele|degistir|kaydir|erken|otele)\w*.*{_VERBS_TR}"),
-    ("other", "en", False, rf"{_WANT_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation|booking)"),
-    ("other", "en", False, rf"{_CAN_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation|booking)"),
-    ("quote", "tr", True, rf"\bteklif(?:i|inizi|iniz)?\b.*(?:{_VERBS_TR}|(?:gonder|ilet|hazirla|cikar)\w* ?m[iu]s[iu]n)"),
-    ("quote", "tr", True, rf"\bteklif{_VERBS_TR}"),
-    ("quote", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) .*\b(?:quote|quotation|estimate|offer|proposal)\b"),
-    ("quote", "en", True, r"\b(?:send|give|make|prepare|email)(?: me| us)? (?:an? |the |your )?(?:\w+ ){0,2}(?:quote|quotation|estimate)\b"),
-    ("quote", "tr", False, r"^ (?:fiyat )?teklif\w* $"),
-    ("contact", "tr", True, r"\b(?:beni|bizi)(?: \w+){0,6} (?:ara(?:yin|r ?m|yabilir ?m|sin|yiver|rsaniz|yiniz)|bilgilendir)"),
-    ("contact", "tr", True, r"\bgeri ara(?:yin|r ?m|yabilir ?m|sin|manizi|rsaniz)"),
-    ("contact", "tr", True, r"\b(?:bana|bize|tarafima)(?: \w+){0,5} (?:donus yap(?:in|ar|abil|il|sin)|ulas(?:in|ir m|abil|sin)"
-     r"|geri don(?:un|er|ebil)|don(?:un|er m|us rica)|yaz(?:in|ar m|abil))"),  # fmt: skip
-    ("contact", "tr", True, r"\bbenimle(?: \w+){0,4} (?:iletisime gec|gorus)\w*"),
-    ("contact", "tr", True, rf"\b(?:mesaj|not) birak(?:mak {_WANT_TR}|abilir miyim|ayim|acaktim)"),
-    ("contact", "tr", True, rf"\b(?:aranmak|konusmak|gorusmek|iletisime gecmek|ulasmak) {_WANT_TR}"),
-    ("contact", "tr", True, rf"\baranma talebi|\baramanizi (?:{_WANT_TR}|rica)|\b(?:yetkili|temsilci)\w* (?:bagla|aktar)\w*"),
-    ("contact", "en", True, rf"\b(?:can|could|would|please|pls|kindly|have|let|ask)\b(?: please)? {_SOMEONE}(?:please |kindly |to )?"
-     r"(?:call|ring|phone|contact|email|text|reach|message|get back to|get in touch with) (?:me|us)\b"),  # fmt: skip
-    ("contact", "en", True, r"^ (?:hi |hello |hey |ok |yes )?(?:call|ring|phone|contact|email|text) me\b"),
-    ("contact", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) (?:leave|send) (?:you |a |an )*(?:message|note)\b"),
-    ("contact", "en", True, rf"{_WANT_EN} (?:{_SOMEONE}to )?(?:be (?:called|contacted)|(?:speak|talk|chat) (?:to|with)|a call ?back|a call"
-     r"|get a call|call (?:me|us)|contact (?:me|us)|get in touch|contact you)\b"),  # fmt: skip
-    ("contact", "en", True, rf"{_CAN_EN} (?:speak|talk) (?:to|with) (?:a |an |the |your |some)\w+"),
-    ("contact", "en", True, r"\b(?:request|get) a call ?back\b|^ (?:a )?call ?back please\b"),
-    ("support", "tr", True, rf"\bsikayet(?:ci|im|imi|ciyim|te|i)?\b.*(?:var|ciyim|{_VERBS_TR}|bulun\w*|et(?:mek|ecegim))|\bsikayetciyi[mz]"),
-    ("support", "tr", True, rf"\b(?:destek|ariza kaydi|servis)(?: talebi\w*| kaydi)?(?: \w+){{0,3}} {_VERBS_TR}"),
-    ("support", "en", True, r"\b(?:make|file|submit|lodge|have|register|raise) (?:a |an )(?:\w+ )?complaint|\b(?:want|like|wish) to complain"),
-    ("support", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}|^) ?(?:open|create|raise|report|file) (?:a|an|some) (?:\w+ )?(?:ticket|problem|issue|fault)"),
-    ("support", "en", True, rf"{_WANT_EN} (?:\w+ )?(?:support|technical support)\b"),
-    ("support", "tr", False, r"\b(?:bozuk (?:geldi|cikti)|arizali|calismiyor|gelmedi|ulasmadi|hasarli|kirik (?:geldi|cikti)|sorun(?:um)? (?:var|yasiyor\w*)"
-     r"|yardim(?:a ihtiyacim var| istiyorum| lazim| eder misin\w*))\b"),  # fmt: skip
-    ("support", "en", False, r"\b(?:is|are|was|arrived|came) (?:broken|damaged|faulty)\b|\b(?:doesnt|not|isnt|wont|stopped) work(?:ing)?\b"
-     r"|\b(?:i have|there is|having) (?:a |an )?(?:problem|issue)|^ (?:i need )?help(?: me)? (?:please )?$|\bhasnt arrived|\bnever arrived"),  # fmt: skip
-    ("appointment", "tr", True, rf"\b{_NOUN_TR}(?: \w+){{0,7}} {_VERBS_TR}"),
-    ("appointment", "tr", True, rf"{_VERBS_TR}(?: \w+){{0,5}} {_NOUN_TR} $"),
-    ("appointment", "tr", True, rf"\b(?:masa|yer) ayir(?:in|ir m|abilir m|tmak|tabilir m|tayim)\w*|\brandevulasmak {_WANT_TR}"),
-    ("appointment", "en", True, rf"{_WANT_EN} (?:\w+ ){{0,2}}(?:book|reserve|schedule)\b"),
-    ("appointment", "en", True, rf"{_WANT_EN} (?:{_BOOK_EN} )?(?:an?|the|my|some)?(?: \w+){{0,3}} ?(?:appointment|reservation|booking)\b"),
-    ("appointment", "en", True, rf"{_WANT_EN} {_BOOK_EN} (?:an?|the|us)(?: \w+){{0,3}} {_NOUN_EN}"),
-    ("appointment", "en", True, rf"{_WANT_EN} (?:an? |the )?table (?:for|tomorrow|tonight|on|at)\b"),
-    ("appointment", "en", True, rf"{_CAN_EN} {_BOOK_EN} (?:an?|the|us|me|in|my)?(?: \w+){{0,3}} ?{_NOUN_EN}"),
-    ("appointment", "en", True, rf"{_CAN_EN} (?:book|reserve|schedule|come in)\b(?= .*\b(?:for|on|at|tomorrow|today|tonight|next)\b)"),
-    ("appointment", "en", True, r"\b(?:can|could|would) you (?:please )?(?:book|reserve|schedule|arrange|fit) (?:me|us|an?)\b"),
-    ("appointment", "en", True, r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|reserve|schedule|make|arrange) (?:me |us )?(?:an?|the) "),
-    ("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
-    ("appointment", "tr", False, rf"\b{_NOUN_TR}"),
-    ("appointment", "en", False, r"\b(?:appointment|reservation|booking|table for)\b"),
-    ("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
-    ("other", "en", False, rf"{_WANT_EN} (?:apply|order|place an order|return|exchange|make a request|submit a request)\b"),
-)  # fmt: skip
-_PATTERNS = tuple((kind, tag, clear, re.compile(pattern, re.VERBOSE if "\n" in pattern else 0)) for kind, tag, clear, pattern in (
-    (kind, tag, clear, re.sub(r"\n\s+", "", pattern)) for kind, tag, clear, pattern in _WISHES
-))  # fmt: skip
 
+def _wish(kind: str, language: str, clear: bool, pattern: str) -> tuple[str, str, bool, re.Pattern[str]]:
+    return kind, language, clear, re.compile(re.sub(r"\n\s+", "", pattern))
+
+
+_WISHES = (
+    # a change to what exists comes before a new one: "randevumu iptal etmek istiyorum" books nothing
+    _wish(
+        "other",
+        "tr",
+        False,
+        r"\b(?:randevu|rezervasyon)\w* .*\b(?:iptal|ertele|degistir|kaydir|erken"
+        rf"|otele)\w*.*{_VERBS_TR}",
+    ),
+    _wish(
+        "other",
+        "en",
+        False,
+        rf"{_WANT_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation"
+        r"|booking)",
+    ),
+    _wish(
+        "other",
+        "en",
+        False,
+        rf"{_CAN_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation"
+        r"|booking)",
+    ),
+    _wish("quote", "tr", True, rf"\bteklif(?:i|inizi|iniz)?\b.*(?:{_VERBS_TR}|(?:gonder|ilet|hazirla|cikar)\w* ?m[iu]s[iu]n)"),
+    _wish("quote", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) .*\b(?:quote|quotation|estimate|offer|proposal)\b"),
+    _wish(
+        "quote",
+        "en",
+        True,
+        r"\b(?:send|give|make|prepare|email)(?: me| us)? (?:an? |the |your )?(?:\w+ ){0,2}(?:quote"
+        r"|quotation|estimate)\b",
+    ),
+    _wish("quote", "tr", False, r"^ (?:fiyat )?teklif\w* $"),
+    _wish(
+        "contact",
+        "tr",
+        True,
+        r"\b(?:beni|bizi)(?: \w+){0,6} (?:ara(?:yin|r ?m|yabilir ?m|sin|yiver|rsaniz|yiniz)"
+        r"|bilgilendir)",
+    ),
+    _wish("contact", "tr", True, r"\bgeri ara(?:yin|r ?m|yabilir ?m|sin|manizi|rsaniz)"),
+    _wish(
+        "contact",
+        "tr",
+        True,
+        r"\b(?:bana|bize|tarafima)(?: \w+){0,5} (?:donus yap(?:in|ar|abil|il|sin)|ulas(?:in|ir m"
+        r"|abil|sin)"
+        r"|geri don(?:un|er|ebil)|don(?:un|er m|us rica)|yaz(?:in|ar m|abil))",
+    ),
+    _wish("contact", "tr", True, r"\bbenimle(?: \w+){0,4} (?:iletisime gec|gorus)\w*"),
+    _wish("contact", "tr", True, rf"\b(?:mesaj|not) birak(?:mak {_WANT_TR}|abilir miyim|ayim|acaktim)"),
+    _wish("contact", "tr", True, rf"\b(?:aranmak|konusmak|gorusmek|iletisime gecmek|ulasmak) {_WANT_TR}"),
+    _wish(
+        "contact",
+        "tr",
+        True,
+        rf"\baranma talebi|\baramanizi (?:{_WANT_TR}|rica)|\b(?:yetkili|temsilci)\w* (?:bagla"
+        r"|aktar)\w*",
+    ),
+    _wish(
+        "contact",
+        "en",
+        True,
+        rf"\b(?:can|could|would|please|pls|kindly|have|let|ask)\b(?: please)? {_SOMEONE}(?:please "
+        rf"|kindly |to )?"
+        r"(?:call|ring|phone|contact|email|text|reach|message|get back to|get in touch with) (?:me|us)\b",
+    ),
+    _wish("contact", "en", True, r"^ (?:hi |hello |hey |ok |yes )?(?:call|ring|phone|contact|email|text) me\b"),
+    _wish("contact", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) (?:leave|send) (?:you |a |an )*(?:message|note)\b"),
+    _wish(
+        "contact",
+        "en",
+        True,
+        rf"{_WANT_EN} (?:{_SOMEONE}to )?(?:be (?:called|contacted)|(?:speak|talk|chat) (?:to|with)"
+        rf"|a call ?back|a call"
+        r"|get a call|call (?:me|us)|contact (?:me|us)|get in touch|contact you)\b",
+    ),
+    _wish("contact", "en", True, rf"{_CAN_EN} (?:speak|talk) (?:to|with) (?:a |an |the |your |some)\w+"),
+    _wish("contact", "en", True, r"\b(?:request|get) a call ?back\b|^ (?:a )?call ?back please\b"),
+    _wish(
+        "support",
+        "tr",
+        True,
+        rf"\bsikayet(?:ci|im|imi|ciyim|te|i)?\b.*(?:var|ciyim|{_VERBS_TR}|bulun\w*|et(?:mek|ecegim))"
+        r"|\bsikayetciyi[mz]",
+    ),
+    _wish("support", "tr", True, rf"\b(?:destek|ariza kaydi|servis)(?: talebi\w*| kaydi)?(?: \w+){{0,3}} {_VERBS_TR}"),
+    _wish(
+        "support",
+        "en",
+        True,
+        r"\b(?:make|file|submit|lodge|have|register|raise) (?:a |an )(?:\w+ )?complaint|\b(?:want"
+        r"|like|wish) to complain",
+    ),
+    _wish(
+        "support",
+        "en",
+        True,
+        rf"(?:{_WANT_EN}|{_CAN_EN}|^) ?(?:open|create|raise|report|file) (?:a|an"
+        rf"|some) (?:\w+ )?(?:ticket|problem|issue|fault)",
+    ),
+    _wish("support", "en", True, rf"{_WANT_EN} (?:\w+ )?(?:support|technical support)\b"),
+    _wish(
+        "support",
+        "tr",
+        False,
+        r"\b(?:bozuk (?:geldi|cikti)|arizali|calismiyor|gelmedi|ulasmadi|hasarli|kirik (?:geldi"
+        r"|cikti)|sorun(?:um)? (?:var|yasiyor\w*)"
+        r"|yardim(?:a ihtiyacim var| istiyorum| lazim| eder misin\w*))\b",
+    ),
+    _wish(
+        "support",
+        "en",
+        False,
+        r"\b(?:is|are|was|arrived|came) (?:broken|damaged|faulty)\b|\b(?:doesnt|not|isnt|wont"
+        r"|stopped) work(?:ing)?\b"
+        r"|\b(?:i have|there is|having) (?:a |an )?(?:problem|issue)|^ (?:i need )?help(?: me)? (?:please )?$|\bhasnt arrived"
+        r"|\bnever arrived",
+    ),
+    _wish("appointment", "tr", True, rf"\b{_NOUN_TR}(?: \w+){{0,7}} {_VERBS_TR}"),
+    _wish("appointment", "tr", True, rf"{_VERBS_TR}(?: \w+){{0,5}} {_NOUN_TR} $"),
+    _wish(
+        "appointment",
+        "tr",
+        True,
+        r"\b(?:masa|yer) ayir(?:in|ir m|abilir m|tmak|tabilir m|tayim)\w*"
+        rf"|\brandevulasmak {_WANT_TR}",
+    ),
+    _wish("appointment", "en", True, rf"{_WANT_EN} (?:\w+ ){{0,2}}(?:book|reserve|schedule)\b"),
+    _wish(
+        "appointment",
+        "en",
+        True,
+        rf"{_WANT_EN} (?:{_BOOK_EN} )?(?:an?|the|my|some)?(?: \w+){{0,3}} ?(?:appointment"
+        rf"|reservation|booking)\b",
+    ),
+    _wish("appointment", "en", True, rf"{_WANT_EN} {_BOOK_EN} (?:an?|the|us)(?: \w+){{0,3}} {_NOUN_EN}"),
+    _wish("appointment", "en", True, rf"{_WANT_EN} (?:an? |the )?table (?:for|tomorrow|tonight|on|at)\b"),
+    _wish("appointment", "en", True, rf"{_CAN_EN} {_BOOK_EN} (?:an?|the|us|me|in|my)?(?: \w+){{0,3}} ?{_NOUN_EN}"),
+    _wish(
+        "appointment",
+        "en",
+        True,
+        rf"{_CAN_EN} (?:book|reserve|schedule|come in)\b(?= .*\b(?:for|on|at|tomorrow|today"
+        rf"|tonight|next)\b)",
+    ),
+    _wish(
+        "appointment",
+        "en",
+        True,
+        r"\b(?:can|could|would) you (?:please )?(?:book|reserve|schedule|arrange|fit) (?:me|us"
+        r"|an?)\b",
+    ),
+    _wish(
+        "appointment",
+        "en",
+        True,
+        r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|reserve|schedule|make"
+        r"|arrange) (?:me |us )?(?:an?|the) ",
+    ),
+    _wish("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
+    _wish("appointment", "tr", False, rf"\b{_NOUN_TR}"),
+    _wish("appointment", "en", False, r"\b(?:appointment|reservation|booking|table for)\b"),
+    _wish("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
+    _wish("other", "en", False, rf"{_WANT_EN} (?:apply|order|place an order|return|exchange|make a request|submit a request)\b"),
+)
 # What makes a question of a message that has the words of a wish.
 _ASKS = {
     "tr": re.compile(
@@ -125,7 +241,7 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
     if _UNWANTED.search(line):
         return None
     asked = {tag: bool(asks.search(line)) for tag, asks in _ASKS.items()}
-    for kind, tag, clear, pattern in _PATTERNS:
+    for kind, tag, clear, pattern in _WISHES:
         if not pattern.search(line):
             continue
         if asked[tag] and not _OWN[tag].search(line):
