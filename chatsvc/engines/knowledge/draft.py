@@ -89,7 +89,7 @@ def load(dialogue: str | None, now_ms: int) -> Draft | None:
         return None
     try:
         kept = json.loads(dialogue)
-        if not isinstance(kept, dict) or kept.get("v") != VERSION or not _is_number(kept.get("at")):
+        if not isinstance(kept, dict) or not _is_number(kept.get("v")) or not _is_number(kept.get("at")) or kept["v"] != VERSION:
             return None
         if abs(now_ms - kept["at"]) >= DAY_MS:
             return None

@@ -193,9 +193,12 @@ class _Said:
             other = "phone" if field == "email" else "email"
             if getattr(draft, other):
                 return self.go_on(say(f"no.{field}", draft.language))
-            if draft.asked in ("contact", field):
+            if draft.asked == "contact":
                 return self._ask(other, say(f"no.{field}", draft.language))
-            return self._again(say("need.contact", draft.language), missed=True)
+            if draft.asked == field:  # and the other one was refused before, or there would be one
+                again = replace(draft, asked="contact")
+                return replace(self, draft=again)._again(say("need.contact", draft.language), missed=True)
+            return self._again(say("noted", draft.language))
         if field in ("contact", "name") and (field == "contact" or draft.asked == "name"):
             return self._again(say(f"need.{field}", draft.language), missed=True)
         return None

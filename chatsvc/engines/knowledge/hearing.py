@@ -11,7 +11,7 @@ from chatsvc.domain import contacts
 from chatsvc.engines.knowledge import smalltalk
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import recognise
-from chatsvc.engines.slots import Reading, examine, is_cancel, is_no, is_yes, read_answer
+from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
 from chatsvc.engines.slots.names import NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 
@@ -57,6 +57,8 @@ _NOTHING_ELSE = re.compile(
     r"|ben|i|want|to|istiyorum|tesekkur\w*|thanks|thank|you|stop|quit|this|that|talep\w*|request|the|changed|my|gerek|yok|kalmadi|kalsin|istemiyorum|birak\w*)"
 )
 _PAST = re.compile(r" (?:dun|dunku|gecen (?:hafta|ay|yil|gun|\w+)|yesterday|last (?:week|month|\w+day)|evvelsi\w*) ")
+_CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
+_MOST_CLAUSES = 6
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
@@ -131,6 +133,8 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         bare = read_answer(kind, text, now=now, country=country)
         reading = _bare_name(text, bare) or reading if kind == "name" else bare
     slots, own = reading.slots, [message]
+    if slots.email is None and slots.phone is None and _REFUSES.search(line):
+        slots = _besides_refusals(text, slots, now, country)
     name = contacts.own_name(slots.name, own) if slots.name else None
     email = contacts.own_email(slots.email, own) if slots.email else None
     phone = contacts.own_phone(slots.phone, own, country) if slots.phone else None
@@ -145,6 +149,15 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         question=question,
         left=_without(text, reading, ("name", "email", "phone", "date", "time")),
     )
+
+
+def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> Slots:
+    """With the contact data of the clauses that refuse nothing: `telefonum 0532 ..., e-posta vermek istemiyorum`."""
+    for clause in _CLAUSES.split(text)[:_MOST_CLAUSES]:
+        if not _REFUSES.search(line_of(clause)):
+            found = examine(clause, now=now, country=country).slots
+            slots = replace(slots, email=slots.email or found.email, phone=slots.phone or found.phone)
+    return slots
 
 
 def _bare_name(text: str, reading: Reading) -> Reading | None:
