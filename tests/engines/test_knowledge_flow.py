@@ -390,6 +390,17 @@ def test_the_knowledge_goes_first_where_a_wish_is_not_clear() -> None:
     assert "your name" in Visit(speaks="en").say("my zeppelin is not working").text
 
 
+@pytest.mark.parametrize(
+    "message", ["Yarın saat 3'te randevu var mı?", "boş yeriniz var mı yarın 3'te", "Is there a slot free tomorrow at 3 pm?"]
+)
+def test_who_asks_for_an_hour_and_gets_no_answer_may_have_it_noted(message: str) -> None:
+    assert recognise(message) is None
+    reply = Visit().say(message)
+    kept = draft.load(reply.dialogue, START)
+    assert kept is not None
+    assert (kept.asked, kept.day, kept.clock) == ("name", SATURDAY, time(15))
+
+
 def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> None:
     visit = Visit(may_capture=False)
     assert visit.say(WISH).dialogue is None

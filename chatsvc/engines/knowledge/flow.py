@@ -28,7 +28,7 @@ def wish_of(turn: Turn) -> Wish | None:
     if not turn.may_capture:
         return None
     wish = wishes.recognise(turn.message)
-    if wish is None or wish.clear or wish.request_type != "appointment":
+    if (wish is not None and wish.clear) or not wishes.names_an_appointment(turn.message):
         return wish
     heard = hearing.listen(turn.message, "", _now(turn), turn.bot.country)
     return wishes.recognise(turn.message, dated=heard.day is not None or heard.clock is not None)
@@ -161,7 +161,8 @@ class _Said:
         return finding.hits[0].entry.answer if finding.decision == "answer" else None
 
     def _known(self) -> Reply | None:
-        answer = self._answer()
+        # "yes that's right" is no question, though the knowledge may think of something
+        answer = None if hearing.is_nod(self.turn.message) else self._answer()
         return self._again(answer, apart=True) if answer else None
 
     def _aside(self) -> Reply:
@@ -273,7 +274,7 @@ class _Said:
             return Reply(say("given_up", draft.language))
         asked, told = draft.asked, fields(draft)
         said = [hint or say(f"hint.{asked}", draft.language, fields=told)]
-        if missed >= _OFFERS_A_WAY_OUT:
+        if missed >= _OFFERS_A_WAY_OUT and not hint:
             said += [say(f"way.{asked}", draft.language, fields=told), say("way.out", draft.language)]
         return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]), missed=missed)
 

@@ -206,8 +206,8 @@ _WISHES = (
         r"|arrange) (?:me |us )?(?:an?|the) ",
     ),
     _wish("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
-    _wish("appointment", "tr", False, rf"\b{_NOUN_TR}"),
-    _wish("appointment", "en", False, r"\b(?:appointment|reservation|booking|table for)\b"),
+    _wish("appointment", "tr", False, rf"\b{_NOUN_TR}|\bbos (?:yeriniz|masaniz|yer|masa|odaniz)\b"),
+    _wish("appointment", "en", False, r"\b(?:appointment|reservation|booking|slot|table (?:for|free))\b"),
     _wish("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
     _wish("other", "en", False, rf"{_WANT_EN} (?:apply|order|place an order|return|exchange|make a request|submit a request)\b"),
 )
@@ -215,8 +215,9 @@ _WISHES = (
 _ASKS = {
     "tr": re.compile(
         r" (?:nasil|nereden|nereye|nerede|ne zaman|ne kadar|kac\w*|neden|nicin|niye|hangi\w*|nedir|neler|kim|ucretli|ucreti"
-        r"|gerek\w* m[iu]|gerekli mi|gerekiyor mu|sart mi|zorunlu|mecbur\w*|lazim mi|(?:al|yap)[ae]?biliyor m\w+|oluyor mu|var mi"
-        r"|yapiyor m\w+|veriyor m\w+|aliyor m\w+|calisiyor m\w+|alinir mi|online|internetten|almadan|olmadan|randevusuz) "
+        r"|gerek\w* m[iu]|gerekli mi|gerekiyor mu|sart mi|zorunlu|mecbur\w*|lazim mi|(?:al|yap)[ae]?biliyor m\w+|oluyor mu"
+        r"|yapiyor m\w+"
+        r"|veriyor m\w+|vermiyor m\w+|almiyor m\w+|yapmiyor m\w+|var mi|musait m\w+|uygun mu|bos mu|aliyor m\w+|calisiyor m\w+|alinir mi|online|internetten|almadan|olmadan|randevusuz) "
     ),
     "en": re.compile(
         r" (?:how|when|where|what|whats|which|why|who|do i|do we|do you|does|did you|should i|must i|is it|is there|are there|is an?|is the"
@@ -229,6 +230,8 @@ _UNWANTED = re.compile(
     r" (?:istemiyo\w*|istemem|istemeyiz|almayacagim|vazgec\w*) | (?:dont|do not|didnt|wont|not) (?:want|need|like|call|contact|email|book)"
     r"| (?:aramayin\w*|aramasin\w*|randevum var|randevumuz var|rezervasyonum var|i have an? (?:appointment|reservation|booking)) "
 )
+_NAMED = re.compile(rf"\b(?:{_NOUN_TR}|appointment|reservation|booking|table for|table free|slot|yeriniz|masaniz|odaniz)")
+_AVAILABLE = re.compile(r" (?:var m\w+|musait m\w+|uygun mu|bos mu|do you have|is there|are there|have you got)")
 _NOUNS = (("randevu", 1), ("rezervasyon", 2), ("appointment", 2), ("reservation", 2))
 
 
@@ -237,7 +240,7 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
 
     `dated` says that the message names a day or a time: "yarın saat 3'e randevu" needs no verb.
     """
-    line = f" {' '.join(_spelled(word) for word in words(message[:_READ]))} "
+    line = _line(message)
     if _UNWANTED.search(line):
         return None
     asked = {tag: bool(asks.search(line)) for tag, asks in _ASKS.items()}
@@ -245,12 +248,22 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
         if not pattern.search(line):
             continue
         if asked[tag] and not _OWN[tag].search(line):
-            return None
+            # "yarın 3'te randevu var mı?" asks for that very hour; a question all the same, so the knowledge goes first
+            return Wish(kind, tag, False) if kind == "appointment" and dated and _AVAILABLE.search(line) else None
         named = kind == "appointment" and (dated or len(line.split()) <= 2)
         if not clear and not named and "?" in message:
             return None
         return Wish(kind, tag, not asked[tag] and (clear or (named and dated and "?" not in message)))
     return None
+
+
+def names_an_appointment(message: str) -> bool:
+    """Whether the message speaks of an appointment at all: only then it is worth knowing whether it names a day or a time."""
+    return bool(_NAMED.search(_line(message)))
+
+
+def _line(message: str) -> str:
+    return f" {' '.join(_spelled(word) for word in words(message[:_READ]))} "
 
 
 @lru_cache(maxsize=20_000)
