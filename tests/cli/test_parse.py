@@ -49,11 +49,11 @@ def test_for_people_a_field_a_line(tmp_path: Path) -> None:
 
 def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "said.txt"
-    file.write_text(f"{SAID}\n\nhello\n", "utf-8")
+    file.write_text(f"{SAID}\n\nDo you take cards?\n", "utf-8")
     assert read(tmp_path, "--file", file, "--now", NOW) == [READ, {"language": "en", **NOTHING}]
     lines = parse(tmp_path, "--file", file, "--now", NOW).out.splitlines()
     assert lines[0] == SAID
-    assert lines[7] == "hello"
+    assert lines[7] == "Do you take cards?"
 
 
 def test_country_and_language_and_time_zone_count(tmp_path: Path) -> None:

@@ -411,6 +411,31 @@ def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> Non
     assert visit.dialogue is None
 
 
+YES = "evet|Evet, doğru.|evt|tamam|olur|onaylıyorum|sorun değil|süper|yes|yes please|looks good|👍"
+YES += "|Evet, hepsi doğru, onaylıyorum, çok teşekkür ederim iyi günler"
+NOT_YES = "evet ama bir şey daha var|evet mi|peki ne kadar?|doğru değil|ok but how much is it|tamam da fiyatı ne"
+NOT_YES += "|olmaz|yes but the number is wrong|teşekkürler|hmm"
+
+
+@pytest.mark.parametrize("message", YES.split("|"))
+def test_a_yes_captures(message: str) -> None:
+    assert _at_the_summary().say(message).captured is not None
+
+
+@pytest.mark.parametrize("message", NOT_YES.split("|"))
+def test_what_is_no_plain_yes_captures_nothing_and_leaves_the_dialogue_open(message: str) -> None:
+    reply = _at_the_summary().say(message)
+    assert reply.captured is None
+    assert reply.dialogue is not None
+
+
+def _at_the_summary() -> Visit:
+    visit = Visit()
+    for message in (WISH, "yarın 15:00", "Ayşe", "0532 123 45 67"):
+        visit.say(message)
+    return visit
+
+
 def test_after_a_day_the_dialogue_is_forgotten() -> None:
     visit = Visit()
     visit.say(WISH)

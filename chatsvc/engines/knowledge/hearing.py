@@ -15,7 +15,9 @@ from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_
 from chatsvc.engines.slots.names import NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 
-_ENDS = 500  # characters read at either end of a long message: the reader of slots takes its time with the whole of a hostile one
+_ENDS = 400  # characters read at either end of a long message: the reader of slots takes its time with the whole of a hostile one
+_WHOLE = 1_000
+_BARE = 200  # characters; a longer message is no bare answer
 _BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
 _KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
 
@@ -41,7 +43,7 @@ _REFUSES = re.compile(
     r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
 _BUT = re.compile(
-    r" (?:ama|fakat|ancak|yalniz|but|except|only|however|degil|not|yanlis\w*|wrong|incorrect"
+    r" (?:ama|fakat|ancak|yalniz|but|except|only|however|(?<!sorun )(?<!problem )degil|(?<!why )not(?! a problem)|yanlis\w*|wrong|incorrect"
     r"|degis\w*|change|duzelt\w*|instead|yerine) "
 )
 _GIVEN_UP = re.compile(
@@ -127,7 +129,14 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     question = "?" in text or bool(_QUESTION.search(line))
     reading = examine(text, now=now, country=country)
     kind = _KINDS.get(asked)
-    plain = kind and getattr(reading.slots, kind) is None and not question and not _REFUSES.search(line) and not is_nod(text)
+    plain = (
+        len(text) <= _BARE
+        and kind
+        and getattr(reading.slots, kind) is None
+        and not question
+        and not _REFUSES.search(line)
+        and not is_nod(text)
+    )
     # "make it 4 pm" holds a time: its 4 is no day of the month
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
         bare = read_answer(kind, text, now=now, country=country)
@@ -179,7 +188,7 @@ def line_of(text: str) -> str:
 
 
 def _readable(message: str) -> str:
-    return message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n{message[-_ENDS:]}"
+    return message if len(message) <= _WHOLE else f"{message[:_ENDS]}\n{message[-_ENDS:]}"
 
 
 def _without(text: str, reading: Reading, kinds: Iterable[str]) -> str:

@@ -217,7 +217,8 @@ _ASKS = {
         r" (?:nasil|nereden|nereye|nerede|ne zaman|ne kadar|kac\w*|neden|nicin|niye|hangi\w*|nedir|neler|kim|ucretli|ucreti"
         r"|gerek\w* m[iu]|gerekli mi|gerekiyor mu|sart mi|zorunlu|mecbur\w*|lazim mi|(?:al|yap)[ae]?biliyor m\w+|oluyor mu"
         r"|yapiyor m\w+"
-        r"|veriyor m\w+|vermiyor m\w+|almiyor m\w+|yapmiyor m\w+|var mi|musait m\w+|uygun mu|bos mu|aliyor m\w+|calisiyor m\w+|alinir mi|online|internetten|almadan|olmadan|randevusuz) "
+        r"|veriyor m\w+|vermiyor m\w+|almiyor m\w+|yapmiyor m\w+|var mi|musait m\w+|uygun mu|bos mu"
+        r"|aliyor m\w+|calisiyor m\w+|alinir mi|online|internetten|almadan|olmadan|randevusuz) "
     ),
     "en": re.compile(
         r" (?:how|when|where|what|whats|which|why|who|do i|do we|do you|does|did you|should i|must i|is it|is there|are there|is an?|is the"
