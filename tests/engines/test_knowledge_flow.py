@@ -411,6 +411,30 @@ def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> Non
     assert visit.dialogue is None
 
 
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("Mehmet Öz", "Mehmet Öz"),
+        ("benim adım Ayşe", "Ayşe"),
+        ("It's for Mark Twain", "Mark Twain"),
+        ("Can Yılmaz", "Can Yılmaz"),
+        ("ayşe yılmaz", "ayşe yılmaz"),
+        ("bilmem", None),
+        ("söylemek istemiyorum", None),
+        ("şikayetçiyim bisikletim bozuk çıktı", None),
+        ("kredi kartı geçiyor mu", None),
+        ("evet", None),
+    ],
+)
+def test_what_is_a_name_and_what_is_none(message: str, name: str | None) -> None:
+    visit = Visit()
+    visit.say(WISH)
+    visit.say("yarın 15:00")
+    kept = draft.load(visit.say(message).dialogue, START)
+    assert kept is not None
+    assert (kept.name, kept.asked) == (name, "contact" if name else "name")
+
+
 YES = "evet|Evet, doğru.|evt|tamam|olur|onaylıyorum|sorun değil|süper|yes|yes please|looks good|👍"
 YES += "|Evet, hepsi doğru, onaylıyorum, çok teşekkür ederim iyi günler"
 NOT_YES = "evet ama bir şey daha var|evet mi|peki ne kadar?|doğru değil|ok but how much is it|tamam da fiyatı ne"

@@ -38,7 +38,7 @@ _FIELDS = {
     "message": re.compile(r" (?:konu\w*|mesaj\w*|message|subject|text) "),
 }
 _REFUSES = re.compile(
-    r" (?:yok|istemiyo\w*|istemem|vermem|vermeyeyim|vermek istem\w*|vermesem|paylasmak istem\w*|paylasmam|kullanmiyo\w*|gerek yok|olmasin"
+    r" (?:yok|istemiyo\w*|istemem|vermem|vermeyeyim|vermek istem\w*|soylemek istem\w*|soylemem|vermesem|paylasmak istem\w*|paylasmam|kullanmiyo\w*|gerek yok|olmasin"
     r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want"
     r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
@@ -58,15 +58,38 @@ _NOTHING_ELSE = re.compile(
     r"(?:iptal\w*|vazgec\w*|bosver\w*|bos|ver|never|mind|nevermind|forget|it|about|cancel|edin|edelim|et|etmek|lutfen|please|ya|neyse|hayir|no|ok|tamam"
     r"|ben|i|want|to|istiyorum|tesekkur\w*|thanks|thank|you|stop|quit|this|that|talep\w*|request|the|changed|my|gerek|yok|kalmadi|kalsin|istemiyorum|birak\w*)"
 )
+_KEEPS_TO_ONESELF = re.compile(r" (?:vermek|soylemek|paylasmak|yazmak) istem\w* |(?:want|like) to (?:say|tell|give|share) ")
 _PAST = re.compile(r" (?:dun|dunku|gecen (?:hafta|ay|yil|gun|\w+)|yesterday|last (?:week|month|\w+day)|evvelsi\w*) ")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
+_POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
+_NOBODY = frozenset(
+    [
+        "bilmem",
+        "bilmiyorum",
+        "farketmez",
+        "fark",
+        "soylemem",
+        "soylemek",
+        "vermem",
+        "hmm",
+        "neden",
+        "boyle",
+        "iste",
+        "aynen",
+        "anonim",
+        "anonymous",
+        "nobody",
+        "idk",
+        "dunno",
+    ]
+)
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
     r"(?:randevu\w*|teklif\w*|fiyat\w*|talep\w*|talebi\w*|sikayet\w*|destek\w*|mesaj\w*|not|almak|al\w{0,3}bil\w*|birak\w*|ist\w*yor\w*|isterim|isteriz|mi\w{0,6}|mu\w{0,6}"
     r"|misiniz|beni|bizi|bana|bize|benimle|sizinle|sizi|ara\w*|geri|donus\w*|don\w*|yap\w*|ulas\w*|iletisim\w*|gec\w*|gorus\w*|konus\w*|yetkili\w*|biri\w*"
-    r"|merhaba\w*|selam\w*|iyi|gunler|aksamlar|lutfen|rica|ederim|ediyorum|var|bir|bi|icin|ile|ve|ben|benim|adim|ismim|telefon\w*|numara\w*|mail\w*|posta\w*|eposta\w*|e"
+    r"|merhaba\w*|selam\w*|iyi|gunler|aksamlar|lutfen|rica|ederim|ediyorum|var|bir|bi|sey|sor\w*|icin|ile|ve|ben|benim|adim|ismim|telefon\w*|numara\w*|mail\w*|posta\w*|eposta\w*|e"
     r"|et\w*|olustur\w*|kayit|kaydi|vermek|ver\w{0,3}|miyim|tesekkur\w*|size|lazim|acil|hemen|yarin|bugun"
     r"|can|could|would|will|you|i|we|me|us|my|your|a|an|the|to|for|of|at|on|in|and|is|am|be|it|like|want|need|get|have|leave|make|please|pls|hi|hello|hey|call\w*|contact\w*"
     r"|phone|email|mail|reach|text|ring|back|someone|somebody|speak|talk|with|touch|quote|quotation|estimate|complaint|complain|message|support|help|number|name|d|m|s"
@@ -144,7 +167,8 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     slots, own = reading.slots, [message]
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
-    name = contacts.own_name(slots.name, own) if slots.name else None
+    named = slots.name or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
+    name = contacts.own_name(named, own) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
     phone = contacts.own_phone(slots.phone, own, country) if slots.phone else None
     return Heard(
@@ -169,9 +193,16 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
     return slots
 
 
+def _pointed_name(text: str) -> str | None:
+    """The name at the end of `it's for Mark Twain`, `change the name to Mark Hamill`: it is known by its capitals."""
+    match = _POINTS.search(text)
+    told = match[1].split() if match else []
+    return " ".join(told) if told and all(word[0].isupper() and fold(word).text not in NO_NAMES for word in told) else None
+
+
 def _bare_name(text: str, reading: Reading) -> Reading | None:
     """A bare answer to "what is your name?": names in full where nothing else was written, and no word cut out of a sentence."""
-    if reading.slots.name is None:
+    if reading.slots.name is None or fold(reading.slots.name).text in _NOBODY:
         return None
     written = text.strip().rstrip(".!,").split()
     if 2 <= len(written) <= 4 and all(word[0].isupper() and fold(word.rstrip(".")).text not in NO_NAMES for word in written):
@@ -228,7 +259,7 @@ def gives_up(message: str, heard: Heard, asked: str) -> bool:
     values = bool(heard.day or heard.clock or heard.name or heard.email or heard.phone)
     if is_cancel(message) and _GIVEN_UP.search(heard.line):
         return not (values and (heard.objects or re.search(r" (?:yap\w*|olsun|alalim|make) ", heard.line)))
-    if values:
+    if values or _KEEPS_TO_ONESELF.search(heard.line):
         return False
     if is_cancel(message):
         return heard.field(_FIELDS) is None
