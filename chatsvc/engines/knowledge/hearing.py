@@ -14,6 +14,7 @@ from chatsvc.engines.knowledge.wishes import recognise
 from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
 from chatsvc.engines.slots.names import NO_NAMES
 from chatsvc.engines.slots.tokens import fold
+from chatsvc.engines.slots.vocabulary import listed
 
 _ENDS = 400  # characters read at either end of a long message: the reader of slots takes its time with the whole of a hostile one
 _WHOLE = 1_000
@@ -38,7 +39,8 @@ _FIELDS = {
     "message": re.compile(r" (?:konu\w*|mesaj\w*|message|subject|text) "),
 }
 _REFUSES = re.compile(
-    r" (?:yok|istemiyo\w*|istemem|vermem|vermeyeyim|vermek istem\w*|soylemek istem\w*|soylemem|vermesem|paylasmak istem\w*|paylasmam|kullanmiyo\w*|gerek yok|olmasin"
+    r" (?:yok|istemiyo\w*|istemem|vermem|vermeyeyim|vermek istem\w*|soylemek istem\w*|soylemem"
+    r"|vermesem|paylasmak istem\w*|paylasmam|kullanmiyo\w*|gerek yok|olmasin"
     r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want"
     r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
@@ -63,27 +65,7 @@ _PAST = re.compile(r" (?:dun|dunku|gecen (?:hafta|ay|yil|gun|\w+)|yesterday|last
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
-_NOBODY = frozenset(
-    [
-        "bilmem",
-        "bilmiyorum",
-        "farketmez",
-        "fark",
-        "soylemem",
-        "soylemek",
-        "vermem",
-        "hmm",
-        "neden",
-        "boyle",
-        "iste",
-        "aynen",
-        "anonim",
-        "anonymous",
-        "nobody",
-        "idk",
-        "dunno",
-    ]
-)
+_NOBODY = listed("bilmem bilmiyorum farketmez fark soylemem soylemek vermem hmm neden boyle iste aynen anonim anonymous nobody idk dunno")
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
