@@ -25,6 +25,7 @@ COMMANDS = {
     "request": ("chatsvc.cli.capture:request", "Requests that bots have captured."),
     "appointment": ("chatsvc.cli.capture:appointment", "Appointments that bots have captured."),
     "conversation": ("chatsvc.cli.conversation:conversation", "Conversations with their messages."),
+    "parse": ("chatsvc.cli.parse:parse", "What a bot reads in a sentence: date, time, e-mail, telephone, name."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
 }
 

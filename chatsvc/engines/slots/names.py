@@ -227,7 +227,10 @@ def _fits(folded: str, word: str, inside: bool, *, cased: bool, strong: bool) ->
         return True  # mohammed al fayed; whether a name follows is seen to in _lower_case
     if words.symbol_of(base) != "x" or base in words.NUMBER_OF or base in v.CASES:
         return (
-            cased and inside and word[0].isupper() and base in {"bay", "ocak", "ekim", "mart", "ay", "may", "aksam", "yedi", "tek", "kilo"}
+            cased
+            and inside
+            and word[0].isupper()
+            and base in {"bay", "ocak", "ekim", "mart", "ay", "may", "aksam", "yedi", "tek", "kilo", "oz"}
         )
     if cased and inside and not word[0].isupper():
         return base in _PARTICLES
