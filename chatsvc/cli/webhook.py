@@ -153,8 +153,11 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
         raise click.UsageError("--cert-file and --key-file go together")
 
     import asyncio
+    import gc
 
     from chatsvc.cli.listener import receive
+
+    gc.enable()
 
     key = signing_key_file.read_text("utf-8").strip()
     asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
@@ -176,8 +179,11 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     Example: chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
     """
     import asyncio
+    import gc
 
     from chatsvc.cli.forwarder import post_all
+
+    gc.enable()
 
     def fetch(after: int) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
