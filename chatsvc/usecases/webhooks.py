@@ -171,9 +171,7 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     dispatcher = _dispatcher(services)
     if dispatcher.stopping:
         raise Refused("the service is stopping; `chatsvc webhook attempts` shows what was sent")
-    made = await stored.send_again(
-        services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed
-    )
+    made = await stored.send_again(services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed)
     return await _sent(services, *made) if made else None
 
 
@@ -182,8 +180,7 @@ async def resend_failed(services: Services, *, bot: str, since: str) -> list[Jso
     _, chatbot = await bots.resolve(services, bot)
     # Looked at again before each: somebody else may have sent it meanwhile.
     sent = [
-        await _send_again(services, number, failed=True)
-        for number in await stored.failed_since(services.db, chatbot.id, _since(since))
+        await _send_again(services, number, failed=True) for number in await stored.failed_since(services.db, chatbot.id, _since(since))
     ]
     return [attempt for attempt in sent if attempt]
 

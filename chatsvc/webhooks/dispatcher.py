@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database, StoreUnavailable
@@ -28,7 +29,7 @@ class _Queue:
     """One bot's events on their way: what is under way, what has ended and is still to be recorded, and whether there may be more."""
 
     bot_id: str
-    under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    under_way: int = 0
     done: list[Outcome] = field(default_factory=list)
     more: bool = True
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -68,11 +69,14 @@ class Dispatcher:
         queue = self._queues.get(bot_id)
         if queue is None:
             queue = self._queues[bot_id] = _Queue(bot_id)
-            task = asyncio.create_task(self._run(queue))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._spawn(self._run(queue))
         queue.more = True
         queue.changed.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _run(self, queue: _Queue) -> None:
         while True:
@@ -87,14 +91,16 @@ class Dispatcher:
                 return
 
     def _room(self, queue: _Queue) -> int:
-        return LANES - len(queue.under_way) if queue.more and not self.stopping else 0
+        return LANES - queue.under_way if queue.more and not self.stopping else 0
 
     async def _advance(self, queue: _Queue) -> None:
         """Record what has ended and what begins, in one transaction, and begin it."""
         done, queue.done = queue.done, []
         # What has ended may have been what another event had to wait for.
         queue.more |= bool(done)
-        room, queue.more = self._room(queue), False
+        room = self._room(queue)
+        if room:
+            queue.more = False
         try:
             found, sendings = await webhooks.advance(
                 self._db, queue.bot_id, self._clock(), done=done, room=room, plans=self._plans, sign=self.sign
@@ -106,14 +112,16 @@ class Dispatcher:
                 queue.more = True
                 await asyncio.sleep(STORE_PAUSE_S)
             return
-        queue.more |= found == room > 0
+        # What was recorded as failed at once frees its place, and what had to wait for it.
+        queue.more |= found > 0 and (found == room or found > len(sendings))
         for sending in sendings:
-            task = asyncio.create_task(self._send(queue, sending))
-            queue.under_way.add(task)
-            task.add_done_callback(queue.under_way.discard)
+            queue.under_way += 1
+            self._spawn(self._send(queue, sending))
 
     async def _send(self, queue: _Queue, sending: Sending) -> None:
-        queue.done.append(await self._attempt(sending))
+        done = await self._attempt(sending)
+        queue.done.append(done)
+        queue.under_way -= 1
         queue.changed.set()
 
     async def _attempt(self, sending: Sending) -> Outcome:

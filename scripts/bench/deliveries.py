@@ -57,7 +57,9 @@ SNAPSHOT = json.dumps(DATA)
 class Bench:
     """A store with bots that have webhooks, and what sends them."""
 
-    def __init__(self, db: GroupCommitDatabase, config: Any, secret: Callable[[str], bytes], urls: tuple[str, str], bots: list[str]) -> None:
+    def __init__(
+        self, db: GroupCommitDatabase, config: Any, secret: Callable[[str], bytes], urls: tuple[str, str], bots: list[str]
+    ) -> None:
         self.db, self.bots, self.key = db, bots, generate_signing_key()
         self.ok, self.dead = urls
         self._config, self._secret = config, secret
@@ -187,7 +189,7 @@ class Bench:
         self.start()
         await self.dispatcher.start()
         most, until = 0, time.perf_counter() + GROW_S
-        while time.perf_counter() < until:  # noqa: ASYNC110  # a benchmark may look
+        while time.perf_counter() < until:  # a benchmark may look
             await asyncio.sleep(0.05)
             most = max(most, _resident())
         await self.dispatcher.stop()

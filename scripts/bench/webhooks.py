@@ -87,8 +87,15 @@ async def worker(instance: Instance, url: str) -> AsyncIterator[Worker]:
     """A worker over an instance's store."""
     with on_core(SERVER_CORE):
         process = await asyncio.create_subprocess_exec(
-            sys.executable, WORKER, str(instance.config), f"{url}/ok", f"{url}/dead", *instance.bots,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=2**24,
+            sys.executable,
+            WORKER,
+            str(instance.config),
+            f"{url}/ok",
+            f"{url}/dead",
+            *instance.bots,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=2**24,
         )
     made = Worker(process)
     await made.answer()
@@ -104,7 +111,9 @@ async def bench() -> Report:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsvc-bench-")))
         authority = Authority(folder)
-        (made,) = stack.enter_context(instances(1, f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8]}}\n", RECEIVERS))
+        (made,) = stack.enter_context(
+            instances(1, f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8]}}\n", RECEIVERS)
+        )
         url = await stack.enter_async_context(receiver(authority.server("127.0.0.1")))
         send = await stack.enter_async_context(worker(made, url))
         await send("drain", 300), await send("bare", 300)
