@@ -112,11 +112,12 @@ class App:
         self._undo.append(self._stop_sending)
         self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
-        await control.start()
         self._undo.append(control.stop)
         self._undo.append(await self._listen(runner, interface))
         # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
         await self._send(secret)
+        # Last of all, for commands send as well; stopped before anything that they use.
+        await control.start()
 
     async def _lock(self, folder: Folder) -> int:
         deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S
@@ -144,6 +145,8 @@ class App:
 
         async def close() -> None:
             interface.stopping = True
+            if self.services.dispatcher:
+                self.services.dispatcher.stopping = True
             await site.stop()
 
         return close

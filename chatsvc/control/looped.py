@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from chatsvc.config import Config
 from chatsvc.control.operations import find
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.store import facts
+from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.usecases.directory import Directory
@@ -35,6 +35,8 @@ async def _run(config: Config, folder: Folder, secret: Callable[[str], bytes], c
     db = await GroupCommitDatabase.open(folder.database)
     try:
         await facts.belongs_to(db, secret("check"))
+        # The folder's lock is held: what is under way in the store was a command's that was killed.
+        await webhooks.interrupt(db)
         services = Services(config, db, secret, Directory(db), Library(db))
         courier = services.courier = make_courier(config, secret, config.server.port)
         services.dispatcher = Dispatcher(db, courier.deliver, courier.sign, with_webhooks(config.plans), services.clock)

@@ -63,16 +63,21 @@ class Sending(NamedTuple):
     signature: str
 
 
-# Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature).
+class UnusableKey(Exception):
+    """The signing key cannot be opened."""
+
+
+# Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature). Raises UnusableKey.
 Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 _WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
 _EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 _ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms"
 _NEXT = f"""
-    SELECT {_EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND (follows IS NULL OR NOT EXISTS
-        (SELECT 1 FROM webhook_attempts a WHERE a.event_number = e.follows AND success IS NULL))
-    ORDER BY number LIMIT 1
+    SELECT {_EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
+        (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
+            (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
+    ORDER BY number LIMIT ?
 """
 _ATTEMPTS = f"SELECT {_ATTEMPT} FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number"
 
@@ -96,21 +101,31 @@ async def find(db: Database, bot_id: str) -> Webhook | None:
     return await db.read(lambda connection: find_in(connection, bot_id))
 
 
-async def put(db: Database, webhook: Webhook) -> None:
-    """Set a bot's webhook, whether it had one or not."""
+async def put(db: Database, webhook: Webhook) -> Webhook:
+    """Set a bot's webhook and give it back as it now stands: one that was there keeps its signing key and the time of its making."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: sqlite3.Connection) -> Webhook:
         w = webhook
         connection.execute(
             f"""
             INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (bot_id) DO UPDATE SET
-                url = excluded.url, events = excluded.events, signing_key = excluded.signing_key, updated_at = excluded.updated_at
+            ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
             """,
             (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
         )
+        return find_in(connection, w.bot_id) or w
 
-    await db.write(unit)
+    return await db.write(unit)
+
+
+async def rotate(db: Database, bot_id: str, signing_key: bytes, now: int) -> Webhook | None:
+    """Give a bot's webhook another signing key; None where it has no webhook."""
+
+    def unit(connection: sqlite3.Connection) -> Webhook | None:
+        connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (signing_key, now, bot_id))
+        return find_in(connection, bot_id)
+
+    return await db.write(unit)
 
 
 async def remove(db: Database, bot_id: str) -> bool:
@@ -128,11 +143,11 @@ def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
 
 
 async def bots_with_pending(db: Database) -> list[str]:
-    """The bots that have events to tell."""
+    """The bots that have events to tell, or to record as failed where their webhook has gone."""
 
     def unit(connection: sqlite3.Connection) -> list[str]:
         rows = connection.execute(
-            "SELECT bot_id FROM webhooks WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = webhooks.bot_id AND state = 0)"
+            "SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)"
         )
         return [row[0] for row in rows]
 
@@ -150,15 +165,39 @@ async def interrupt(db: Database) -> int:
     return await db.write(unit)
 
 
-def _record(
-    connection: sqlite3.Connection, event: Event, now: int, *, webhook: Webhook | None, refusal: str | None, sign: Sign
-) -> Sending | None:
-    """Record an attempt; what cannot be sent any more is recorded as failed, and gives None."""
+class _Standing(NamedTuple):
+    """What an attempt of a bot needs: its webhook as it is now, and why it must not be sent, if so."""
+
+    webhook: Webhook | None
+    refusal: str | None
+
+
+def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
+    """None where the account has been deleted: nothing is sent or recorded any more."""
+    row = connection.execute(
+        "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    webhook = find_in(connection, bot_id)
+    if row[0] not in plans:
+        return _Standing(webhook, "plan_lost")
+    return _Standing(webhook, None if webhook else "webhook_removed")
+
+
+def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
+    """Record an attempt and give its id; what cannot be sent any more is recorded as failed, with nothing to send."""
+    webhook, refusal = standing
     attempt_id, delivery_id = str(uuid.uuid4()), str(uuid.uuid4())
     url = webhook.url if webhook else None
-    if webhook is None or url is None:
-        refusal = refusal or "webhook_removed"
-    body, signature = sign(event, delivery_id, webhook) if webhook and url and not refusal else (b"", "")
+    body, signature = b"", ""
+    if webhook and url and not refusal:
+        try:
+            body, signature = sign(event, delivery_id, webhook)
+        except UnusableKey:
+            refusal = "unusable_key"
+    elif not refusal:
+        refusal = "webhook_removed"
     connection.execute(
         """
         INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms)
@@ -166,7 +205,9 @@ def _record(
         """,
         (attempt_id, event.number, event.bot_id, delivery_id, url, body, now, 0 if refusal else None, refusal, 0 if refusal else None),
     )
-    return None if refusal or url is None else Sending(attempt_id, event.bot_id, delivery_id, url, event.event, body, signature)
+    if refusal or url is None:
+        return attempt_id, None
+    return attempt_id, Sending(attempt_id, event.bot_id, delivery_id, url, event.event, body, signature)
 
 
 def _settle(connection: sqlite3.Connection, outcomes: Iterable[Outcome]) -> None:
@@ -181,62 +222,67 @@ async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
     await db.write(lambda connection: _settle(connection, outcomes))
 
 
-async def next_to_send(
-    db: Database, bot_id: str, now: int, *, done: Outcome | None, plans: frozenset[str], sign: Sign
-) -> tuple[bool, Sending | None]:
-    """Write how the last attempt ended and record the next one, in one transaction.
+async def advance(
+    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign
+) -> tuple[int, list[Sending]]:
+    """Write how attempts ended and record the next ones, at most `room`, in one transaction.
 
-    Gives whether there was an event, and what to send now: None where it could only be recorded as failed. `plans` have webhooks.
+    Gives how many events there were, and what to send now: fewer where some could only be recorded as failed. `plans` have webhooks.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[bool, Sending | None]:
-        if done:
-            _settle(connection, (done,))
-        row = connection.execute(_NEXT, (bot_id,)).fetchone()
-        if row is None:
-            return False, None
-        event = Event(*row)
-        connection.execute("UPDATE webhook_events SET state = 1 WHERE number = ?", (event.number,))
-        refusal = None if _plan_of(connection, bot_id) in plans else "plan_lost"
-        return True, _record(connection, event, now, webhook=find_in(connection, bot_id), refusal=refusal, sign=sign)
+    def unit(connection: sqlite3.Connection) -> tuple[int, list[Sending]]:
+        _settle(connection, done)
+        rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
+        standing = _standing(connection, bot_id, plans) if rows else None
+        if standing is None:
+            return 0, []
+        # With `--pull` set meanwhile, they are only kept.
+        pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
+        connection.executemany(
+            "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
+        )
+        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign)[1] for row in rows]
+        return len(rows), [sending for sending in made if sending]
 
     return await db.write(unit)
 
 
-def _plan_of(connection: sqlite3.Connection, bot_id: str) -> str | None:
-    row = connection.execute("SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ?", (bot_id,)).fetchone()
-    return row[0] if row else None
+async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
+    """Write a test event with its attempt; gives the attempt's id and what to send, None where the account has gone."""
 
-
-async def send_test(db: Database, event: Event, now: int, sign: Sign) -> tuple[str, Sending | None]:
-    """Write a test event with its attempt; gives the attempt's id and what to send."""
-
-    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None]:
-        written = event._replace(number=add_event(connection, event, ATTEMPTED))
-        sending = _record(connection, written, now, webhook=find_in(connection, event.bot_id), refusal=None, sign=sign)
-        return _latest(connection, written.number), sending
+    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+        standing = _standing(connection, event.bot_id, plans)
+        if standing is None:
+            return None
+        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign)
 
     return await db.write(unit)
 
 
-async def send_again(db: Database, event_number: int, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None]:
-    """Record another attempt for an event; gives the attempt's id and what to send."""
+async def send_again(
+    db: Database, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, failed: bool = False
+) -> tuple[str, Sending | None] | None:
+    """Record another attempt for an event; gives the attempt's id and what to send.
 
-    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None]:
-        event = Event(*connection.execute(f"SELECT {_EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone())
-        connection.execute("UPDATE webhook_events SET state = 1 WHERE number = ?", (event_number,))
-        refusal = None if _plan_of(connection, event.bot_id) in plans else "plan_lost"
-        sending = _record(connection, event, now, webhook=find_in(connection, event.bot_id), refusal=refusal, sign=sign)
-        return _latest(connection, event_number), sending
+    None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+        row = connection.execute(f"SELECT {_EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
+        standing = _standing(connection, row[1], plans) if row else None
+        if standing is None or (failed and _latest(connection, event_number) != 0):
+            return None
+        return _record(connection, Event(*row), now, standing, sign)
 
     return await db.write(unit)
 
 
-def _latest(connection: sqlite3.Connection, event_number: int) -> str:
+def _latest(connection: sqlite3.Connection, event_number: int) -> int | None:
+    """Whether the latest attempt was a success; None while it is under way."""
     row = connection.execute(
-        "SELECT id FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
+        "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
     ).fetchone()
-    return str(row[0])
+    return row[0] if row else None
 
 
 async def attempt(db: Database, attempt_id: str) -> tuple[Attempt, int] | None:

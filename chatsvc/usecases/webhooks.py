@@ -56,8 +56,12 @@ async def _find(services: Services, bot_id: str) -> tuple[Bot, Webhook]:
     _, bot = await bots.resolve(services, bot_id)
     webhook = await stored.find(services.db, bot.id)
     if webhook is None:
-        raise Refused(f"the bot {bot.id} has no webhook: set one with `chatsvc webhook set`")
+        raise _none(bot)
     return bot, webhook
+
+
+def _none(bot: Bot) -> Refused:
+    return Refused(f"the bot {bot.id} has no webhook: set one with `chatsvc webhook set`")
 
 
 async def put(services: Services, *, bot: str, events: Sequence[str], url: str | None = None) -> Json:
@@ -77,13 +81,10 @@ async def put(services: Services, *, bot: str, events: Sequence[str], url: str |
             await _courier(services).check(url)
         except TargetRefused as refusal:
             raise Refused(f"the address is refused: {refusal}") from None
-    before = await stored.find(services.db, chatbot.id)
-    key = None if before else signing.generate_signing_key()
-    sealed = before.signing_key if before else _seal(services, key or "", chatbot.id)
-    now = services.clock()
-    webhook = Webhook(chatbot.id, url, wanted, sealed, before.created_at if before else now, now)
-    await stored.put(services.db, webhook)
-    return _shown(webhook, key)
+    key, now = signing.generate_signing_key(), services.clock()
+    new = Webhook(chatbot.id, url, wanted, _seal(services, key, chatbot.id), now, now)
+    webhook = await stored.put(services.db, new)
+    return _shown(webhook, key if webhook == new else None)
 
 
 async def show(services: Services, *, bot: str) -> Json:
@@ -93,10 +94,11 @@ async def show(services: Services, *, bot: str) -> Json:
 
 async def rotate(services: Services, *, bot: str) -> Json:
     """A new signing key, shown this once; what is sent from now on is signed with it alone."""
-    chatbot, webhook = await _find(services, bot)
+    chatbot, _ = await _find(services, bot)
     key = signing.generate_signing_key()
-    changed = webhook._replace(signing_key=_seal(services, key, chatbot.id), updated_at=services.clock())
-    await stored.put(services.db, changed)
+    changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
+    if changed is None:
+        raise _none(chatbot)
     return _shown(changed, key)
 
 
@@ -124,6 +126,13 @@ async def _sent(services: Services, attempt_id: str, sending: Sending | None) ->
     return shapes.attempt(found[0])
 
 
+def _since(text: str) -> int:
+    try:
+        return times.parse_utc(text)
+    except (ValueError, OverflowError):
+        raise Refused(f"{text!r} is no time; write 2026-11-20 or 2026-11-20T08:00 (UTC)") from None
+
+
 async def test(services: Services, *, bot: str) -> Json:
     """Send a test event now; the attempt is recorded and given back."""
     chatbot, webhook = await _find(services, bot)
@@ -133,8 +142,10 @@ async def test(services: Services, *, bot: str) -> Json:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    attempt_id, sending = await stored.send_test(services.db, event, now, _dispatcher(services).sign)
-    return await _sent(services, attempt_id, sending)
+    made = await stored.send_test(services.db, event, now, plans=_plans(services), sign=_dispatcher(services).sign)
+    if made is None:
+        raise Refused(f"there is no bot {bot}")
+    return await _sent(services, *made)
 
 
 async def attempts(services: Services, *, bot: str, limit: int = 20) -> list[Json]:
@@ -150,30 +161,34 @@ async def resend(services: Services, *, attempt: str) -> Json:
         raise Refused(f"there is no attempt {attempt}")
     if found[0].success is None:
         raise Refused(f"the attempt {attempt} is still under way")
-    return await _send_again(services, found[1])
+    sent = await _send_again(services, found[1])
+    if sent is None:
+        raise Refused(f"there is no attempt {attempt}")
+    return sent
 
 
-async def _send_again(services: Services, event_number: int) -> Json:
-    attempt_id, sending = await stored.send_again(
-        services.db, event_number, services.clock(), plans=_plans(services), sign=_dispatcher(services).sign
-    )
-    return await _sent(services, attempt_id, sending)
+async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Json | None:
+    dispatcher = _dispatcher(services)
+    if dispatcher.stopping:
+        raise Refused("the service is stopping; `chatsvc webhook attempts` shows what was sent")
+    made = await stored.send_again(services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed)
+    return await _sent(services, *made) if made else None
 
 
 async def resend_failed(services: Services, *, bot: str, since: str) -> list[Json]:
     """Send each event of a bot again whose latest attempt, made since then, failed; one after the other."""
     _, chatbot = await bots.resolve(services, bot)
-    try:
-        instant = times.parse_utc(since)
-    except (ValueError, OverflowError):
-        raise Refused(f"{since!r} is no time; write 2026-11-20 or 2026-11-20T08:00 (UTC)") from None
-    return [await _send_again(services, number) for number in await stored.failed_since(services.db, chatbot.id, instant)]
+    # Looked at again before each: somebody else may have sent it meanwhile.
+    sent = [
+        await _send_again(services, number, failed=True) for number in await stored.failed_since(services.db, chatbot.id, _since(since))
+    ]
+    return [attempt for attempt in sent if attempt]
 
 
 async def events(services: Services, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100) -> list[Json]:
     """Recorded events of a bot as signed deliveries, for `webhook forward`: body and headers, ready to be posted."""
     chatbot, webhook = await _find(services, bot)
-    start = times.parse_utc(since) if since else 0
+    start = _since(since) if since else 0
     key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
     made: list[Json] = []
     for event in await stored.events_since(services.db, chatbot.id, start, after, limit):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Callable
+
+import orjson
 
 from chatsvc.config import Config
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
-from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
+from chatsvc.store.webhooks import Event, Outcome, Sending, UnusableKey, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.connector import tls_context
 from chatsvc.webhooks.delivery import Sender
@@ -18,7 +20,9 @@ from chatsvc.webhooks.envelope import build_headers, build_request
 from chatsvc.webhooks.machine import own
 from chatsvc.webhooks.resolver import Resolve, SystemResolver, check_target
 
-_TARGETS_KEPT = 1024
+log = logging.getLogger(__name__)
+
+_KEPT = 1024
 
 
 def row(bot_id: str) -> str:
@@ -36,16 +40,30 @@ class Courier:
         self._resolve = resolve
         self._sealing_key = sealing_key
         self._targets: dict[str, Target] = {}
+        self._keys: dict[tuple[str, bytes], str] = {}
 
     async def check(self, url: str) -> None:
         """Whether a webhook may have this address; raises TargetRefused."""
         await check_target(url, self._own, self._allowed, self._resolve)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
-        """The bytes of a delivery and their signature; raises sealing.Unsealable."""
-        key = sealing.unseal(self._sealing_key, webhook.signing_key, row(webhook.bot_id))
-        body = build_request(event.event, delivery_id, event.created_at, event.bot_id, json.loads(event.data))
-        return body, sign(key, body)
+        """The bytes of a delivery and their signature; raises UnusableKey."""
+        body = build_request(event.event, delivery_id, event.created_at, event.bot_id, orjson.loads(event.data))
+        return body, sign(self._key(webhook), body)
+
+    def _key(self, webhook: Webhook) -> str:
+        place = (webhook.bot_id, webhook.signing_key)
+        key = self._keys.get(place)
+        if key is None:
+            try:
+                key = sealing.unseal(self._sealing_key, webhook.signing_key, row(webhook.bot_id))
+            except sealing.Unsealable as fault:
+                log.error("a webhook cannot be signed: %s", fault)
+                raise UnusableKey from None
+            if len(self._keys) >= _KEPT:
+                self._keys.clear()
+            self._keys[place] = key
+        return key
 
     async def deliver(self, sending: Sending) -> Outcome:
         """Make one attempt; every failure is an outcome."""
@@ -60,7 +78,7 @@ class Courier:
     def _target(self, url: str) -> Target:
         target = self._targets.get(url)
         if target is None:
-            if len(self._targets) >= _TARGETS_KEPT:
+            if len(self._targets) >= _KEPT:
                 self._targets.clear()
             target = self._targets[url] = check_url(url, self._own, self._allowed)
         return target
