@@ -72,7 +72,7 @@ Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
 _WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
 _EVENT = "number, bot_id, event, record_id, data, created_at, follows"
-_ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms"
+_ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.event_number"
 _NEXT = f"""
     SELECT {_EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
         (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
@@ -87,7 +87,7 @@ def _webhook(row: tuple[str, str | None, str, bytes, int, int] | None) -> Webhoo
 
 
 def _attempt(row: tuple[object, ...]) -> Attempt:
-    attempt = Attempt(*row)  # type: ignore[arg-type]  # the columns are the fields
+    attempt = Attempt(*row[:-1])  # type: ignore[arg-type]  # the columns are the fields
     return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
 
 
@@ -289,8 +289,8 @@ async def attempt(db: Database, attempt_id: str) -> tuple[Attempt, int] | None:
     """One attempt, and the number of its event."""
 
     def unit(connection: sqlite3.Connection) -> tuple[Attempt, int] | None:
-        row = connection.execute(f"{_ATTEMPTS.replace(' FROM', ', a.event_number FROM', 1)} WHERE a.id = ?", (attempt_id,)).fetchone()
-        return (_attempt(row[:-1]), row[-1]) if row else None
+        row = connection.execute(f"{_ATTEMPTS} WHERE a.id = ?", (attempt_id,)).fetchone()
+        return (_attempt(row), row[-1]) if row else None
 
     return await db.read(unit)
 
