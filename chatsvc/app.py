@@ -21,6 +21,7 @@ from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
+from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
@@ -33,6 +34,8 @@ from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.shared_library import SharedLibrary
 from chatsvc.usecases.turns import Turns
+from chatsvc.webhooks.courier import make_courier
+from chatsvc.webhooks.dispatcher import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -106,11 +109,15 @@ class App:
         await runner.setup()
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
         self._undo.append(runner.cleanup)
+        self._undo.append(self._stop_sending)
         self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
-        await control.start()
         self._undo.append(control.stop)
         self._undo.append(await self._listen(runner, interface))
+        # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
+        await self._send(secret)
+        # Last of all, for commands send as well; stopped before anything that they use.
+        await control.start()
 
     async def _lock(self, folder: Folder) -> int:
         deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S
@@ -138,9 +145,23 @@ class App:
 
         async def close() -> None:
             interface.stopping = True
+            if self.services.dispatcher:
+                self.services.dispatcher.stopping = True
             await site.stop()
 
         return close
+
+    async def _send(self, secret: Callable[[str], bytes]) -> None:
+        services = self.services
+        courier = services.courier = make_courier(self.config, secret, self.port)
+        services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)
+        await services.dispatcher.start()
+
+    async def _stop_sending(self) -> None:
+        if self.services.dispatcher:
+            await self.services.dispatcher.stop()
+        if self.services.courier:
+            await self.services.courier.close()
 
     def _tls(self) -> ssl.SSLContext | None:
         files = self.config.server.tls

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import click
+import pytest
 
 from chatsvc.api.routes import ROUTES
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
@@ -87,3 +92,37 @@ def test_the_two_commands_for_a_newcomer_exist() -> None:
     named = re.findall(r"^scripts/\w+", section("Try it"), re.MULTILINE)
     assert named == ["scripts/quickstart", "scripts/test"]
     assert all((ROOT / name).stat().st_mode & 0o111 for name in named)
+
+
+VECTOR = ("It's a Secret to Everybody", b"Hello, World!", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17")
+
+
+def snippet(language: str) -> str:
+    """The function that the README gives to receivers in one language."""
+    return re.search(rf"```{language}\n(.*?)```", section("Webhooks"), re.DOTALL)[1]  # type: ignore[index]  # it is there
+
+
+def test_the_python_function_verifies_the_published_vector() -> None:
+    names: dict[str, Any] = {}
+    exec(snippet("python"), names)  # noqa: S102  # the README's own words are what is tested
+    key, body, signature = VECTOR
+    assert names["verified"](key, body, signature)
+    assert not names["verified"](key, body + b"!", signature)
+    assert not names["verified"](key, body, "sha256=ç")
+
+
+RUNNERS = {
+    "js": ("node", ["-e"], 'process.exit(verified({0}, Buffer.from({1}), {2}) && !verified({0}, Buffer.from({1} + "!"), {2}) ? 0 : 1)'),
+    "php": ("php", ["-r"], 'exit(verified({0}, {1}, {2}) && !verified({0}, {1} . "!", {2}) ? 0 : 1);'),
+}
+
+
+@pytest.mark.parametrize("language", RUNNERS)
+def test_the_functions_that_can_run_here_verify_the_published_vector(language: str) -> None:
+    program, options, call = RUNNERS[language]
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not on this machine")
+    key, body, signature = VECTOR
+    code = f"{snippet(language)}\n{call.format(json.dumps(key), json.dumps(body.decode()), json.dumps(signature))}"
+    subprocess.run([found, *options, code], check=True, timeout=30)  # the README's own words

@@ -1,4 +1,4 @@
-"""`chatsvc demo`: a throw-away instance that answers a real message over HTTP."""
+"""`chatsvc demo`: a throw-away instance that answers a real message over HTTP and sends a webhook."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ from chatsvc.cli.output import json_option
 
 if TYPE_CHECKING:
     from chatsvc.app import App
+    from chatsvc.cli.listener import Delivery
+    from chatsvc.config import Config
+
+WEBHOOK_S = 15.0
 
 Say = Callable[[str, dict[str, Any]], None]
 
@@ -27,7 +32,7 @@ Say = Callable[[str, dict[str, Any]], None]
 @click.option("--once", is_flag=True, help="End after the first reply.")
 @json_option
 def demo(once: bool, as_json: bool) -> None:
-    """Try it: a throw-away instance with a sample bot that answers a real message. Nothing of it stays."""
+    """Try it: a throw-away instance with a sample bot that answers a real message and sends a signed webhook. Nothing of it stays."""
     import uvloop
 
     from chatsvc import config, log
@@ -38,25 +43,45 @@ def demo(once: bool, as_json: bool) -> None:
     log.set_up()
     gc.enable()
     with tempfile.TemporaryDirectory(prefix="chatsvc-demo-") as folder:
-        defaults = config.load(None)
-        throw_away = replace(defaults, server=replace(defaults.server, host="127.0.0.1", port=0, tls=None), data_dir=Path(folder) / "data")
-        uvloop.run(_run(throw_away, once, say))
+        uvloop.run(_run(Path(folder), config.load(None), once, say))
 
 
-async def _run(config: Any, once: bool, say: Say) -> None:
+async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     from chatsvc.app import App
+    from chatsvc.cli import certificate
+    from chatsvc.cli.listener import Receiver
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     say("Starting a throw-away instance ...", {"event": "starting"})
-    async with App(config) as app:
+    pem = certificate.make(folder, "127.0.0.1")
+    throw_away = replace(
+        defaults,
+        server=replace(defaults.server, host="127.0.0.1", port=0, tls=None),
+        data_dir=folder / "data",
+        # The receiver of the demo's webhook is on this machine, which webhooks refuse unless they are told otherwise.
+        webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=pem[0]),
+    )
+    deliveries: asyncio.Queue[Delivery] = asyncio.Queue()
+    receiver = Receiver("", deliveries.put_nowait)
+    async with App(throw_away) as app, receiver.listening(0, pem) as hook:
         bot, key = await _furnish(app, say)
+        receiver.key = await _hook(app, bot, hook)
         await _talk(app, bot, key, say)
+        await _await_webhook(deliveries, say)
+        _go_on(app, bot, key, say)
         if once:
             return
         say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
         await stop.wait()
+
+
+async def _hook(app: App, bot: str, url: str) -> str:
+    """Set the bot's webhook; gives the signing key."""
+    from chatsvc.usecases import webhooks
+
+    return str((await webhooks.put(app.services, bot=bot, url=url, events=["request.created"]))["signing_key"])
 
 
 async def _furnish(app: App, say: Say) -> tuple[str, str]:
@@ -82,21 +107,46 @@ async def _furnish(app: App, say: Say) -> tuple[str, str]:
 
 
 async def _talk(app: App, bot: str, key: str, say: Say) -> None:
+    """A question, and then a request that the bot takes down, all over HTTP."""
     from aiohttp import ClientSession
 
     from chatsvc import samples
     from chatsvc.domain.errors import Refused
 
-    url = f"{app.url}/api/v2/messages"
     headers = {"Authorization": f"Bearer {key}"}
     async with ClientSession(headers=headers, trust_env=False) as session:
-        body = {"chatbot_id": bot, "message": samples.QUESTION, "user_id": "demo-visitor"}
-        async with session.post(url, json=body) as response:
-            answer = await response.json()
-            if response.status != 200:
-                raise Refused(f"the demo's message was answered with {response.status} {answer.get('error')}: {answer.get('message_en')}")
-    data = answer["data"]
-    say(f"\n  > {data['message']}\n  < {data['reply']}", {"event": "reply", **data})
+        for message in (samples.QUESTION, *samples.REQUEST):
+            body = {"chatbot_id": bot, "message": message, "user_id": "demo-visitor"}
+            async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
+                answer = await response.json()
+                if response.status != 200:
+                    raise Refused(
+                        f"the demo's message was answered with {response.status} {answer.get('error')}: {answer.get('message_en')}"
+                    )
+            data = answer["data"]
+            reply = data["reply"].replace("\n", "\n    ")
+            say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
+
+
+async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
+    """What the bot has taken down arrives at the demo's own receiver, signed."""
+    from chatsvc.domain.errors import Refused
+
+    try:
+        delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
+    except TimeoutError:
+        raise Refused(f"the demo's webhook did not arrive within {WEBHOOK_S:.0f} s") from None
+    if not delivery.valid:
+        raise Refused("the demo's webhook arrived with a wrong signature")
+    record = delivery.envelope["data"]
+    say(
+        f"\nThe webhook {delivery.event} arrived, its signature is right: {record['visitor_name']}, {record['visitor_email']}",
+        {"event": "webhook", "valid": True, "body": delivery.envelope},
+    )
+
+
+def _go_on(app: App, bot: str, key: str, say: Say) -> None:
+    url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
     curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
     say(f"\nGo on with:\n\n  {curl}", {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl})

@@ -21,7 +21,11 @@ COMMANDS = {
     "bot": ("chatsvc.cli.bot:bot", "Chatbots and their settings."),
     "key": ("chatsvc.cli.key:key", "API keys."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove."),
+    "webhook": ("chatsvc.cli.webhook:webhook", "Webhooks: where captured requests are sent, and what became of each delivery."),
+    "request": ("chatsvc.cli.capture:request", "Requests that bots have captured."),
+    "appointment": ("chatsvc.cli.capture:appointment", "Appointments that bots have captured."),
     "conversation": ("chatsvc.cli.conversation:conversation", "Conversations with their messages."),
+    "parse": ("chatsvc.cli.parse:parse", "What a bot reads in a sentence: date, time, e-mail, telephone, name."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
 }
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.config import Config
-from chatsvc.control.operations import find
+from chatsvc.control.operations import SENDING, find
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse, derive
@@ -29,7 +29,12 @@ def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
     master_key = folder.prepare()
     lock = folder.lock()
     try:
-        return _with_store(config, folder, master_key, _Call(operation, arguments))
+        call = _Call(operation, arguments)
+        if operation in SENDING:
+            from chatsvc.control.looped import run_looped
+
+            return run_looped(config, folder, partial(derive, master_key), call)
+        return _with_store(config, folder, master_key, call)
     finally:
         os.close(lock)
 

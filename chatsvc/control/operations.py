@@ -28,10 +28,26 @@ OPERATIONS = {
     "knowledge.list": "knowledge.list_all",
     "knowledge.remove": "knowledge.remove",
     "knowledge.search": "knowledge.search",
+    "webhook.set": "webhooks.put",
+    "webhook.show": "webhooks.show",
+    "webhook.rotate": "webhooks.rotate",
+    "webhook.remove": "webhooks.remove",
+    "webhook.test": "webhooks.test",
+    "webhook.attempts": "webhooks.attempts",
+    "webhook.resend": "webhooks.resend",
+    "webhook.resend_failed": "webhooks.resend_failed",
+    "webhook.events": "webhooks.events",
+    "request.list": "captures.list_requests",
+    "request.set": "captures.set_request",
+    "appointment.list": "captures.list_appointments",
+    "appointment.set": "captures.set_appointment",
     "conversation.list": "conversations.list_all",
     "conversation.show": "conversations.show",
     "usage": "analytics.show",
 }
+
+# These look names up or send something, for which they need an event loop.
+SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
 
 
 def find(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:

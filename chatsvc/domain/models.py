@@ -116,6 +116,15 @@ class Usage(NamedTuple):
         """Every token of the reply, read and written."""
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
+    def plus(self, other: Usage) -> Usage:
+        """What two calls cost together."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+        )
+
 
 class Entry(NamedTuple):
     """One piece of a bot's knowledge: a question, its other phrasings and the answer."""

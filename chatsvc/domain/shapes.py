@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from chatsvc.domain import times
+from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
+from chatsvc.domain.webhooks import Attempt
 
 Json = dict[str, object]
 
@@ -105,6 +107,44 @@ def api_key(key: ApiKey, now: int) -> Json:
         "revoked_at": _instant(key.revoked_at),
         "last_used_at": _instant(key.last_used_at),
     }
+
+
+def request(r: Request) -> Json:
+    """SPEC.md 2.6."""
+    return {
+        "id": r.id,
+        "request_type": r.request_type,
+        "status": r.status,
+        "message": r.message,
+        "visitor_name": r.visitor_name,
+        "visitor_email": r.visitor_email,
+        "visitor_phone": r.visitor_phone,
+        "source_page_host": r.source_page_host,
+        "created_at": times.with_millis(r.created_at),
+    }
+
+
+def appointment(a: Appointment) -> Json:
+    """SPEC.md 2.7."""
+    return {
+        "id": a.id,
+        "request_id": a.request.id,
+        "status": a.status,
+        "message": a.request.message,
+        "visitor_name": a.request.visitor_name,
+        "visitor_email": a.request.visitor_email,
+        "visitor_phone": a.request.visitor_phone,
+        "appointment_date": a.date,
+        "appointment_time": a.time,
+        "appointment_at": times.with_millis(a.at),
+        "source_page_host": a.request.source_page_host,
+        "created_at": times.with_millis(a.created_at),
+    }
+
+
+def attempt(a: Attempt) -> Json:
+    """An attempt to deliver an event (DECISIONS.md section 4)."""
+    return {**a._asdict(), "at": times.with_millis(a.at)}
 
 
 def entry(e: Entry) -> Json:

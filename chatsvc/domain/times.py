@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 DAY_MS = 86_400_000
@@ -56,3 +56,18 @@ def parse_utc(text: str) -> int:
     # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def zone(name: str) -> tzinfo | None:
+    """The time zone of that name; None for one that this machine does not know, which must not cost a visitor the answer."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        return None
+
+
+def local(instant: int, zone_name: str) -> datetime:
+    """The wall clock in a time zone, naive; UTC where the zone is unknown."""
+    return datetime.fromtimestamp(instant / 1000, zone(zone_name) or UTC).replace(tzinfo=None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Bot, Entry, Message, Usage
 
 UNAVAILABLE_REASONS = frozenset(
@@ -79,7 +80,8 @@ class Turn:
     """What an engine is asked. `history` is oldest first, without `message`; `language` is the caller's override (BCP 47);
 
     `model` is the provider's model name of the tier; `timeout_s` is what is left of the message's one deadline; `now_ms` the
-    instant at which the message was accepted.
+    instant at which the message was accepted; `dialogue` is what the engine's last reply in this conversation left for itself;
+    `may_capture` is False where the conversation has captured as much today as it may.
     """
 
     bot: Bot
@@ -91,14 +93,18 @@ class Turn:
     model: str
     timeout_s: float
     now_ms: int
+    dialogue: str | None = None
+    may_capture: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an engine answers: text that is not empty, and what it cost."""
+    """What an engine answers: text that is not empty, what it cost, what it has captured, and what it wants to know next time."""
 
     text: str
     usage: Usage = Usage()
+    captured: Captured | None = None
+    dialogue: str | None = None
 
 
 class Engine(Protocol):

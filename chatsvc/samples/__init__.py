@@ -16,6 +16,10 @@ BOT_INSTRUCTIONS = (
 )
 OPENING_HOURS = "mon-fri 09:00-18:00; sat 10:00-14:00"
 QUESTION = "Cumartesi kaça kadar açıksınız?"
+REQUEST = (
+    "Beni arar mısınız? Çocuk koltuğu olan iki bisiklet istiyorum. Adım Deniz Yılmaz, e-postam deniz@example.com",
+    "Evet",
+)
 
 KNOWLEDGE_FILES = ("bicycles.tr.md", "bicycles.en.md")
 

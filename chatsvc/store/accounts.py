@@ -90,6 +90,23 @@ async def delete(db: Database, account_id: str, now: int, applied: Callable[[boo
 # Children first: what a foreign key points at goes last. A batch is small enough not to hold up the writers beside it.
 _SWEEP = (
     """
+    DELETE FROM webhook_attempts WHERE number IN (
+        SELECT w.number FROM bots b JOIN webhook_attempts w ON w.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
+    """
+    DELETE FROM webhook_events WHERE number IN (
+        SELECT e.number FROM bots b JOIN webhook_events e ON e.bot_id = b.id WHERE b.account_id = ?1 ORDER BY e.number DESC LIMIT ?2)
+    """,
+    "DELETE FROM webhooks WHERE bot_id IN (SELECT id FROM bots WHERE account_id = ?1) AND ?2",
+    """
+    DELETE FROM appointments WHERE number IN (
+        SELECT a.number FROM bots b JOIN appointments a ON a.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
+    """
+    DELETE FROM requests WHERE number IN (
+        SELECT r.number FROM bots b JOIN requests r ON r.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
+    """
     DELETE FROM messages WHERE number IN (
         SELECT m.number FROM conversations c JOIN messages m ON m.conversation = c.number WHERE c.account_id = ?1 LIMIT ?2)
     """,

@@ -78,13 +78,29 @@ async def find(db: Database, account_id: str | None, conversation_id: str, messa
     return await db.read(unit)
 
 
-async def history(db: Database, bot_id: str, channel: str, user_id: str, limit: int) -> list[Message]:
-    """The newest messages of a visitor's conversation, oldest first; none where it has not begun."""
+class Past(NamedTuple):
+    """What a conversation brings to its next answer: its newest messages, the engine's own note, and what it captured lately."""
 
-    def unit(connection: sqlite3.Connection) -> list[Message]:
+    history: list[Message]
+    dialogue: str | None
+    captured: int
+
+
+NO_PAST = Past([], None, 0)
+
+
+async def past(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> Past:
+    """The past of a conversation (bot, channel, user): `limit` messages, oldest first, and the number of requests since an instant."""
+
+    def unit(connection: sqlite3.Connection) -> Past:
         row = connection.execute(
-            "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", (bot_id, channel, user_id)
+            "SELECT number, dialogue FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation
         ).fetchone()
-        return _messages(connection, row[0], limit) if row else []
+        if row is None:
+            return NO_PAST
+        captured = connection.execute(
+            "SELECT count(*) FROM requests WHERE conversation = ? AND created_at >= ?", (row[0], since)
+        ).fetchone()[0]
+        return Past(_messages(connection, row[0], limit), row[1], captured)
 
     return await db.read(unit)

@@ -7,7 +7,9 @@ import uuid
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
+from chatsvc.store import captures
 from chatsvc.store.database import Database
 
 
@@ -17,6 +19,14 @@ class Idempotency(NamedTuple):
     key: str
     fingerprint: bytes
     exchange: str
+
+
+class NewCapture(NamedTuple):
+    """What was captured; `tell` says whether the account's plan has webhooks."""
+
+    request: Request
+    appointment: Appointment | None
+    tell: bool
 
 
 class NewExchange(NamedTuple):
@@ -34,6 +44,8 @@ class NewExchange(NamedTuple):
     tokens: int
     cost_micro_usd: int
     idempotency: Idempotency | None
+    dialogue: str | None = None
+    captured: NewCapture | None = None
 
 
 class Counts(NamedTuple):
@@ -52,15 +64,16 @@ def _conversation(connection: sqlite3.Connection, x: NewExchange) -> int:
     number, count = connection.execute(
         """
         INSERT INTO conversations
-            (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?7, ?6, ?7, 2)
+            (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count, dialogue)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?7, ?6, ?7, 2, ?8)
         ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
             last_message_at = max(last_message_at, excluded.last_message_at),
             updated_at = max(updated_at, excluded.updated_at),
-            message_count = message_count + 2
+            message_count = message_count + 2,
+            dialogue = excluded.dialogue
         RETURNING number, message_count
         """,
-        (str(uuid.uuid4()), x.account_id, x.bot_id, x.channel, x.user_id, x.accepted_at, x.replied_at),
+        (str(uuid.uuid4()), x.account_id, x.bot_id, x.channel, x.user_id, x.accepted_at, x.replied_at, x.dialogue),
     ).fetchone()
     if count == 2:
         connection.execute(
@@ -108,6 +121,8 @@ def _unit(connection: sqlite3.Connection, x: NewExchange) -> Counts | None:
     (bot_used,) = connection.execute(
         "UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used", (x.bot_id,)
     ).fetchone()
+    if x.captured:
+        captures.write(connection, x.bot_id, number, x.captured.request, x.captured.appointment, tell=x.captured.tell)
     if x.idempotency:
         connection.execute(
             """

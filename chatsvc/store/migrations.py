@@ -138,6 +138,83 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX knowledge_of_bot ON knowledge_entries (bot_id, number);
     """,
+    # 2: what bots capture, the webhooks that tell of it, and what was sent.
+    # An event stands in the transaction of its record; `state` is 0 pending, 1 attempted, 2 kept without sending.
+    """
+    ALTER TABLE conversations ADD COLUMN dialogue TEXT;
+
+    CREATE TABLE requests (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        request_type TEXT NOT NULL,
+        status TEXT NOT NULL,
+        message TEXT NOT NULL,
+        visitor_name TEXT,
+        visitor_email TEXT,
+        visitor_phone TEXT,
+        source_page_host TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX requests_of_bot ON requests (bot_id, number);
+    CREATE INDEX requests_of_conversation ON requests (conversation, created_at);
+
+    CREATE TABLE appointments (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        request INTEGER NOT NULL UNIQUE REFERENCES requests (number),
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        status TEXT NOT NULL,
+        appointment_date TEXT NOT NULL,
+        appointment_time TEXT NOT NULL,
+        appointment_at INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX appointments_of_bot ON appointments (bot_id, number);
+
+    CREATE TABLE webhooks (
+        bot_id TEXT PRIMARY KEY REFERENCES bots (id),
+        url TEXT,
+        events TEXT NOT NULL,
+        signing_key BLOB NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE webhook_events (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        event TEXT NOT NULL,
+        record_id TEXT NOT NULL,
+        data TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        follows INTEGER,
+        state INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX webhook_events_pending ON webhook_events (bot_id, number) WHERE state = 0;
+    CREATE INDEX webhook_events_of_bot ON webhook_events (bot_id, created_at, number);
+
+    CREATE TABLE webhook_attempts (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        event_number INTEGER NOT NULL REFERENCES webhook_events (number),
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        delivery_id TEXT NOT NULL,
+        url TEXT,
+        body BLOB NOT NULL,
+        at INTEGER NOT NULL,
+        success INTEGER,
+        status_code INTEGER,
+        error TEXT,
+        duration_ms INTEGER
+    ) STRICT;
+    CREATE INDEX webhook_attempts_of_bot ON webhook_attempts (bot_id, number);
+    CREATE INDEX webhook_attempts_of_event ON webhook_attempts (event_number, number);
+    CREATE INDEX webhook_attempts_under_way ON webhook_attempts (number) WHERE success IS NULL;
+    """,
 )
 
 

@@ -6,7 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 
-from chatsvc.domain import language, opening_hours, shapes
+from chatsvc.domain import language, opening_hours, shapes, times
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
 from chatsvc.domain.shapes import Json
@@ -61,12 +61,8 @@ def _tier(services: Services, value: str) -> str:
 
 
 def _timezone(_: Services, value: str) -> str:
-    from zoneinfo import ZoneInfo
-
-    try:
-        ZoneInfo(value)
-    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError
-        raise Refused(f"{value!r} is no time zone; one is written like Europe/Istanbul") from None
+    if times.zone(value) is None:
+        raise Refused(f"{value!r} is no time zone; one is written like Europe/Istanbul")
     return value
 
 

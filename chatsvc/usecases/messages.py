@@ -7,15 +7,17 @@ import hashlib
 import json
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
+from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.errors import Because, ProblemError
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import EMPTY_REASONS, Engine, EngineError, Reply, Turn
 from chatsvc.store import conversations, exchanges
+from chatsvc.usecases import captures
 from chatsvc.usecases.directory import Held
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import Busy, Flight, Turns
@@ -49,6 +51,8 @@ class _Sending:
     once: Once | None = None
     deadline: float = 0.0
     accepted_at: int = 0
+    spoken: list[str] = field(default_factory=list)
+    may_capture: bool = False
 
     @property
     def left_s(self) -> float:
@@ -106,7 +110,9 @@ async def _answer(sending: _Sending) -> Exchange:
         async with sending.turns.alone((bot.id, channel, user_id), sending.deadline):
             reply = await _ask(sending, bot, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
-            await _record(sending, exchange, reservation, tokens=reply.usage.total, cost=cost_micro_usd(tier, reply.usage))
+            await _record(
+                sending, exchange, reservation, reply, cost=cost_micro_usd(tier, reply.usage), captured=_captured(sending, bot, reply)
+            )
             return exchange
     except Busy:
         raise errors.assistant_unavailable(reason="busy") from None
@@ -142,20 +148,25 @@ def _engine(services: Services, bot: Bot) -> tuple[Tier, Engine]:
 
 async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
     services, message = sending.services, sending.message
-    history = []
+    past = conversations.NO_PAST
     # A visitor who brought no name cannot have been here before.
     if message.user_id is not None:
-        history = await conversations.history(services.db, bot.id, sending.channel, message.user_id, HISTORY_MESSAGES)
+        conversation = (bot.id, sending.channel, message.user_id)
+        past = await conversations.past(services.db, conversation, HISTORY_MESSAGES, captures.start_of_day(bot, sending.accepted_at))
+    sending.spoken = [past_message.content for past_message in past.history if past_message.role == "user"] + [message.message]
+    sending.may_capture = past.captured < MOST_A_DAY
     return Turn(
         bot=bot,
         channel=sending.channel,
         message=message.message,
-        history=history,
+        history=past.history,
         language=message.language,
         knowledge=await services.library.of(bot),
         model=tier.model,
         timeout_s=sending.left_s,
         now_ms=sending.accepted_at,
+        dialogue=past.dialogue,
+        may_capture=sending.may_capture,
     )
 
 
@@ -180,14 +191,26 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-async def _record(sending: _Sending, exchange: Exchange, reservation: Reservation, *, tokens: int, cost: int) -> None:
-    held, once = sending.held, sending.once
+def _captured(sending: _Sending, bot: Bot, reply: Reply) -> exchanges.NewCapture | None:
+    if reply.captured is None or not sending.may_capture:
+        return None
+    request, appointment = captures.records(bot, reply.captured, sending.spoken, sending.accepted_at)
+    plan = sending.services.config.plans.get(sending.held.account.plan or "")
+    return exchanges.NewCapture(request, appointment, tell=plan is not None and plan.webhooks)
+
+
+async def _record(
+    sending: _Sending, exchange: Exchange, reservation: Reservation, reply: Reply, *, cost: int, captured: exchanges.NewCapture | None
+) -> None:
+    held, once, dispatcher = sending.held, sending.once, sending.services.dispatcher
 
     def applied(counts: exchanges.Counts | None) -> None:
         if counts is not None:
             reservation.charge(counts.month_used, counts.credits)
             held.account = held.account._replace(message_credits=counts.credits)
             held.put(held.bots[exchange.chatbot_id]._replace(messages_used=counts.bot_used))
+            if captured and captured.tell and dispatcher:
+                dispatcher.wake(exchange.chatbot_id)
 
     written = await exchanges.record(
         sending.services.db,
@@ -201,9 +224,11 @@ async def _record(sending: _Sending, exchange: Exchange, reservation: Reservatio
             accepted_at=sending.accepted_at,
             replied_at=exchange.created_at,
             month=reservation.month,
-            tokens=tokens,
+            tokens=reply.usage.total,
             cost_micro_usd=cost,
             idempotency=exchanges.Idempotency(once.key, once.fingerprint, json.dumps(exchange)) if once else None,
+            dialogue=reply.dialogue,
+            captured=captured,
         ),
         applied,
     )

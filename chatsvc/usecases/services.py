@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from chatsvc.usecases.directory import Directory
     from chatsvc.usecases.library import Library
     from chatsvc.usecases.turns import Turns
+    from chatsvc.webhooks.courier import Courier
+    from chatsvc.webhooks.dispatcher import Dispatcher
 
 T = TypeVar("T")
 
@@ -25,7 +27,8 @@ T = TypeVar("T")
 class Services:
     """The parts of one running chatsvc; `secret` gives 32 bytes for a purpose.
 
-    The command line without a server has no engines and no turns: it answers nobody.
+    The command line without a server has no engines and no turns: it answers nobody,
+    and sends nothing but what it was asked to send.
     """
 
     config: Config
@@ -36,6 +39,8 @@ class Services:
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
     turns: Turns | None = None
+    courier: Courier | None = None
+    dispatcher: Dispatcher | None = None
 
     @cached_property
     def cursors(self) -> Cursors:

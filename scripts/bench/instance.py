@@ -114,9 +114,9 @@ def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterat
         connection.execute(sql)
 
 
-def _make(folder: Path) -> Instance:
+def _make(folder: Path, settings: str, bot_count: int) -> Instance:
     file = folder / "config.yaml"
-    file.write_text(CONFIG, "utf-8")
+    file.write_text(CONFIG + settings, "utf-8")
     config = configuration.load(file, {})
     data = Folder(config.data_dir)
     data.prepare()
@@ -125,7 +125,8 @@ def _make(folder: Path) -> Instance:
     account = str(finish(accounts.create(services, name="Benchmark"))["id"])
     finish(accounts.change(services, account=account, messages_limit=accounts.MOST))
     made = [
-        finish(bots.create(services, name=f"Assistant {number}", description="Answers questions about bicycles.")) for number in range(BOTS)
+        finish(bots.create(services, name=f"Assistant {number}", description="Answers questions about bicycles."))
+        for number in range(bot_count)
     ]
     secrets = tuple(str(finish(keys.create(services))["key"]) for _ in range(KEYS))
     finish(db.close())
@@ -133,11 +134,11 @@ def _make(folder: Path) -> Instance:
 
 
 @contextmanager
-def instances(count: int) -> Iterator[list[Instance]]:
-    """So many throw-away instances; nothing of them stays."""
+def instances(count: int, settings: str = "", bots: int = BOTS) -> Iterator[list[Instance]]:
+    """So many throw-away instances, `settings` added to their configuration; nothing of them stays."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
         made = []
         for number in range(count):
             (Path(folder) / str(number)).mkdir()
-            made.append(_make(Path(folder) / str(number)))
+            made.append(_make(Path(folder) / str(number), settings, bots))
         yield made

@@ -10,7 +10,7 @@ import asyncio
 import json
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -48,6 +48,18 @@ def message(content: object, *, stop_reason: object = "end_turn", **fields: obje
 def says(text: str, **fields: Any) -> Step:
     """A reply of one text block."""
     return answers(message([{"type": "text", "text": text}], **fields))
+
+
+def calls(*uses: tuple[str, object], text: str = "", before: Sequence[object] = (), **fields: Any) -> Step:
+    """Tools called by name and arguments; `before` are blocks in front of them."""
+
+    async def step(server: ModelServer, request: web.Request) -> web.StreamResponse:
+        said = [{"type": "text", "text": text}] if text else []
+        round_ = len(server.seen)
+        used = [{"type": "tool_use", "id": f"toolu_{round_}_{n}", "name": name, "input": given} for n, (name, given) in enumerate(uses)]
+        return await answers(message([*before, *said, *used], **{"stop_reason": "tool_use", **fields}))(server, request)
+
+    return step
 
 
 def answers(payload: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import ssl
 import subprocess
@@ -13,7 +12,7 @@ import textwrap
 import time
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -25,6 +24,7 @@ import pytest
 from chatsvc.domain.models import Bot, Entry, Message, Usage
 from chatsvc.engines import Engine, EngineError, Finding, Hit, Reply, Turn
 from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt
+from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
     ModelServer,
     Step,
@@ -45,7 +45,6 @@ from tests.engines.model_server import (
     waits_for,
 )
 
-KEY = "sk-ant-api03-secret"
 VISITOR = "Merhaba, Pazar günü açık mısınız?"
 BOT = Bot(
     id="b1",
@@ -96,33 +95,6 @@ TURN = Turn(
     timeout_s=10.0,
     now_ms=NOW_MS,
 )
-
-Make = Callable[..., AnthropicEngine]
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ModelServer]:
-    async with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-async def make(server: ModelServer) -> AsyncIterator[Make]:
-    made: list[AnthropicEngine] = []
-
-    def build(**settings: Any) -> AnthropicEngine:
-        defaults: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "timeout_s": 10.0, "max_retries": 0}
-        made.append(AnthropicEngine(**{**defaults, **settings}))
-        return made[-1]
-
-    yield build
-    for engine in made:
-        await engine.close()
-
-
-@pytest.fixture
-def engine(make: Make) -> AnthropicEngine:
-    return make()
 
 
 async def failure(engine: AnthropicEngine, turn: Turn = TURN) -> EngineError:
@@ -882,13 +854,3 @@ async def test_text_that_no_server_could_take_is_mended(server: ModelServer, eng
     turn = replace(TURN, message=bad, history=past(bad, bad), bot=BOT._replace(instructions=bad), knowledge=Shelf((entry(1, bad, bad),)))
     assert (await engine.reply(turn)).text == "Hello."
     assert server.body["messages"][-1]["content"] == "a?b"
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs() -> Iterator[None]:
-    """The SDK's loggers are left as they were found."""
-    names = ("anthropic", "httpx2", "httpcore2")
-    before = {name: logging.getLogger(name).level for name in names}
-    yield
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)

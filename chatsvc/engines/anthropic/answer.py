@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import uuid
+from dataclasses import dataclass
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic.faults import error_type, says_too_long
+from chatsvc.engines.anthropic.faults import Fault, error_type, says_no_tools, says_too_long
 
 NO_ANSWER = "[NO_ANSWER]"
 """What a model is told to reply, and nothing else, where neither its knowledge nor its instructions hold the answer."""
@@ -16,6 +19,14 @@ MAX_REPLY_CHARS = 32_000
 
 MAX_TOKENS_COUNTED = 1_000_000_000
 """A count of tokens above this is no count."""
+
+MAX_CALLS = 4
+"""As many tools of one answer as are called; there is no use for more than two."""
+
+MAX_INPUT_BYTES = 16_384
+"""The arguments of a tool that are sent back to the model; larger ones are no arguments of ours."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 # What models like to put around a token they were told to write bare.
 _WRAPPING = " \t\r\n[](){}<>*_`'\".!“”"
@@ -31,8 +42,33 @@ _WITHOUT_TEXT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that the model wants called. `name` and `input` are what it says, whatever that is."""
+
+    id: str
+    name: str
+    input: object
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a model: what it says, which tools it calls, and the blocks by which it is reminded of both."""
+
+    text: str
+    calls: tuple[Call, ...]
+    blocks: list[dict[str, object]]
+    stop: str | None
+    usage: Usage
+
+
 def read(payload: bytes) -> Reply:
     """The reply in the body of a 200; raises EngineError for everything that is none."""
+    return reply(parse(payload))
+
+
+def parse(payload: bytes, *, hosted: bool = False) -> Answer:
+    """What stands in the body of a 200, with or without text; raises EngineError."""
     data = _parse(payload)
     stop = data.get("stop_reason")
     if stop is not None and not isinstance(stop, str):
@@ -40,10 +76,17 @@ def read(payload: bytes) -> Reply:
     if stop == "refusal":
         # Also with text: what stands before a refusal is half a sentence.
         raise EngineError("refused")
-    text = _without_thoughts(_text(data.get("content"))).strip()
-    if not text:
-        raise EngineError(_WITHOUT_TEXT.get(stop, "bad_response"), "no text")
-    return Reply(_checked(_without_sentinel(text)), usage(data.get("usage")))
+    content = _content(data.get("content"))
+    text = _without_thoughts("".join(str(block["text"]) for block in content if block.get("type") == "text")).strip()
+    calls = _calls(content)
+    return Answer(text, calls, _blocks(content, text, calls, hosted=hosted), stop, usage(data.get("usage")))
+
+
+def reply(said: Answer) -> Reply:
+    """The reply that an answer is; raises EngineError where it has no text, or the sentinel for one."""
+    if not said.text:
+        raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
+    return Reply(_checked(_without_sentinel(said.text)), said.usage)
 
 
 def usage(raw: object) -> Usage:
@@ -73,24 +116,72 @@ def _parse(payload: bytes) -> dict[str, object]:
     if "content" not in data and "error" in data:
         # LM Studio answers some errors with status 200.
         reason = "context_exceeded" if says_too_long(data) else "bad_response"
-        raise EngineError(reason, f"an error with status 200 {error_type(data)}".rstrip())
+        raise Fault(reason, f"an error with status 200 {error_type(data)}".rstrip(), no_tools=says_no_tools(data))
     return data
 
 
-def _text(content: object) -> str:
-    """The text blocks, joined; a block of another type (thinking, tool_use, whatever comes later) is passed over."""
+def _content(content: object) -> list[dict[str, object]]:
+    """The blocks, each of them an object, those of text with text; of another type (thinking, whatever comes later) as they are."""
     if not isinstance(content, list):
         raise EngineError("bad_response", f"content is {type(content).__name__}")
-    texts: list[str] = []
     for block in content:
         if not isinstance(block, dict):
             raise EngineError("bad_response", f"a block is {type(block).__name__}")
-        if block.get("type") == "text":
-            text = block.get("text")
-            if not isinstance(text, str):
-                raise EngineError("bad_response", f"the text of a block is {type(text).__name__}")
-            texts.append(text)
-    return "".join(texts)
+        if block.get("type") == "text" and not isinstance(block.get("text"), str):
+            raise EngineError("bad_response", f"the text of a block is {type(block.get('text')).__name__}")
+    return content
+
+
+def _calls(content: list[dict[str, object]]) -> tuple[Call, ...]:
+    """The tools called, MAX_CALLS at most. An id that is missing, odd or used twice gets one of ours: servers match results by it."""
+    calls: dict[str, Call] = {}
+    for block in content:
+        if block.get("type") == "tool_use" and len(calls) < MAX_CALLS:
+            given, name = block.get("id"), block.get("name")
+            usable = isinstance(given, str) and _ID.fullmatch(given) is not None and given not in calls
+            key = str(given) if usable else f"call_{uuid.uuid4().hex}"
+            calls[key] = Call(key, name if isinstance(name, str) and _ID.fullmatch(name) else "unknown", block.get("input"))
+    return tuple(calls.values())
+
+
+def _blocks(content: list[dict[str, object]], text: str, calls: tuple[Call, ...], *, hosted: bool) -> list[dict[str, object]]:
+    """The answer as it is sent back with the results of its tools.
+
+    Anthropic's models think unless told otherwise, and want their thoughts back as they were, in their place, while tools are
+    called. Servers in the house get text and tool_use alone: some return thoughts that they then refuse.
+    """
+    uses = map(_use, calls)
+    if not hosted:
+        return [*([_said(text)] if text else []), *uses]
+    blocks: list[dict[str, object]] = []
+    for block in content:
+        kind = block.get("type")
+        if kind in ("thinking", "redacted_thinking"):
+            blocks.append(block)
+        elif kind == "text" and str(block["text"]).strip():
+            blocks.append(_said(str(block["text"])))
+        elif kind == "tool_use":
+            blocks += [use] if (use := next(uses, None)) else []
+    return blocks
+
+
+def _said(text: str) -> dict[str, object]:
+    return {"type": "text", "text": clean(text)}
+
+
+def _use(call: Call) -> dict[str, object]:
+    """A call in the form in which it is sent back; what no server could take as its arguments is left out."""
+    given = call.input
+    try:
+        fits = isinstance(given, dict) and len(json.dumps(given, ensure_ascii=False).encode()) <= MAX_INPUT_BYTES
+    except (ValueError, RecursionError):
+        fits = False
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if fits else {}}
+
+
+def clean(text: str) -> str:
+    """`text` without what JSON or a server cannot take: lone surrogates and NUL."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
 def _without_thoughts(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.anthropic import answer, prompt
+from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
+WITHOUT_TOOLS_S = 600.0
+"""How long a model is offered no tools after its server said that it takes none; then it may have been set up anew."""
 
 
 class AnthropicEngine:
@@ -37,6 +39,7 @@ class AnthropicEngine:
         self._max_retries = max(0, max_retries)
         self._loading: asyncio.Task[Provider] | None = None
         self._closed = False
+        self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
         """Load the SDK now, in a thread, so that the first visitor does not wait for it. Raises EngineError where it cannot be loaded."""
@@ -52,9 +55,7 @@ class AnthropicEngine:
         try:
             async with asyncio.timeout(limit):
                 ends_at = asyncio.get_running_loop().time() + limit
-                provider = await self._provider()
-                body = prompt.request(turn, hosted=self._hosted)
-                return answer.read(await self._send(provider, body, ends_at))
+                return await self._reply(await self._provider(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
@@ -95,6 +96,24 @@ class AnthropicEngine:
         from chatsvc.engines.anthropic import sdk
 
         return sdk.Provider(self._base_url, self._api_key or "", hosted=self._hosted)
+
+    async def _reply(self, provider: Provider, turn: Turn, ends_at: float) -> Reply:
+        async def ask(body: dict[str, object]) -> bytes:
+            return await self._send(provider, body, ends_at)
+
+        refused = False
+        if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= asyncio.get_running_loop().time():
+            try:
+                return await rounds.converse(turn, ask, hosted=self._hosted, ends_at=ends_at)
+            except Fault as fault:
+                if not fault.no_tools:
+                    raise
+                refused = True
+        payload = await ask(prompt.request(turn, hosted=self._hosted))
+        if refused:
+            # Believed only now that the same question was answered without tools, so that no other fault turns them off.
+            self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
+        return answer.read(payload)
 
     async def _send(self, provider: Provider, body: dict[str, object], ends_at: float) -> bytes:
         """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""

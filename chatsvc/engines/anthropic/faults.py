@@ -45,17 +45,33 @@ _TOO_LONG = re.compile(
     r"|context (size|length|window) (has been )?exceeded|exceeds? (the )?model'?s? (maximum )?context"  # LM Studio, llama.cpp
 )
 
+# What servers say that cannot call tools, or whose model cannot; the rest of the request is fine then.
+_NO_TOOLS = re.compile(
+    r"(does not|doesn'?t|do not|not) support (tools?|tool[ _-]?(use|calls?|calling)|function[ _-]?calling)\b"  # Ollama, LiteLLM
+    r"|(tools?|tool[ _-]?(use|calls?|calling)|function[ _-]?calling) (is|are) not (currently |yet )?supported"  # LM Studio, proxies
+    r"|tools? param requires|tools? param is not|unsupported param: tools"  # llama.cpp without --jinja
+    r"|--enable-auto-tool-choice|--tool-call-parser"  # vLLM, SGLang
+    r"|does not support parameters: \['tools'"  # LiteLLM
+    r"|no endpoints found that support tool use"  # OpenRouter
+)
+
 _PLAIN_WORD = re.compile(r"[A-Za-z_]{1,64}")
 _REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
 
 
 class Fault(EngineError):
-    """A call that failed; `retryable` says whether asking again may help, `retry_after_s` (seconds) how long to wait first."""
+    """A call that failed; `retryable` says whether asking again may help, `retry_after_s` (seconds) how long to wait first.
 
-    def __init__(self, reason: str, detail: str = "", *, retryable: bool = False, retry_after_s: float | None = None) -> None:
+    `no_tools` says that the same call without tools may do.
+    """
+
+    def __init__(
+        self, reason: str, detail: str = "", *, retryable: bool = False, retry_after_s: float | None = None, no_tools: bool = False
+    ) -> None:
         super().__init__(reason, detail)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.no_tools = no_tools
 
 
 def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
@@ -67,6 +83,7 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
     """
     body = _json(text[:MAX_ERROR_CHARS])
     kind = error_type(body)
+    no_tools = says_no_tools(body)
     if status in _MAY_BE_TOO_LONG and says_too_long(body):
         reason = "context_exceeded"
     elif status in _BY_STATUS:
@@ -81,8 +98,9 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
     return Fault(
         reason,
         " ".join(parts),
-        retryable=reason != "context_exceeded" and _is_retryable(status, headers),
+        retryable=reason != "context_exceeded" and not no_tools and _is_retryable(status, headers),
         retry_after_s=retry_after_s(headers),
+        no_tools=no_tools,
     )
 
 
@@ -121,6 +139,11 @@ def error_type(body: object) -> str:
 def says_too_long(body: object) -> bool:
     """Whether an error says that the prompt does not fit the model's context, in the words of any of the known servers."""
     return any(_TOO_LONG.search(words.lower()) for words in _words(body))
+
+
+def says_no_tools(body: object) -> bool:
+    """Whether an error says that this server or its model takes no tools."""
+    return any(_NO_TOOLS.search(words.lower()) for words in _words(body))
 
 
 def _words(body: object) -> list[str]:

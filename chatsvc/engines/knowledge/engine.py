@@ -1,10 +1,10 @@
-"""One turn answered from the bot's knowledge: small talk, the answer, a question back, or honestly nothing."""
+"""One turn answered from the bot's knowledge: small talk, a request taken down, the answer, a question back, or honestly nothing."""
 
 from __future__ import annotations
 
 from chatsvc.domain.language import primary
 from chatsvc.engines import EngineError, Finding, Hit, Reply, Turn
-from chatsvc.engines.knowledge import smalltalk
+from chatsvc.engines.knowledge import flow, smalltalk
 from chatsvc.engines.knowledge.text import words
 
 _ASKED_BACK = 3  # questions in one "did you mean"
@@ -27,12 +27,20 @@ class KnowledgeEngine:
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""
+        draft = flow.opened(turn)
+        if draft is not None:
+            return flow.proceed(turn, draft)
         small = smalltalk.answer(turn.bot, turn.message, turn.language)
         if small is not None:
             return Reply(small)
+        wish = flow.wish_of(turn)
+        if wish is not None and wish.clear:
+            return flow.begin(turn, wish)
         finding = self._find(turn)
         if finding.decision == "answer":
             return Reply(finding.hits[0].entry.answer)
+        if wish is not None:
+            return flow.begin(turn, wish)
         if finding.decision == "ask" and _may_ask(turn):
             return Reply(_ask_back(finding, turn.bot.language))
         raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")

@@ -1,0 +1,58 @@
+"""`chatsvc request` and `chatsvc appointment`: list, set."""
+
+from __future__ import annotations
+
+import click
+
+from chatsvc.cli.output import call, json_option, show
+
+REQUEST_COLUMNS = ("id", "request_type", "status", "visitor_name", "visitor_email", "visitor_phone", "message", "created_at")
+APPOINTMENT_COLUMNS = ("id", "status", "appointment_date", "appointment_time", "visitor_name", "visitor_email", "visitor_phone", "message")
+
+
+@click.group()
+def request() -> None:
+    """Requests that bots have captured."""
+
+
+@request.command("list")
+@click.argument("bot")
+@json_option
+@click.pass_context
+def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """List a bot's requests, newest first."""
+    show(call(ctx, "request.list", bot=bot), as_json, REQUEST_COLUMNS)
+
+
+@request.command("set")
+@click.argument("request_id", metavar="ID")
+@click.option("--status", required=True, help="new, in_progress, done or dismissed.")
+@json_option
+@click.pass_context
+def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool) -> None:
+    """Move a request on."""
+    show(call(ctx, "request.set", request=request_id, status=status), as_json)
+
+
+@click.group()
+def appointment() -> None:
+    """Appointments that bots have captured."""
+
+
+@appointment.command("list")
+@click.argument("bot")
+@json_option
+@click.pass_context
+def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """List a bot's appointments, newest first; date and time are the bot's own."""
+    show(call(ctx, "appointment.list", bot=bot), as_json, APPOINTMENT_COLUMNS)
+
+
+@appointment.command("set")
+@click.argument("appointment_id", metavar="ID")
+@click.option("--status", required=True, help="pending, confirmed, canceled or done.")
+@json_option
+@click.pass_context
+def set_appointment(ctx: click.Context, appointment_id: str, status: str, as_json: bool) -> None:
+    """Move an appointment on."""
+    show(call(ctx, "appointment.set", appointment=appointment_id, status=status), as_json)

@@ -1,0 +1,85 @@
+"""A local receiver of webhooks: verifies the signature, prints what came."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from aiohttp import web
+
+from chatsvc.domain import signing
+
+
+class Delivery(NamedTuple):
+    """What came: whether the signature is right, and the body where it is JSON."""
+
+    valid: bool
+    event: str | None
+    delivery_id: str | None
+    size: int
+    envelope: Any
+
+
+class Receiver:
+    """Answers 204 to a delivery whose signature is right, 401 to any other; `seen` is told of each."""
+
+    def __init__(self, key: str, seen: Callable[[Delivery], None]) -> None:
+        self.key = key
+        self._seen = seen
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Take one delivery."""
+        body = await request.read()
+        valid = signing.verify(self.key, body, request.headers.get("X-Service-Signature", ""))
+        try:
+            envelope = json.loads(body)
+        except ValueError:
+            envelope = None
+        headers = request.headers
+        self._seen(Delivery(valid, headers.get("X-Service-Event"), headers.get("X-Service-Delivery"), len(body), envelope))
+        return web.Response(status=204 if valid else 401)
+
+    @asynccontextmanager
+    async def listening(self, port: int, certificate: tuple[Path, Path] | None) -> AsyncIterator[str]:
+        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key); gives the address."""
+        context = None
+        if certificate:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(*certificate)
+        runner = web.ServerRunner(web.Server(self.handle, access_log=None))
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
+            yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}/"
+        finally:
+            await runner.cleanup()
+
+
+def _show(delivery: Delivery, *, as_json: bool) -> None:
+    if as_json:
+        line = {"valid": delivery.valid, "event": delivery.event, "delivery_id": delivery.delivery_id, "body": delivery.envelope}
+        click.echo(json.dumps(line, ensure_ascii=False))
+        return
+    click.echo(f"{delivery.event or 'no event'}  signature {'valid' if delivery.valid else 'WRONG'}")
+    if delivery.envelope is None:
+        click.echo(f"  {delivery.size} bytes that are no JSON")
+    else:
+        click.echo(json.dumps(delivery.envelope, ensure_ascii=False, indent=2))
+
+
+async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
+    """Receive, verify and print until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with Receiver(key, partial(_show, as_json=as_json)).listening(port, certificate) as url:
+        click.echo(json.dumps({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
+        await stop.wait()

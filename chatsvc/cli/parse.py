@@ -1,0 +1,82 @@
+"""`chatsvc parse`: what slot filling reads in a sentence. It needs no service, no configuration and no data folder."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from chatsvc.cli.knowledge import read_text
+from chatsvc.cli.output import fields, json_option, show
+from chatsvc.domain import language as languages
+from chatsvc.domain import times
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.shapes import Json
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option(
+    "--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A sentence a line; the result is a list."
+)
+@click.option("--now", metavar="LOCAL_TIME", help="The wall clock, like 2026-11-20T10:00; else the present in the time zone.")
+@click.option("--timezone", default="Europe/Istanbul", show_default=True, help="Where the wall clock hangs.")
+@click.option("--country", default="TR", show_default=True, help="Whose telephone numbers those without a code are.")
+@click.option("--language", help="The language, where it is known; else it is guessed.")
+@json_option
+def parse(text: str | None, file: Path | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool) -> None:
+    """Show the date, time, e-mail, telephone and name that a bot reads in TEXT.
+
+    \b
+    Example: chatsvc parse "yarın saat 3'e randevu, ben Ayşe" --now 2026-11-20T10:00
+    """
+    if (text is None) == (file is None):
+        raise click.UsageError("give a TEXT or --file, one of them")
+    clock = _clock(now, timezone)
+    if not re.fullmatch("[A-Za-z]{2}", country):
+        raise Refused(f"{country!r} is no country; one is written with two letters, like TR")
+    if language is not None and not languages.is_tag(language):
+        raise Refused(f"{language!r} is no language tag; one is written like tr or en-GB")
+    if file is None:
+        show(_read(text or "", clock, country.upper(), language), as_json)
+        return
+    lines = [line.strip() for line in read_text(file).splitlines() if line.strip()]
+    found = [_read(line, clock, country.upper(), language) for line in lines]
+    if as_json:
+        show(found, True)
+        return
+    for line, one in zip(lines, found, strict=True):
+        click.echo(line)
+        fields(one, "  ")
+
+
+def _clock(now: str | None, timezone: str) -> datetime:
+    """The wall clock, naive; raises Refused."""
+    zone = times.zone(timezone)
+    if zone is None:
+        raise Refused(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")
+    if now is None:
+        return datetime.now(UTC).astimezone(zone).replace(tzinfo=None)
+    try:
+        clock = datetime.fromisoformat(now.strip())
+    except ValueError:
+        raise Refused(f"{now!r} is no time; one is written like 2026-11-20T10:00") from None
+    if clock.tzinfo is not None:
+        raise Refused(f"{now!r} has a time zone of its own; write the local time, like 2026-11-20T10:00, and --timezone")
+    return clock
+
+
+def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
+    from chatsvc.engines import slots
+
+    found = slots.read(text, now=now, language=language, country=country)
+    return {
+        "language": found.language,
+        "date": found.date.isoformat() if found.date else None,
+        "time": f"{found.time:%H:%M}" if found.time is not None else None,
+        "email": found.email,
+        "phone": found.phone,
+        "name": found.name,
+    }

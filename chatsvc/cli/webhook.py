@@ -1,0 +1,194 @@
+"""`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend; for the developer on the other side listen, forward, verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from chatsvc.cli.output import call, json_option, show
+
+ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
+KEEP_IT = "Keep the signing key now: it is not shown again."
+
+
+@click.group()
+def webhook() -> None:
+    """Webhooks: where a bot's requests and appointments are sent, and what became of each delivery."""
+
+
+@webhook.command("set")
+@click.argument("bot")
+@click.argument("url", required=False)
+@click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`.")
+@click.option("--event", "events", multiple=True, required=True, help="request.created or appointment.created; may be given twice.")
+@json_option
+@click.pass_context
+def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: tuple[str, ...], as_json: bool) -> None:
+    """Set a bot's webhook. A new one gets a signing key, shown this once.
+
+    \b
+    Example: chatsvc webhook set 6f1c... https://shop.example.com/hooks/chat --event request.created
+    """
+    if pull == (url is not None):
+        raise click.UsageError("give a URL or --pull, one of them")
+    made = call(ctx, "webhook.set", bot=bot, url=url, events=list(events))
+    show(made, as_json)
+    if not as_json and "signing_key" in made:
+        click.echo(KEEP_IT, err=True)
+
+
+@webhook.command("show")
+@click.argument("bot")
+@json_option
+@click.pass_context
+def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """Show a bot's webhook, without its signing key."""
+    show(call(ctx, "webhook.show", bot=bot), as_json)
+
+
+@webhook.command()
+@click.argument("bot")
+@json_option
+@click.pass_context
+def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """Make a new signing key. From this moment on bodies are signed with it alone."""
+    show(call(ctx, "webhook.rotate", bot=bot), as_json)
+    if not as_json:
+        click.echo(KEEP_IT, err=True)
+
+
+@webhook.command()
+@click.argument("bot")
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """Remove a bot's webhook; what is pending is recorded as failed."""
+    show(call(ctx, "webhook.remove", bot=bot), as_json)
+
+
+def _end(attempts: list[dict[str, Any]]) -> None:
+    if not all(attempt["success"] for attempt in attempts):
+        raise SystemExit(1)
+
+
+@webhook.command()
+@click.argument("bot")
+@json_option
+@click.pass_context
+def test(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """Send a test event now and show how it went; exit status 1 where it failed."""
+    attempt = call(ctx, "webhook.test", bot=bot)
+    show(attempt, as_json)
+    _end([attempt])
+
+
+@webhook.command()
+@click.argument("bot")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
+@json_option
+@click.pass_context
+def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
+    """List the attempts to deliver a bot's events, newest first."""
+    show(call(ctx, "webhook.attempts", bot=bot, limit=limit), as_json, ATTEMPT_COLUMNS)
+
+
+@webhook.command()
+@click.argument("attempt", required=False)
+@click.option("--bot", metavar="BOT", help="All of this bot's events ...")
+@click.option("--failed-since", metavar="TIME", help="... whose latest attempt failed since then (2026-11-20T08:00, UTC).")
+@json_option
+@click.pass_context
+def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_since: str | None, as_json: bool) -> None:
+    """Send an event again: the record keeps its id, the delivery gets a new one. Exit status 1 where one failed.
+
+    \b
+    Example: chatsvc webhook resend --bot 6f1c... --failed-since 2026-11-20T08:00
+    """
+    if attempt is not None and bot is None and failed_since is None:
+        sent = call(ctx, "webhook.resend", attempt=attempt)
+        show(sent, as_json)
+        _end([sent])
+    elif attempt is None and bot is not None and failed_since is not None:
+        sent = call(ctx, "webhook.resend_failed", bot=bot, since=failed_since)
+        show(sent, as_json, ATTEMPT_COLUMNS)
+        _end(sent)
+    else:
+        raise click.UsageError("give an ATTEMPT, or --bot with --failed-since")
+
+
+@webhook.command()
+@click.option(
+    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Holds the signing key."
+)
+@click.option("--signature", required=True, help="The header X-Service-Signature.")
+@click.argument("body_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: bool) -> None:
+    """Check the signature of a body as it was received; exit status 1 where it is wrong."""
+    from chatsvc.domain import signing
+
+    valid = signing.verify(signing_key_file.read_text("utf-8").strip(), body_file.read_bytes(), signature)
+    show({"valid": valid}, as_json)
+    if not valid:
+        raise SystemExit(1)
+
+
+@webhook.command()
+@click.option("--port", type=click.IntRange(0, 65535), required=True, help="On 127.0.0.1; 0 is any free one.")
+@click.option(
+    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Holds the signing key."
+)
+@click.option("--cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Certificate (PEM), to speak https.")
+@click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The certificate's key (PEM).")
+@json_option
+def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
+    """Receive webhooks on this machine, verify and print them: for the developer of a receiver. Ctrl+C ends it.
+
+    \b
+    Example: chatsvc webhook listen --port 9000 --signing-key-file key.txt
+    """
+    if (cert_file is None) != (key_file is None):
+        raise click.UsageError("--cert-file and --key-file go together")
+
+    import asyncio
+    import gc
+
+    from chatsvc.cli.listener import receive
+
+    gc.enable()
+
+    key = signing_key_file.read_text("utf-8").strip()
+    asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
+
+
+@webhook.command()
+@click.argument("bot")
+@click.argument("url")
+@click.option("--since", metavar="TIME", help="Only events from then on (2026-11-20T08:00, UTC).")
+@click.option("--follow", is_flag=True, help="Go on with what comes later, until Ctrl+C.")
+@json_option
+@click.pass_context
+def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
+    """Post a bot's recorded events, signed, to a receiver inside the house that you name; stops at the first failure.
+
+    The way for receivers that webhooks refuse, and for webhooks set with --pull.
+
+    \b
+    Example: chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
+    """
+    import asyncio
+    import gc
+
+    from chatsvc.cli.forwarder import post_all
+
+    gc.enable()
+
+    def fetch(after: int) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
+        return events
+
+    done = asyncio.run(post_all(url, fetch, follow=follow, as_json=as_json))
+    if not done:
+        raise SystemExit(1)

@@ -1,0 +1,48 @@
+"""One operation that sends something, without a server: an event loop for as long as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from chatsvc.config import Config
+from chatsvc.control.operations import find
+from chatsvc.domain.plans import with_webhooks
+from chatsvc.store import facts, webhooks
+from chatsvc.store.committer import GroupCommitDatabase
+from chatsvc.store.folder import Folder
+from chatsvc.usecases.directory import Directory
+from chatsvc.usecases.library import Library
+from chatsvc.usecases.services import Services
+from chatsvc.webhooks.courier import make_courier
+from chatsvc.webhooks.dispatcher import Dispatcher
+
+
+class Call(NamedTuple):
+    """An operation and its arguments."""
+
+    operation: str
+    arguments: dict[str, Any]
+
+
+def run_looped(config: Config, folder: Folder, secret: Callable[[str], bytes], call: tuple[str, dict[str, Any]]) -> Any:
+    """Run the operation; raises Refused and StoreUnavailable. What is pending stays so, for the service to send."""
+    return asyncio.run(_run(config, folder, secret, Call(*call)))
+
+
+async def _run(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
+    db = await GroupCommitDatabase.open(folder.database)
+    try:
+        await facts.belongs_to(db, secret("check"))
+        # The folder's lock is held: what is under way in the store was a command's that was killed.
+        await webhooks.interrupt(db)
+        services = Services(config, db, secret, Directory(db), Library(db))
+        courier = services.courier = make_courier(config, secret, config.server.port)
+        services.dispatcher = Dispatcher(db, courier.deliver, courier.sign, with_webhooks(config.plans), services.clock)
+        try:
+            return await find(call.operation)(services, **call.arguments)
+        finally:
+            await courier.close()
+    finally:
+        await db.close()

@@ -1,0 +1,159 @@
+"""Which addresses a webhook may reach (SPEC.md 6.4, DECISIONS.md section 2, "target" and "receivers inside the house")."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+
+IPAddress = IPv4Address | IPv6Address
+Networks = tuple[IPv4Network | IPv6Network, ...]
+
+
+class TargetRefused(Exception):
+    """A webhook may not go there; the text is one line for the person who set the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is the service itself, which no webhook may reach.
+
+    `hosts`: its names (the host of `public_url`), in lower case. `addresses`: those of this machine; anything that can say whether
+    it holds an address. `listeners`: address and port of each listener; an unspecified address (0.0.0.0, ::) is every interface.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    addresses: Container[IPAddress] = frozenset()
+    listeners: frozenset[tuple[IPAddress, int]] = frozenset()
+
+
+def _ranges(*rows: tuple[str, str]) -> tuple[tuple[IPv4Network | IPv6Network, str], ...]:
+    return tuple((ip_network(network), what) for network, what in rows)
+
+
+# Nobody listens there, or it is another address in disguise, or the cloud hands out its keys there: no operator can mean these,
+# not even with a network that is wide enough to hold them.
+_NEVER = _ranges(
+    ("0.0.0.0/8", "“this” network"),
+    ("224.0.0.0/4", "multicast"),
+    ("255.255.255.255/32", "broadcast"),
+    ("100.100.100.200/32", "cloud metadata"),
+    ("168.63.129.16/32", "cloud metadata"),
+    ("169.254.169.254/32", "cloud metadata"),
+    ("169.254.170.2/32", "cloud metadata"),
+    ("169.254.170.23/32", "cloud metadata"),
+    ("192.0.0.192/32", "cloud metadata"),
+    ("::/128", "unspecified"),
+    ("::ffff:0:0/96", "an IPv4 address in IPv6 spelling"),
+    ("::ffff:0:0:0/96", "an IPv4 address in IPv6 spelling"),
+    ("64:ff9b::/96", "an IPv4 address in IPv6 spelling (NAT64)"),
+    ("64:ff9b:1::/48", "an IPv4 address in IPv6 spelling (NAT64)"),
+    ("2001::/32", "an IPv4 address in IPv6 spelling (Teredo)"),
+    ("2002::/16", "an IPv4 address in IPv6 spelling (6to4)"),
+    ("fd00:ec2::23/128", "cloud metadata"),
+    ("fd00:ec2::254/128", "cloud metadata"),
+    ("fd20:ce::254/128", "cloud metadata"),
+    ("ff00::/8", "multicast"),
+)
+# The special-purpose registries of IANA, whole: also the rows that are reachable from everywhere but are nobody's own server.
+_SPECIAL = _ranges(
+    ("10.0.0.0/8", "a private network"),
+    ("100.64.0.0/10", "a provider's inner network"),
+    ("127.0.0.0/8", "loopback"),
+    ("169.254.0.0/16", "link-local"),
+    ("172.16.0.0/12", "a private network"),
+    ("192.0.0.0/24", "protocol assignments"),
+    ("192.0.2.0/24", "documentation"),
+    ("192.31.196.0/24", "AS112"),
+    ("192.52.193.0/24", "AMT"),
+    ("192.88.99.0/24", "6to4 relays"),
+    ("192.168.0.0/16", "a private network"),
+    ("192.175.48.0/24", "AS112"),
+    ("198.18.0.0/15", "benchmarking"),
+    ("198.51.100.0/24", "documentation"),
+    ("203.0.113.0/24", "documentation"),
+    ("240.0.0.0/4", "reserved"),
+    ("::1/128", "loopback"),
+    ("::/96", "an IPv4 address in IPv6 spelling"),
+    ("2001::/23", "protocol assignments"),
+    ("2001:db8::/32", "documentation"),
+    ("2620:4f:8000::/48", "AS112"),
+    ("3fff::/20", "documentation"),
+    ("5f00::/16", "segment routing"),
+    ("fc00::/7", "a private network"),
+    ("fe80::/10", "link-local"),
+    ("fec0::/10", "site-local"),
+)
+# All that has been given out as public IPv6; the rest of the space is refused without knowing what it will become.
+_PUBLIC_IPV6 = IPv6Network("2000::/3")
+
+
+def is_inside(address: IPAddress, allowed: Networks) -> bool:
+    """Whether an operator has listed the address in `webhooks.allowed_networks`."""
+    return any(address.version == network.version and address in network for network in allowed)
+
+
+def _found(address: IPAddress, ranges: tuple[tuple[IPv4Network | IPv6Network, str], ...]) -> str | None:
+    for network, what in ranges:
+        if address.version == network.version and address in network:
+            return what
+    return None
+
+
+def _special(address: IPAddress) -> str | None:
+    """What is special about the address; None where it is an ordinary public one."""
+    what = _found(address, _SPECIAL)
+    if what is None and isinstance(address, IPv6Address):
+        if address not in _PUBLIC_IPV6:
+            return "not a public address"
+        # ISATAP: below any prefix, the interface's half holds an IPv4 address (RFC 5214 section 6.1).
+        if (int(address) >> 32) & 0xFCFF_FFFF == 0x0000_5EFE:
+            return "an IPv4 address in IPv6 spelling (ISATAP)"
+    return what
+
+
+def _is_listener(address: IPAddress, port: int, own: Own) -> bool:
+    mine = address.is_loopback or address in own.addresses
+    return any(port == p and (address == a or (a.is_unspecified and mine)) for a, p in own.listeners)
+
+
+def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) -> None:
+    """Whether a connection to `address`:`port` may be opened; raises TargetRefused.
+
+    Inside `allowed` only the service's own listeners and what can be nobody's receiver stay refused: a receiver on the same
+    machine at another port is what such a network is listed for.
+    """
+    what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _found(address, _NEVER)
+    if what is not None:
+        raise TargetRefused(f"the address {address} cannot receive webhooks: {what}")
+    if is_inside(address, allowed):
+        if _is_listener(address, port, own):
+            raise TargetRefused(f"{address} at port {port} is this service itself")
+        return
+    if address in own.addresses:
+        raise TargetRefused(f"the address {address} is this service's own machine")
+    what = _special(address)
+    if what is not None:
+        raise TargetRefused(f"the address {address} is not on the public internet: {what}")
+
+
+def check_answers(
+    host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool = False
+) -> tuple[IPAddress, ...]:
+    """The addresses of a name, without repetition, if each of them may be dialled; raises TargetRefused where one may not.
+
+    A name leads either outside or to the operator's own networks, wholly: a mixture is how a name is made to slip from one to the
+    other. `inside_only`: the name is one that could not be a public one (see Target).
+    """
+    answers = tuple(dict.fromkeys(addresses))
+    if not answers:
+        raise TargetRefused(f"the name {host} does not resolve to an address")
+    inside = allowed if all(is_inside(address, allowed) for address in answers) else ()
+    if inside_only and not inside:
+        raise TargetRefused(f"the name {host} leads to addresses that are not all in webhooks.allowed_networks")
+    for address in answers:
+        try:
+            check_address(address, port, own, inside)
+        except TargetRefused as refusal:
+            raise TargetRefused(f"{host}: {refusal}") from None
+    return answers

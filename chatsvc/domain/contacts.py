@@ -1,0 +1,127 @@
+"""Contact data that a visitor has typed: found again in their own words, and given back as they stand there.
+
+What a model or a slot filler names is only a question here. The answer is taken from the visitor's text, so that nothing
+invented, completed or copied from elsewhere can come out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from chatsvc.domain.calling_codes import abroad, code_of
+
+MAX_NAME = 120
+MAX_NAME_WORDS = 6
+MAX_EMAIL = 254
+MIN_DIGITS = 7
+MAX_DIGITS = 15
+
+# The length of each part is bounded: a visitor can type 4,000 characters that would make an unbounded one try for seconds.
+_EMAIL = re.compile(r"(?<![\w.+%-])\w[\w.!#$%&'’*+?^~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+# `ayse@example.comdan ulaşın`: a Turkish suffix that was written without its apostrophe.
+_EMAIL_SUFFIX = re.compile(r"(?<=\.)(com|net|org|edu|gov|info|biz|tr)(?:[dt][ea]n?|y?[ea]|[dt][iıuü]r)$")
+_NUMBER = re.compile(r"\+?\d(?:[\d \t().\-/\u00a0\u202f]*\d)?")
+# What Turkish adds to a name, folded: `Ayşe'yim`, `Mehmet'in`, `Selinden`.
+_NAME_END = re.compile(r"(?:y?[iu]m|n?[iu]n|y?[iuea]|[dt][ea]n?|y?l[ea]|[dt][iu]r)?(?!\w)")
+
+
+def _fold(text: str) -> str:
+    """`text` without case and marks, character for character, so that a place in it is the same place in `text` (NFC)."""
+    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in "ıİI":
+        return "i"
+    if character.isspace():
+        return " "
+    folded = unicodedata.normalize("NFKD", character)[:1].lower()
+    return folded if len(folded) == 1 else character
+
+
+def _shaped(text: str) -> str:
+    """One spelling of accented letters, runs of white space as one."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def own_name(name: str, spoken: Iterable[str]) -> str | None:
+    """The name as the visitor wrote it; None where they did not, or where it is no name."""
+    wanted = _fold(_shaped(name))
+    words = wanted.split()
+    if not 2 <= len(wanted) <= MAX_NAME or len(words) > MAX_NAME_WORDS or not any(map(str.isalpha, wanted)):
+        return None
+    if not all(character.isalpha() or character in " .'’-" for character in wanted):
+        return None
+    for text in spoken:
+        shaped = _shaped(text)
+        # Half of an e-mail address is no name that somebody told.
+        folded = re.sub(r"\S+", _without_address, _fold(shaped))
+        for found in re.finditer(r"(?<![\w\0])" + re.escape(wanted), folded):
+            if _NAME_END.match(folded, found.end()):
+                return shaped[found.start() : found.end()]
+    return None
+
+
+def _without_address(word: re.Match[str]) -> str:
+    return "\0" * len(word[0]) if any(mark in word[0] for mark in ("@", "://", "www.")) else word[0]
+
+
+def own_email(email: str, spoken: Iterable[str]) -> str | None:
+    """The address, in lower case, if it is one that the visitor typed."""
+    wanted = _lower(email.strip())
+    if not wanted or len(wanted) > MAX_EMAIL:
+        return None
+    return wanted if any(wanted in _emails(text) for text in spoken) else None
+
+
+def _lower(text: str) -> str:
+    return unicodedata.normalize("NFC", text).replace("İ", "i").lower()
+
+
+def _emails(text: str) -> Iterator[str]:
+    for address in _EMAIL.findall(_lower(text)):
+        yield address
+        yield _EMAIL_SUFFIX.sub(r"\1", address)
+
+
+def own_phone(phone: str, spoken: Iterable[str], country: str = "") -> str | None:
+    """The number in E.164, if the visitor typed it with its country's code or as one of `country` (ISO 3166).
+
+    Of an unknown country a number without a code stays as it was typed, digits alone. A code that nobody typed is never added
+    but that of `country`: the same digits with another one are somebody else's telephone.
+    """
+    wanted = _digits(phone[:64]).removeprefix("00")
+    if len(wanted) < MIN_DIGITS:
+        return None
+    for text in spoken:
+        for typed, has_code in _typed_numbers(text):
+            number = typed.removeprefix("00") if has_code else abroad(typed, country)
+            # The last one is `+90 (0) 532 ...`: the code before a trunk prefix.
+            if {wanted, wanted.lstrip("0")} & {number, typed.removeprefix("00"), typed.lstrip("0"), (code_of(country) or "") + typed}:
+                return typed if number is None else f"+{number}"
+    return None
+
+
+def _digits(text: str) -> str:
+    return "".join(str(unicodedata.digit(character)) for character in text if character.isdigit())
+
+
+def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
+    """Every run of digit groups that may be a number, longest first, and whether it begins with a country's code."""
+    for found in _NUMBER.finditer(text):
+        groups = re.findall(r"\d+", found[0])
+        # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.
+        worldwide = found[0].startswith(("+", "00"))
+        before = 0
+        for first in range(min(len(groups), 40)):
+            # The tail of a number with a code is no number of this country; one may follow where a whole number has ended.
+            if not worldwide or first == 0 or before > MIN_DIGITS:
+                for last in range(min(len(groups), first + 8), first, -1):
+                    typed = _digits("".join(groups[first:last]))
+                    if MIN_DIGITS <= len(typed.removeprefix("00")) <= MAX_DIGITS:
+                        yield typed, worldwide and first == 0
+            before += len(groups[first])

@@ -1,0 +1,222 @@
+"""The target address of a webhook, parsed once and strictly (SPEC.md 6.4, DECISIONS.md section 2, "target").
+
+What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from urllib.parse import quote
+
+from chatsvc.domain.addresses import IPAddress, Networks, Own, TargetRefused, check_address
+
+__all__ = ["Networks", "Own", "Target", "TargetRefused", "check_url"]
+
+MAX_CHARS = 2048
+MAX_HOST_CHARS = 253
+_SCHEME = "https://"
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_QUAD = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+# What may stand in a path or a query as it is (RFC 3986); everything else goes out percent-encoded.
+_AS_IT_IS = "%/:@!$&'()*+,;=?~"
+
+_LOCALHOST = frozenset({"localhost", "localhost6", "loopback", "broadcasthost", "ip6-localhost", "ip6-loopback", "ip6-localnet"})
+_LOCALHOST_SUFFIXES = (".localhost", ".localdomain", ".localdomain6", ".localhost6")
+_METADATA = frozenset(
+    {
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "metadata.azure.com",
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata.tencentyun.com",
+        "metadata.platformequinix.com",
+        "metadata.packet.net",
+    }
+)
+# DECISIONS.md's, those of RFC 6762 appendix G, and that of Kubernetes.
+_INNER_SUFFIXES = (
+    ".local",
+    ".lan",
+    ".internal",
+    ".home.arpa",
+    ".onion",
+    ".intranet",
+    ".private",
+    ".corp",
+    ".home",
+    ".svc",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a webhook goes.
+
+    `host`: an ASCII name in lower case without a trailing dot, or an address in its shortest spelling, without brackets.
+    `address`: the same where it is one; None for a name, whose addresses are looked up and checked at each delivery.
+    `path`: path and query as they are sent. `inside_only`: a name that is nobody's on the public internet (one label, .lan ...),
+    accepted only because there are allowed networks, and only as long as it leads to them.
+    """
+
+    host: str
+    port: int
+    path: str
+    address: IPAddress | None = None
+    inside_only: bool = False
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as a URL has them."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return _SCHEME + host + ("" if self.port == 443 else f":{self.port}")
+
+    @property
+    def url(self) -> str:
+        """The whole address, in the one spelling that is dialled."""
+        return self.origin + self.path
+
+
+def check_url(url: str, own: Own, allowed: Networks) -> Target:
+    """The target that `url` means, if a webhook may have it; raises TargetRefused. The addresses of a name are another check."""
+    authority, path = _split(url)
+    host, port = _port(authority)
+    address = _literal(host)
+    if address is not None:
+        check_address(address, port, own, allowed)
+        return Target(str(address), port, path, address)
+    name = _name(host)
+    return Target(name, port, path, inside_only=_is_inner(name, own, allowed))
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Authority and path of an https URL, the path with its query and ready to be sent."""
+    if not url:
+        raise TargetRefused("the address is empty")
+    if len(url) > MAX_CHARS:
+        raise TargetRefused(f"the address is longer than {MAX_CHARS} characters")
+    if not url.isprintable() or " " in url or "\\" in url:
+        raise TargetRefused("the address holds a space, a backslash or an invisible character")
+    if url[: len(_SCHEME)].lower() != _SCHEME:
+        raise TargetRefused("the address must begin with https://")
+    if "#" in url:
+        raise TargetRefused("the address must not hold a “#”: what follows it is never sent")
+    rest = url[len(_SCHEME) :]
+    end = next((i for i, character in enumerate(rest) if character in "/?"), len(rest))
+    authority, path = rest[:end], rest[end:]
+    if "@" in authority:
+        raise TargetRefused("the address must not hold a user name or a password")
+    if path.find("?") == len(path) - 1:
+        path = path[:-1]  # an empty query is sent by some clients and dropped by others
+    return authority, quote(path if path.startswith("/") else f"/{path}", safe=_AS_IT_IS)
+
+
+def _port(authority: str) -> tuple[str, int]:
+    """Host and port of an authority; an IPv6 address keeps its brackets."""
+    host, rest = authority, ""
+    if authority.startswith("["):
+        literal, bracket, rest = authority.partition("]")
+        host = literal + bracket
+    elif ":" in authority:
+        host, _, rest = authority.partition(":")
+        rest = f":{rest}"
+    if not rest:
+        return host, 443
+    digits = rest[1:]
+    if not rest.startswith(":") or not _PORT.fullmatch(digits):
+        raise TargetRefused("what follows the host must be a port number such as :8443 (an IPv6 address stands in brackets)")
+    port = int(digits)
+    if port != 443 and not 1024 <= port <= 65535:
+        raise TargetRefused(f"port {digits} is not allowed: use 443, or one from 1024 to 65535")
+    return host, port
+
+
+def _literal(host: str) -> IPAddress | None:
+    """The address that `host` spells; None where it is a name. Only the plain spellings are taken (1.2.3.4, [2001:db8::1])."""
+    if host.startswith("["):
+        inner = host[1:-1]
+        try:
+            if not host.endswith("]") or "%" in inner:
+                raise ValueError
+            return IPv6Address(inner)
+        except ValueError:
+            raise TargetRefused("what stands in brackets must be an IPv6 address, without a zone") from None
+    last = host.lower().removesuffix(".").rpartition(".")[2]
+    # A host whose last label is a number is an address to most parsers, in spellings on which they disagree: 127.1, 0x7f.1, 017700000001.
+    if not _NUMBER.fullmatch(last):
+        return None
+    try:
+        if not _QUAD.fullmatch(host):
+            raise ValueError
+        return IPv4Address(host)
+    except ValueError:
+        raise TargetRefused("an IPv4 address must be written as four decimal numbers from 0 to 255, such as 192.0.2.1") from None
+
+
+def _name(host: str) -> str:
+    """The host's name in ASCII; raises TargetRefused where it could be read in two ways."""
+    if "%" in host:
+        raise TargetRefused("the host must not be percent-encoded")
+    labels = [_ascii_label(label) for label in host.removesuffix(".").split(".")]
+    name = ".".join(labels)
+    # An international label can neither hide a dot nor turn into a number, but that is worth no trust.
+    if len(name) > MAX_HOST_CHARS or not all(_LABEL.fullmatch(label) for label in labels) or _NUMBER.fullmatch(labels[-1]):
+        raise TargetRefused("the host is not a valid name")
+    return name
+
+
+def _ascii_label(label: str) -> str:
+    """One label as DNS has it. An international one must be in the form which every version of IDNA leaves as it is."""
+    label = label.translate(_ASCII_LOWER)
+    if label.startswith("xn--"):
+        try:
+            decoded = label[4:].encode("ascii").decode("punycode")
+            good = not decoded.isascii() and _is_canonical(decoded, deviations=True) and _encoded(decoded) == label
+        except ValueError:
+            good = False
+        if not good:
+            raise TargetRefused("the host holds an xn-- label that stands for no name")
+        return label
+    if label.isascii():
+        return label
+    if not _is_canonical(label, deviations=False):
+        raise TargetRefused("the host holds characters that are read in more than one way: write it in ASCII (its xn-- form)")
+    return _encoded(label)
+
+
+def _encoded(label: str) -> str:
+    return "xn--" + label.encode("punycode").decode("ascii")
+
+
+def _is_canonical(label: str, *, deviations: bool) -> bool:
+    """Whether nothing in the label would be mapped, dropped or split: letters and marks in lower case, composed; ASCII digits.
+
+    `deviations`: ß, ς and the two joiners are read differently by IDNA 2003 and 2008; in xn-- form there is only one reading.
+    """
+    plain = "".join(c for c in label if c not in "ßς\u200c\u200d") if deviations else label
+    if unicodedata.normalize("NFKC", plain.casefold()) != plain:
+        return False
+    return all(_LABEL.fullmatch(c) or c == "-" or unicodedata.category(c)[0] in "LM" for c in plain)
+
+
+def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
+    """Whether the name can only be one of an inner network; raises TargetRefused where it may not be used at all."""
+    if name in own.hosts:
+        raise TargetRefused(f"{name} is this service itself")
+    if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):
+        raise TargetRefused(f"{name} is this machine itself")
+    if name in _METADATA:
+        raise TargetRefused(f"{name} is a cloud's metadata service")
+    inner = "." not in name or name.endswith(_INNER_SUFFIXES)
+    if inner and not allowed:
+        raise TargetRefused(f"{name} is not a name of the public internet")
+    return inner

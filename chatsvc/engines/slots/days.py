@@ -1,0 +1,73 @@
+"""The arithmetic of DECISIONS.md section 5: which day is meant, counted from today. Weeks run Monday to Sunday."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import date, timedelta
+
+
+def made(year: int, month: int, day: int) -> date | None:
+    """The date, where there is one."""
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def after(today: date, days: int) -> date | None:
+    """So many days from today; None past the end of the calendar."""
+    try:
+        return today + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def next_weekday(today: date, weekday: int) -> date | None:
+    """The next such day after today."""
+    return after(today, (weekday - today.weekday() - 1) % 7 + 1)
+
+
+def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
+    """That day of the calendar week so many weeks from this one."""
+    return after(today, weekday - today.weekday() + 7 * weeks)
+
+
+def next_number(today: date, day: int) -> date | None:
+    """The next date after today with this number; months that have none are passed over."""
+    for months in range(13):
+        if (found := in_month(today, months, day)) and found > today:
+            return found
+    return None
+
+
+def in_month(today: date, months: int, day: int) -> date | None:
+    """The day of that number in the month so many months from this one."""
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return made(year, month + 1, day)
+
+
+def months_after(today: date, months: int) -> date | None:
+    """The same day so many months on, or the last of that month where it is shorter."""
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        return None
+    return date(year, month + 1, min(today.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def next_date(today: date, month: int, day: int) -> date | None:
+    """Day and month without a year: the next occurrence, today included."""
+    for year in range(today.year, min(today.year + 9, 10_000)):
+        if (found := made(year, month, day)) and found >= today:
+            return found
+    return None
+
+
+def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:
+    """The nth such weekday of a month, -1 for the last."""
+    first = in_month(today, months, 1)
+    if first is None:
+        return None
+    if nth < 0:
+        following = in_month(today, months + 1, 1)
+        return following and after(following, -((following.weekday() - weekday - 1) % 7 + 1))
+    return after(first, (weekday - first.weekday()) % 7 + 7 * (nth - 1))

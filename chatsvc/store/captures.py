@@ -1,0 +1,113 @@
+"""Requests and appointments: written with the exchange that captured them, their webhook events beside them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import astuple
+from typing import Any
+
+from chatsvc.domain import shapes
+from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.shapes import Json
+from chatsvc.store import webhooks
+from chatsvc.store.database import Database
+from chatsvc.store.webhooks import Event
+
+_REQUEST = "r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at"
+_APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
+
+
+def write(
+    connection: sqlite3.Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool
+) -> None:
+    """Write a request with its appointment and, where `tell` (the plan has webhooks), the events that the bot's webhook wants."""
+    r = request
+    cursor = connection.execute(
+        """
+        INSERT INTO requests (id, bot_id, conversation, request_type, status, message, visitor_name, visitor_email, visitor_phone,
+            source_page_host, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (r.id, bot_id, conversation, *astuple(r)[1:], r.created_at),
+    )
+    connection.execute(
+        "UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email) WHERE number = ?",
+        (r.visitor_name, r.visitor_email, conversation),
+    )
+    if appointment:
+        a = appointment
+        connection.execute(
+            """
+            INSERT INTO appointments
+                (id, request, bot_id, status, appointment_date, appointment_time, appointment_at, created_at, updated_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            (a.id, cursor.lastrowid, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
+        )
+    webhook = webhooks.find_in(connection, bot_id) if tell else None
+    if webhook is None:
+        return
+    state = webhooks.KEPT if webhook.url is None else webhooks.PENDING
+    told: int | None = None
+    if "request.created" in webhook.events:
+        told = webhooks.add_event(connection, Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at), state)
+    if appointment and "appointment.created" in webhook.events:
+        data = _snapshot(shapes.appointment(appointment))
+        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
+
+
+def _snapshot(data: Json) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+async def requests(db: Database, bot_id: str) -> list[Request]:
+    """A bot's requests, newest first."""
+
+    def unit(connection: sqlite3.Connection) -> list[Request]:
+        return [
+            Request(*row)
+            for row in connection.execute(f"SELECT {_REQUEST} FROM requests r WHERE bot_id = ? ORDER BY number DESC", (bot_id,))
+        ]
+
+    return await db.read(unit)
+
+
+_APPOINTMENTS = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request"
+
+
+def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
+    return [
+        Appointment(id=row[0], request=Request(*row[6:]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        for row in rows
+    ]
+
+
+async def appointments(db: Database, bot_id: str) -> list[Appointment]:
+    """A bot's appointments, newest first."""
+    return await db.read(
+        lambda connection: _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.bot_id = ? ORDER BY a.number DESC", (bot_id,)))
+    )
+
+
+async def set_request(db: Database, request_id: str, status: str, now: int) -> Request | None:
+    """Change a request's status; None where there is none."""
+
+    def unit(connection: sqlite3.Connection) -> Request | None:
+        connection.execute("UPDATE requests SET status = ?, updated_at = ? WHERE id = ?", (status, now, request_id))
+        row = connection.execute(f"SELECT {_REQUEST} FROM requests r WHERE id = ?", (request_id,)).fetchone()
+        return Request(*row) if row else None
+
+    return await db.write(unit)
+
+
+async def set_appointment(db: Database, appointment_id: str, status: str, now: int) -> Appointment | None:
+    """Change an appointment's status; None where there is none."""
+
+    def unit(connection: sqlite3.Connection) -> Appointment | None:
+        connection.execute("UPDATE appointments SET status = ?, updated_at = ? WHERE id = ?", (status, now, appointment_id))
+        found = _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.id = ?", (appointment_id,)))
+        return found[0] if found else None
+
+    return await db.write(unit)

@@ -1,0 +1,339 @@
+"""Webhooks, the events that they are to tell, and every attempt to do so (SPEC.md section 6).
+
+An attempt is written before its connection is opened and its outcome after. What was never attempted is pending; an attempt
+without an outcome is one that a crash interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from chatsvc.domain.webhooks import Attempt
+from chatsvc.store.database import Database
+
+PENDING, ATTEMPTED, KEPT = range(3)
+
+
+class Webhook(NamedTuple):
+    """A bot's webhook; `url` is None where events are only kept (`--pull`), `signing_key` is sealed."""
+
+    bot_id: str
+    url: str | None
+    events: tuple[str, ...]
+    signing_key: bytes
+    created_at: int
+    updated_at: int
+
+
+class Event(NamedTuple):
+    """Something to tell; `data` is the snapshot as JSON, `follows` the event that has to be told before."""
+
+    number: int
+    bot_id: str
+    event: str
+    record_id: str
+    data: str
+    created_at: int
+    follows: int | None = None
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended."""
+
+    attempt_id: str
+    success: bool
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+
+
+class Sending(NamedTuple):
+    """An attempt that has been recorded and is to be made now."""
+
+    attempt_id: str
+    bot_id: str
+    delivery_id: str
+    url: str
+    event: str
+    body: bytes
+    signature: str
+
+
+class UnusableKey(Exception):
+    """The signing key cannot be opened."""
+
+
+# Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature). Raises UnusableKey.
+Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
+
+_WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
+_EVENT = "number, bot_id, event, record_id, data, created_at, follows"
+_ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.event_number"
+_NEXT = f"""
+    SELECT {_EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
+        (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
+            (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
+    ORDER BY number LIMIT ?
+"""
+_ATTEMPTS = f"SELECT {_ATTEMPT} FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number"
+
+
+def _webhook(row: tuple[str, str | None, str, bytes, int, int] | None) -> Webhook | None:
+    return Webhook(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) if row else None
+
+
+def _attempt(row: tuple[object, ...]) -> Attempt:
+    attempt = Attempt(*row[:-1])  # type: ignore[arg-type]  # the columns are the fields
+    return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
+
+
+def find_in(connection: sqlite3.Connection, bot_id: str) -> Webhook | None:
+    """The webhook of a bot, within a unit of work."""
+    return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
+
+
+async def find(db: Database, bot_id: str) -> Webhook | None:
+    """The webhook of a bot."""
+    return await db.read(lambda connection: find_in(connection, bot_id))
+
+
+async def put(db: Database, webhook: Webhook) -> Webhook:
+    """Set a bot's webhook and give it back as it now stands: one that was there keeps its signing key and the time of its making."""
+
+    def unit(connection: sqlite3.Connection) -> Webhook:
+        w = webhook
+        connection.execute(
+            f"""
+            INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (bot_id) DO UPDATE SET url = excluded.url, events = excluded.events, updated_at = excluded.updated_at
+            """,
+            (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
+        )
+        return find_in(connection, w.bot_id) or w
+
+    return await db.write(unit)
+
+
+async def rotate(db: Database, bot_id: str, signing_key: bytes, now: int) -> Webhook | None:
+    """Give a bot's webhook another signing key; None where it has no webhook."""
+
+    def unit(connection: sqlite3.Connection) -> Webhook | None:
+        connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (signing_key, now, bot_id))
+        return find_in(connection, bot_id)
+
+    return await db.write(unit)
+
+
+async def remove(db: Database, bot_id: str) -> bool:
+    """Remove a bot's webhook; False where it has none."""
+    return await db.write(lambda connection: connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount == 1)
+
+
+def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
+    """Write an event within the unit that writes its record; gives its number."""
+    cursor = connection.execute(
+        "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*event[1:], state),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+async def bots_with_pending(db: Database) -> list[str]:
+    """The bots that have events to tell, or to record as failed where their webhook has gone."""
+
+    def unit(connection: sqlite3.Connection) -> list[str]:
+        rows = connection.execute(
+            "SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)"
+        )
+        return [row[0] for row in rows]
+
+    return await db.read(unit)
+
+
+async def interrupt(db: Database) -> int:
+    """After a start: what was under way when the process ended has failed and is not sent again."""
+
+    def unit(connection: sqlite3.Connection) -> int:
+        return connection.execute(
+            "UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL"
+        ).rowcount
+
+    return await db.write(unit)
+
+
+class _Standing(NamedTuple):
+    """What an attempt of a bot needs: its webhook as it is now, and why it must not be sent, if so."""
+
+    webhook: Webhook | None
+    refusal: str | None
+
+
+def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
+    """None where the account has been deleted: nothing is sent or recorded any more."""
+    row = connection.execute(
+        "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    webhook = find_in(connection, bot_id)
+    if row[0] not in plans:
+        return _Standing(webhook, "plan_lost")
+    return _Standing(webhook, None if webhook else "webhook_removed")
+
+
+def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
+    """Record an attempt and give its id; what cannot be sent any more is recorded as failed, with nothing to send."""
+    webhook, refusal = standing
+    attempt_id, delivery_id = str(uuid.uuid4()), str(uuid.uuid4())
+    url = webhook.url if webhook else None
+    body, signature = b"", ""
+    if webhook and url and not refusal:
+        try:
+            body, signature = sign(event, delivery_id, webhook)
+        except UnusableKey:
+            refusal = "unusable_key"
+    elif not refusal:
+        refusal = "webhook_removed"
+    connection.execute(
+        """
+        INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (attempt_id, event.number, event.bot_id, delivery_id, url, body, now, 0 if refusal else None, refusal, 0 if refusal else None),
+    )
+    if refusal or url is None:
+        return attempt_id, None
+    return attempt_id, Sending(attempt_id, event.bot_id, delivery_id, url, event.event, body, signature)
+
+
+def _settle(connection: sqlite3.Connection, outcomes: Iterable[Outcome]) -> None:
+    connection.executemany(
+        "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ? WHERE id = ? AND success IS NULL",
+        [(outcome.success, outcome.status_code, outcome.error, outcome.duration_ms, outcome.attempt_id) for outcome in outcomes],
+    )
+
+
+async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
+    """Write how attempts ended."""
+    await db.write(lambda connection: _settle(connection, outcomes))
+
+
+async def advance(
+    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign
+) -> tuple[int, list[Sending]]:
+    """Write how attempts ended and record the next ones, at most `room`, in one transaction.
+
+    Gives how many events there were, and what to send now: fewer where some could only be recorded as failed. `plans` have webhooks.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[int, list[Sending]]:
+        _settle(connection, done)
+        rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
+        standing = _standing(connection, bot_id, plans) if rows else None
+        if standing is None:
+            return 0, []
+        # With `--pull` set meanwhile, they are only kept.
+        pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
+        connection.executemany(
+            "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
+        )
+        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign)[1] for row in rows]
+        return len(rows), [sending for sending in made if sending]
+
+    return await db.write(unit)
+
+
+async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
+    """Write a test event with its attempt; gives the attempt's id and what to send, None where the account has gone."""
+
+    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+        standing = _standing(connection, event.bot_id, plans)
+        if standing is None:
+            return None
+        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign)
+
+    return await db.write(unit)
+
+
+async def send_again(
+    db: Database, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, failed: bool = False
+) -> tuple[str, Sending | None] | None:
+    """Record another attempt for an event; gives the attempt's id and what to send.
+
+    None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+        row = connection.execute(f"SELECT {_EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
+        standing = _standing(connection, row[1], plans) if row else None
+        if standing is None or (failed and _latest(connection, event_number) != 0):
+            return None
+        return _record(connection, Event(*row), now, standing, sign)
+
+    return await db.write(unit)
+
+
+def _latest(connection: sqlite3.Connection, event_number: int) -> int | None:
+    """Whether the latest attempt was a success; None while it is under way."""
+    row = connection.execute(
+        "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
+    ).fetchone()
+    return row[0] if row else None
+
+
+async def attempt(db: Database, attempt_id: str) -> tuple[Attempt, int] | None:
+    """One attempt, and the number of its event."""
+
+    def unit(connection: sqlite3.Connection) -> tuple[Attempt, int] | None:
+        row = connection.execute(f"{_ATTEMPTS} WHERE a.id = ?", (attempt_id,)).fetchone()
+        return (_attempt(row), row[-1]) if row else None
+
+    return await db.read(unit)
+
+
+async def attempts(db: Database, bot_id: str, limit: int) -> list[Attempt]:
+    """The newest attempts of a bot, newest first."""
+
+    def unit(connection: sqlite3.Connection) -> list[Attempt]:
+        rows = connection.execute(f"{_ATTEMPTS} WHERE a.bot_id = ? ORDER BY a.number DESC LIMIT ?", (bot_id, limit))
+        return [_attempt(row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def failed_since(db: Database, bot_id: str, since: int) -> list[int]:
+    """The events whose latest attempt, made at `since` or later, failed; oldest first. Tests are not among them."""
+
+    def unit(connection: sqlite3.Connection) -> list[int]:
+        rows = connection.execute(
+            """
+            SELECT a.event_number FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number
+            WHERE a.bot_id = ? AND a.at >= ? AND a.success = 0 AND e.event <> 'webhook.test'
+              AND a.number = (SELECT max(number) FROM webhook_attempts WHERE event_number = a.event_number)
+            ORDER BY a.event_number
+            """,
+            (bot_id, since),
+        )
+        return [row[0] for row in rows]
+
+    return await db.read(unit)
+
+
+async def events_since(db: Database, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
+    """The recorded events of a bot from an instant on, oldest first, behind the event with the number `after`; tests left out."""
+
+    def unit(connection: sqlite3.Connection) -> list[Event]:
+        rows = connection.execute(
+            f"""
+            SELECT {_EVENT} FROM webhook_events
+            WHERE bot_id = ? AND created_at >= ? AND number > ? AND event <> 'webhook.test' ORDER BY number LIMIT ?
+            """,
+            (bot_id, since, after, limit),
+        )
+        return [Event(*row) for row in rows]
+
+    return await db.read(unit)

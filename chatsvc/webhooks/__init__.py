@@ -1,0 +1,1 @@
+"""Webhooks going out (SPEC.md section 6): the dispatcher, the guarded connector, the delivery."""

@@ -1,0 +1,240 @@
+"""One POST to a customer's server and what became of it (SPEC.md 6.5)."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+
+import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
+from chatsvc.domain.addresses import Networks, Own, TargetRefused
+from chatsvc.domain.targets import Target
+from chatsvc.webhooks.connector import DIAL, KEEP_S, Dial, GuardedConnector, Habits, MakeSocket, open_socket
+from chatsvc.webhooks.resolver import LookupFailed, Resolve, SystemResolver
+
+MAX_ANSWER_BYTES = 64 * 1024
+# The outcome is known with the status; the rest of the answer is read only to have the connection free again.
+DRAIN_S = 1.0
+
+# Every `error` that an attempt can have from here; the status code stands beside it.
+ERRORS = frozenset(
+    {
+        "timeout",  # no status within the time-out, whatever was waited for
+        "refused_address",  # the host leads where no webhook may go
+        "dns_failed",  # the host's name does not resolve
+        "connect_failed",  # no TCP connection
+        "tls_failed",  # no TLS, or a certificate that is not valid for the host
+        "connection_lost",  # closed or reset before an answer came
+        "bad_response",  # what came was not HTTP
+        "redirect",  # 3xx, which is not followed
+        "http_status",  # any other status that is not 2xx
+    }
+)
+
+# What a delivery can fail with; anything else is a fault of our own. uvloop has a RuntimeError for what is done to a lost connection.
+FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused, LookupFailed, OSError, ValueError, RuntimeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an attempt. `error`: one of ERRORS, None for a success; `duration_ms`: until the outcome was known."""
+
+    success: bool
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+
+
+class _Line:
+    """The connections of one webhook to its target while it has something to send; or, not `kept`, the one of one delivery."""
+
+    def __init__(self, target: Target, connector: GuardedConnector, timeout_s: float) -> None:
+        self.target = target
+        self.connector = connector
+        self.in_flight = 0
+        self.idle_since = 0.0
+        self.retired = False
+        # Built from the parts that were checked, and taken over as they are: nothing parses an address a second time.
+        self.url = URL(target.url, encoded=True)
+        if (self.url.scheme, self.url.raw_host, self.url.port, self.url.raw_path_qs) != ("https", target.host, target.port, target.path):
+            raise TargetRefused(f"the address at {target.host} could be read in two ways")
+        self.session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # One deadline over all stages; to the point, where aiohttp would round it up to whole seconds.
+            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=None, ceil_threshold=timeout_s + 1),
+            headers={"Accept": "*/*", "Accept-Encoding": "identity"},
+            auto_decompress=False,
+            trust_env=False,
+            # Reading pauses at twice this.
+            read_bufsize=MAX_ANSWER_BYTES // 2,
+        )
+
+    async def close(self) -> None:
+        """Close its connections, also those in use."""
+        await self.connector.hang_up()
+        await self.session.close()
+
+
+class Sender:
+    """Sends the deliveries of all webhooks; one for the whole process, made and used on one event loop.
+
+    `timeout_s`: for a whole attempt, in seconds. `tls`: see tls_context(). `resolve`, `make_socket`: other names, other sockets (tests).
+    """
+
+    def __init__(
+        self,
+        own: Own,
+        allowed: Networks,
+        *,
+        timeout_s: float,
+        tls: ssl.SSLContext,
+        resolve: Resolve | None = None,
+        make_socket: MakeSocket = open_socket,
+    ) -> None:
+        self._timeout_s = timeout_s
+        resolver = resolve or SystemResolver()
+        self._connector = partial(
+            GuardedConnector, own=own, allowed=allowed, tls=tls, resolve=resolver, habits=Habits(), make_socket=make_socket
+        )
+        self._lines: dict[str, _Line] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> Outcome:
+        """Send `body` once, and only once: nothing is repeated, whatever happens.
+
+        `target`: from check_url() with the same `own` and `allowed`; every connection is checked again. `webhook`: whose connection
+        may be kept for what it sends next; None: a connection for this delivery alone. Every failure is an outcome; raises nothing
+        but CancelledError, after which nobody knows whether the body has arrived.
+        """
+        started = perf_counter()
+        dial = Dial()
+        token = DIAL.set(dial)
+        line: _Line | None = None
+        response: aiohttp.ClientResponse | None = None
+        error: str | None = None
+        try:
+            line = self._enter(webhook, target)
+            response = await line.session.post(line.url, data=body, headers=headers, allow_redirects=False)
+            error = _reason_of_status(response.status)
+            duration_s = perf_counter() - started
+            if not response.content.is_eof():
+                await _drain(response, min(DRAIN_S, self._timeout_s - duration_s))
+        except FAULTS as fault:
+            error = "refused_address" if dial.refused else _reason(fault)
+            duration_s = perf_counter() - started
+            if line is not None and dial.reused and error == "connection_lost":
+                line.connector.was_closed_silently()
+        finally:
+            DIAL.reset(token)
+            if dial.transport is not None and response is None:
+                dial.transport.abort()
+            if line is not None:
+                if dial.transport is not None and dial.transport.is_closing():
+                    line.connector.sweep()
+                self._leave(line, webhook)
+        return Outcome(error is None, response.status if response else None, error, round(duration_s * 1000))
+
+    async def close(self) -> None:
+        """Close every connection; deliveries under way, and any later one, fail as `connection_lost`."""
+        self._closed = True
+        for webhook in list(self._lines):
+            self._hang_up(self._lines.pop(webhook))
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        while self._closing:
+            await asyncio.wait(self._closing)
+
+    def _enter(self, webhook: str | None, target: Target) -> _Line:
+        """The webhook's line to its target, which stays open until _leave()."""
+        if self._closed:
+            raise RuntimeError("the sender is closed")
+        line = self._lines.get(webhook) if webhook is not None else None
+        if line is None or line.target != target:
+            new = _Line(target, self._connector(target, kept=webhook is not None), self._timeout_s)
+            if line is not None:
+                # The webhook goes elsewhere now; what is under way there is finished there.
+                line.retired = True
+                if not line.in_flight:
+                    self._hang_up(line)
+            line = new
+            if webhook is not None:
+                self._lines[webhook] = line
+                if self._sweeper is None:
+                    self._sweeper = asyncio.get_running_loop().call_later(KEEP_S, self._sweep)
+        line.in_flight += 1
+        return line
+
+    def _leave(self, line: _Line, webhook: str | None) -> None:
+        line.in_flight -= 1
+        line.idle_since = asyncio.get_running_loop().time()
+        if not line.in_flight and (webhook is None or line.retired):
+            self._hang_up(line)
+
+    def _sweep(self) -> None:
+        """Put away what nobody has used for a second."""
+        loop = asyncio.get_running_loop()
+        for webhook, line in list(self._lines.items()):
+            line.connector.sweep()
+            if not line.in_flight and loop.time() - line.idle_since >= 2 * KEEP_S:
+                self._hang_up(self._lines.pop(webhook))
+        self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._lines else None
+
+    def _hang_up(self, line: _Line) -> None:
+        task = asyncio.get_running_loop().create_task(line.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+async def _drain(response: aiohttp.ClientResponse, timeout_s: float) -> None:
+    """Read what is left of a small answer, so that its connection is free; hang up on any other. Raises nothing: the outcome stands."""
+    content = response.content
+    try:
+        if (response.content_length or 0) <= MAX_ANSWER_BYTES:
+            async with asyncio.timeout(timeout_s):
+                left = MAX_ANSWER_BYTES
+                while left > 0 and (chunk := await content.readany()):
+                    left -= len(chunk)
+    except FAULTS:
+        pass
+    finally:
+        # Closes the connection unless the answer has been read to its end.
+        response.close()
+
+
+def _reason_of_status(status: int) -> str | None:
+    """The error of an answer; None for 2xx (SPEC.md 6.5)."""
+    if 200 <= status <= 299:
+        return None
+    return "redirect" if 300 <= status <= 399 else "http_status"
+
+
+def _reason(fault: Exception) -> str:
+    """The error of a delivery that got no answer. Of its text nothing is taken over: it may hold what the receiver wrote."""
+    match fault:
+        case TargetRefused():
+            return "refused_address"
+        case LookupFailed():
+            return "dns_failed"
+        case ssl.SSLError() | aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
+            return "tls_failed"
+        case aiohttp.ClientConnectorError():
+            return "connect_failed"
+        case TimeoutError():
+            return "timeout"
+        case aiohttp.ClientOSError() if isinstance(fault.__cause__, ssl.SSLError):
+            return "tls_failed"
+        case aiohttp.ClientConnectionError() | ConnectionError() | RuntimeError():
+            return "connection_lost"
+        case OSError() if not isinstance(fault, aiohttp.ClientError):
+            return "connect_failed"
+    return "bad_response"

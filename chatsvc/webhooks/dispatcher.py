@@ -1,0 +1,154 @@
+"""Sends what is pending: each bot's webhook has its own few lanes, so that a dead receiver delays no other.
+
+Nothing is kept in memory but what is under way, so a backlog costs none. An attempt is recorded before its connection is opened;
+how it ended is recorded in the transaction that records the next ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsvc.store import webhooks
+from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.webhooks import Outcome, Sending, Sign
+
+log = logging.getLogger(__name__)
+
+LANES = 8
+STORE_PAUSE_S = 1.0
+
+Deliver = Callable[[Sending], Awaitable[Outcome]]
+
+
+@dataclass(eq=False)
+class _Queue:
+    """One bot's events on their way: what is under way, what has ended and is still to be recorded, and whether there may be more."""
+
+    bot_id: str
+    under_way: int = 0
+    done: list[Outcome] = field(default_factory=list)
+    more: bool = True
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Dispatcher:
+    """The queue's worker inside the process; `deliver` makes one attempt, `plans` are those that have webhooks.
+
+    Until it is started, and from `stop` on, it sends nothing but what a person asked for.
+    """
+
+    def __init__(self, db: Database, deliver: Deliver, sign: Sign, plans: frozenset[str], clock: Callable[[], int]) -> None:
+        self._db = db
+        self._deliver = deliver
+        self.sign = sign
+        self._plans = plans
+        self._clock = clock
+        self._queues: dict[str, _Queue] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running = False
+        self.stopping = False
+
+    async def start(self) -> None:
+        """Record what a crash interrupted, and begin with what was never attempted."""
+        interrupted = await webhooks.interrupt(self._db)
+        if interrupted:
+            log.warning("%d webhook deliveries were under way when the service ended; they are recorded as interrupted", interrupted)
+        # Only now: what begins before would be taken for interrupted.
+        self._running = True
+        for bot_id in await webhooks.bots_with_pending(self._db):
+            self.wake(bot_id)
+
+    def wake(self, bot_id: str) -> None:
+        """The bot has an event more to tell."""
+        if self.stopping or not self._running:
+            return
+        queue = self._queues.get(bot_id)
+        if queue is None:
+            queue = self._queues[bot_id] = _Queue(bot_id)
+            self._spawn(self._run(queue))
+        queue.more = True
+        queue.changed.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, queue: _Queue) -> None:
+        while True:
+            if queue.done or self._room(queue):
+                await self._advance(queue)
+            elif queue.under_way:
+                queue.changed.clear()
+                await queue.changed.wait()
+            else:
+                # Nothing waits between this look and its end: who wakes it from here on begins a new queue.
+                del self._queues[queue.bot_id]
+                return
+
+    def _room(self, queue: _Queue) -> int:
+        return LANES - queue.under_way if queue.more and not self.stopping else 0
+
+    async def _advance(self, queue: _Queue) -> None:
+        """Record what has ended and what begins, in one transaction, and begin it."""
+        done, queue.done = queue.done, []
+        # What has ended may have been what another event had to wait for.
+        queue.more |= bool(done)
+        room = self._room(queue)
+        if room:
+            queue.more = False
+        try:
+            found, sendings = await webhooks.advance(
+                self._db, queue.bot_id, self._clock(), done=done, room=room, plans=self._plans, sign=self.sign
+            )
+        except Exception as fault:  # whatever it is, what was delivered must not be forgotten
+            log.error("webhooks wait: %s", fault, exc_info=None if isinstance(fault, StoreUnavailable) else fault)
+            if not self.stopping:
+                queue.done[:0] = done
+                queue.more = True
+                await asyncio.sleep(STORE_PAUSE_S)
+            return
+        # What was recorded as failed at once frees its place, and what had to wait for it.
+        queue.more |= found > 0 and (found == room or found > len(sendings))
+        for sending in sendings:
+            queue.under_way += 1
+            self._spawn(self._send(queue, sending))
+
+    async def _send(self, queue: _Queue, sending: Sending) -> None:
+        done = await self._attempt(sending)
+        queue.done.append(done)
+        queue.under_way -= 1
+        queue.changed.set()
+
+    async def _attempt(self, sending: Sending) -> Outcome:
+        try:
+            return await self._deliver(sending)
+        except Exception:
+            log.exception("unexpected fault in a webhook delivery of bot %s", sending.bot_id)
+            return Outcome(sending.attempt_id, success=False, status_code=None, error="internal_error", duration_ms=0)
+
+    async def deliver(self, sending: Sending) -> None:
+        """Make one attempt that a person asked for, and record how it ended."""
+        done = await self._attempt(sending)
+        while True:
+            try:
+                await webhooks.settle(self._db, [done])
+                break
+            except StoreUnavailable:
+                if self.stopping:
+                    raise
+                await asyncio.sleep(STORE_PAUSE_S)
+        # An event may have had to wait for this one.
+        self.wake(sending.bot_id)
+
+    async def stop(self) -> None:
+        """End what is under way, begin nothing new."""
+        self.stopping = True
+        for queue in self._queues.values():
+            queue.changed.set()
+        if self._tasks:
+            await asyncio.wait(self._tasks)

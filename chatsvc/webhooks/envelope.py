@@ -1,0 +1,32 @@
+"""The request of a delivery, byte for byte (SPEC.md 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+
+from chatsvc.domain.times import with_millis
+
+USER_AGENT = "Service-Webhooks/1.0"
+
+
+def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, data: Mapping[str, object]) -> bytes:
+    """The body: UTF-8 JSON without spaces, in SPEC.md's order. Made once; these bytes are signed, sent and recorded.
+
+    `created_at`: when the event happened, in milliseconds since the epoch. `data`: the record, its fields in their order.
+    """
+    return orjson.dumps(
+        {"event": event, "delivery_id": delivery_id, "created_at": with_millis(created_at), "bot_id": bot_id, "data": dict(data)}
+    )
+
+
+def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
+    """The headers that SPEC.md 6.2 names; `signature` is what domain.signing.sign() gave."""
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "X-Service-Event": event,
+        "X-Service-Delivery": delivery_id,
+        "X-Service-Signature": signature,
+    }

@@ -1,0 +1,44 @@
+"""What of the network is this service itself: its listeners, its public name, the addresses of its machine."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+from chatsvc.domain.addresses import IPAddress, Own
+
+
+class MachineAddresses:
+    """The addresses of this machine, as the kernel has them at the moment of asking: one that comes later is not missed."""
+
+    def __contains__(self, address: object) -> bool:
+        """Whether packets to `address` would stay on this machine. Nothing is sent."""
+        if not isinstance(address, IPAddress):
+            return False
+        family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                # A connected UDP socket gets the address from which it would send; to itself, a machine sends from the same one.
+                probe.connect((str(address), 9))
+                return ip_address(probe.getsockname()[0]) == address
+        except OSError:
+            return False  # no way leads there at all
+
+
+def own(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
+    """This service. `listeners`: host and port of each, as they are bound ("" is every interface); `public_url`: from the configuration."""
+    bound: set[tuple[IPAddress, int]] = set()
+    for host, port in listeners:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        bound.update((ip_address(str(sockaddr[0]).partition("%")[0]), port) for *_, sockaddr in found)
+    url = urlsplit(public_url)
+    host = (url.hostname or "").removesuffix(".")
+    hosts = {host}
+    with contextlib.suppress(ValueError):
+        # An address is told from a receiver beside it by the port (DECISIONS.md, "receivers inside the house").
+        bound.add((ip_address(host), url.port or (443 if url.scheme == "https" else 80)))
+        hosts = set()
+    return Own(frozenset(hosts), MachineAddresses(), frozenset(bound))

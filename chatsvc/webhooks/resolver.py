@@ -1,0 +1,110 @@
+"""The addresses of a webhook's host, looked up in bounded time and all of them checked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import ip_address
+
+from chatsvc.domain.addresses import IPAddress, Networks, Own, TargetRefused, check_answers
+from chatsvc.domain.targets import Target, check_url
+
+LOOKUP_S = 5.0
+MAX_LOOKUPS = 64
+
+Resolve = Callable[[str], Awaitable[Sequence[str | IPAddress]]]
+
+
+class LookupFailed(Exception):
+    """A name has no address, or none was heard of in time."""
+
+
+class SystemResolver:
+    """The names as this machine knows them (getaddrinfo), as a `Resolve`.
+
+    getaddrinfo cannot be cancelled and a dead name server holds it for up to half a minute. So each look-up has a daemon thread of
+    its own, which holds up neither the pool that others use nor the end of the process; a name that is being looked up is not
+    looked up a second time meanwhile, so that one dead name costs one thread; and there are at most MAX_LOOKUPS.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, asyncio.Future[list[str]]] = {}
+
+    async def __call__(self, host: str) -> list[str]:
+        """Every address of `host`; raises OSError where it has none. Unbounded in time: see lookup()."""
+        answer = self._under_way.get(host)
+        if answer is None:
+            if len(self._under_way) >= MAX_LOOKUPS:
+                raise OSError("too many names are being looked up")
+            answer = self._under_way[host] = asyncio.get_running_loop().create_future()
+            answer.add_done_callback(lambda done: self._forget(host, done))
+            try:
+                threading.Thread(target=_getaddrinfo, args=(host, answer), name="lookup", daemon=True).start()
+            except RuntimeError as fault:
+                answer.set_exception(OSError(str(fault)))
+        # Shielded: who gives up first must not take it from the others.
+        return await asyncio.shield(answer)
+
+    def _forget(self, host: str, done: asyncio.Future[list[str]]) -> None:
+        del self._under_way[host]
+        # Asked for, so that a failure for which nobody waits any more is not reported as never retrieved.
+        if not done.cancelled():
+            done.exception()
+
+
+def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:
+    addresses: list[str] = []
+    error: OSError | None = None
+    try:
+        # Without AI_ADDRCONFIG: also an address that this machine could not reach says something about the name.
+        addresses = [str(sockaddr[0]) for *_, sockaddr in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError) as fault:
+        error = fault if isinstance(fault, OSError) else OSError(str(fault))
+
+    def tell() -> None:
+        if answer.done():
+            return
+        if error is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(addresses)
+
+    # The loop may have been closed while the name server kept us waiting.
+    with contextlib.suppress(RuntimeError):
+        answer.get_loop().call_soon_threadsafe(tell)
+
+
+async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> tuple[IPAddress, ...]:
+    """The addresses of the target's host, if each of them may be dialled.
+
+    Raises LookupFailed where there is no answer within `timeout_s` seconds or an empty one, TargetRefused where an address is refused.
+    """
+    if target.address is not None:
+        return (target.address,)
+    try:
+        async with asyncio.timeout(timeout_s):
+            answers = await resolve(target.host)
+    except TimeoutError:
+        raise LookupFailed(f"the name {target.host} could not be looked up in {timeout_s:g} s") from None
+    except OSError:
+        raise LookupFailed(f"the name {target.host} does not resolve to an address") from None
+    try:
+        addresses = [ip_address(answer) for answer in answers]
+    except ValueError:
+        raise TargetRefused(f"the name {target.host} has an address that is none") from None
+    if not addresses:
+        raise LookupFailed(f"the name {target.host} does not resolve to an address")
+    return check_answers(target.host, addresses, target.port, own, allowed, inside_only=target.inside_only)
+
+
+async def check_target(url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> Target:
+    """The whole check when a webhook is set: the address, its name, and all that the name answers; raises TargetRefused."""
+    target = check_url(url, own, allowed)
+    try:
+        await lookup(target, own, allowed, resolve, timeout_s=timeout_s)
+    except LookupFailed as fault:
+        raise TargetRefused(str(fault)) from None
+    return target

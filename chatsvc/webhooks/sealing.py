@@ -1,0 +1,52 @@
+"""Secrets at rest: AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
+
+from __future__ import annotations
+
+import secrets
+
+# One byte before the rest, so that another cipher can come one day and be told from this one.
+PURPOSE = "webhook signing keys"
+_VERSION = b"\x01"
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+
+
+class Unsealable(Exception):
+    """What is stored cannot be opened: another key, another row, or changed bytes. The text names the row and no secret."""
+
+
+def seal(key: bytes, plaintext: str, row: str) -> bytes:
+    """`plaintext` as it may be stored: version, random nonce, ciphertext and tag.
+
+    `key`: 32 bytes that serve this purpose alone (`store.folder.derive(master_key, "webhook signing keys")`). `row`: which row
+    holds it, table and id; in any other row it cannot be opened.
+    """
+    # Imported where it is used: the command line starts without it.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return _VERSION + nonce + AESGCM(_checked(key)).encrypt(nonce, plaintext.encode(), _bound(row))
+
+
+def unseal(key: bytes, sealed: bytes, row: str) -> str:
+    """What seal() was given; raises Unsealable."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce, rest = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+    if sealed[:1] != _VERSION or len(rest) < _TAG_BYTES:
+        raise Unsealable(f"the secret of {row} is not in a form that this version can read")
+    try:
+        return AESGCM(_checked(key)).decrypt(nonce, rest, _bound(row)).decode()
+    except (InvalidTag, UnicodeDecodeError):
+        raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed") from None
+
+
+def _checked(key: bytes) -> bytes:
+    if len(key) != 32:
+        raise ValueError("a sealing key has 32 bytes")
+    return key
+
+
+def _bound(row: str) -> bytes:
+    return _VERSION + row.encode()

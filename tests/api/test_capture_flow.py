@@ -1,0 +1,120 @@
+"""Capture by slot filling, through the whole service: an appointment taken down over several messages with the tier `offline`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from chatsvc.store import captures as stored
+from chatsvc.store import conversations
+from chatsvc.usecases import bots
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import FakeClock
+
+WISH = "Yarın için randevu almak istiyorum"
+SAID = [WISH, "saat 10:30", "Ayşe Yılmaz", "0532 123 45 67, e-postam ayse@example.com", "evet"]
+
+
+@pytest.fixture
+async def caller(make_caller: MakeCaller) -> Caller:
+    """A customer whose bot answers from its own knowledge."""
+    made: Caller = await make_caller(model="offline")
+    return made
+
+
+async def say(caller: Caller, *messages: str, user: str = "v") -> str:
+    """Send messages one after the other; the last reply."""
+    reply = ""
+    for message in messages:
+        answer = await caller.send(message, user)
+        assert answer.status == 200, (message, answer.json)
+        reply = reply_of(answer)
+    return reply
+
+
+def reply_of(answer: Any) -> str:
+    return str(answer.json["data"]["reply"])
+
+
+def instant(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+async def dialogue(caller: Caller, user: str = "v") -> str | None:
+    return (await conversations.past(caller.app.services.db, (caller.bot, "api", user), 1, 0)).dialogue
+
+
+async def test_an_appointment_is_captured_over_several_messages(caller: Caller) -> None:
+    db = caller.app.services.db
+    assert "Ayşe Yılmaz" in await say(caller, *SAID[:-1])
+    assert await stored.requests(db, caller.bot) == []
+    assert "not aldım" in await say(caller, SAID[-1])
+    (appointment,) = await stored.appointments(db, caller.bot)
+    (request,) = await stored.requests(db, caller.bot)
+    assert appointment.request == request
+    assert (request.request_type, request.status, request.message) == ("appointment", "new", WISH)
+    assert (request.visitor_name, request.visitor_email, request.visitor_phone) == ("Ayşe Yılmaz", "ayse@example.com", "+905321234567")
+    assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
+    # Istanbul is three hours ahead of UTC.
+    assert appointment.at == instant("2026-11-21T07:30:00+00:00")
+    assert await dialogue(caller) is None
+    (conversation,) = (await caller.get("/conversations")).json["data"]
+    assert (conversation["visitor_name"], conversation["visitor_email"]) == ("Ayşe Yılmaz", "ayse@example.com")
+
+
+async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
+    """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
+    await bots.change(caller.app.services, bot=caller.bot, timezone="America/New_York", country="US", language="en")
+    await say(caller, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
+    (appointment,) = await stored.appointments(caller.app.services.db, caller.bot)
+    assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")
+    assert appointment.at == instant("2026-11-20T14:00:00+00:00")
+
+
+async def test_outside_the_opening_hours_the_bot_asks_again(caller: Caller) -> None:
+    await bots.change(caller.app.services, bot=caller.bot, opening_hours="mon-fri 09:00-18:00")
+    assert "Pazartesi-Cuma 09:00-18:00" in await say(caller, WISH)
+    assert "Saat kaç" in await say(caller, "pazartesi")
+
+
+async def test_two_visitors_do_not_meet(caller: Caller) -> None:
+    await say(caller, *SAID[:3])
+    assert "Hangi gün" in await say(caller, "randevu almak istiyorum", user="w")
+    await say(caller, *SAID[3:])
+    assert await stored.appointments(caller.app.services.db, caller.bot) != []
+    assert await dialogue(caller, "w") is not None
+
+
+async def test_what_is_repeated_under_one_key_does_not_go_on_twice(caller: Caller) -> None:
+    """The message that is sent again gets the reply it had, and the dialogue stands where it stood."""
+    replies: list[str] = []
+    for number, message in enumerate(SAID):
+        answers = [await caller.send(message, "v", headers={"Idempotency-Key": f"key-{number}"}) for _ in range(3)]
+        assert {answer.status for answer in answers} == {200}
+        replies += {reply_of(answer) for answer in answers}
+    assert len(replies) == len(SAID)
+    assert len(await stored.requests(caller.app.services.db, caller.bot)) == 1
+    assert "not aldım" in replies[-1]
+
+
+async def test_an_open_dialogue_never_ends_in_an_error(caller: Caller) -> None:
+    assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
+    await say(caller, WISH, "Uzayda hayat var mı?", "qwx", "merhaba", "vazgeçtim")
+    assert await stored.requests(caller.app.services.db, caller.bot) == []
+    assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
+
+
+async def test_after_a_day_it_begins_anew(caller: Caller, clock: FakeClock) -> None:
+    await say(caller, WISH)
+    clock.advance(24 * 3600)
+    assert (await caller.send("saat 10:30", "v")).status == 502
+    assert "Saat kaç" in await say(caller, WISH)
+
+
+async def test_a_message_without_a_visitor_opens_a_dialogue_that_nobody_can_go_on_with(caller: Caller) -> None:
+    answer = await caller.send(WISH)
+    assert answer.status == 200
+    user = answer.json["data"]["user_id"]
+    assert "Adınızı" in await say(caller, "saat 10:30", user=user)

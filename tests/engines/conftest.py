@@ -1,0 +1,51 @@
+"""Fixtures of the anthropic engine: a model server on loopback, and engines that ask it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from chatsvc.engines.anthropic import AnthropicEngine
+from tests.engines.model_server import ModelServer
+
+KEY = "sk-ant-api03-secret"
+
+Make = Callable[..., AnthropicEngine]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+async def make(server: ModelServer) -> AsyncIterator[Make]:
+    made: list[AnthropicEngine] = []
+
+    def build(**settings: Any) -> AnthropicEngine:
+        defaults: dict[str, Any] = {"base_url": server.url, "api_key": KEY, "timeout_s": 10.0, "max_retries": 0}
+        made.append(AnthropicEngine(**{**defaults, **settings}))
+        return made[-1]
+
+    yield build
+    for engine in made:
+        await engine.close()
+
+
+@pytest.fixture
+def engine(make: Make) -> AnthropicEngine:
+    return make()
+
+
+@pytest.fixture(autouse=True)
+def quiet_logs() -> Iterator[None]:
+    """The SDK's loggers are left as they were found."""
+    names = ("anthropic", "httpx2", "httpcore2")
+    before = {name: logging.getLogger(name).level for name in names}
+    yield
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)

@@ -1,0 +1,275 @@
+"""Capture through tools: what a model may note, and what it is told where it may not (issue 3, item 1)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date, time
+from typing import Any
+
+import pytest
+
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.models import Usage
+from chatsvc.engines import Reply, Turn
+from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt, tools
+from tests.engines.model_server import ModelServer, answers, calls, message, says
+from tests.engines.test_anthropic import BOT, TURN, past
+
+SAID = "Fren tamiri için fiyat istiyorum. Ben Selin, selin@example.com, 0532 123 45 67"
+ASKED = replace(TURN, message=SAID, may_capture=True)
+
+REQUEST = {"request_type": "quote", "message": "Fren tamiri için fiyat istiyorum", "visitor_email": "selin@example.com"}
+APPOINTMENT = {
+    "date": "2026-11-23",
+    "time": "10:30",
+    "message": "Fren tamiri",
+    "visitor_name": "Selin",
+    "visitor_phone": "+90 532 123 45 67",
+}
+NOTED = Captured("quote", "Fren tamiri için fiyat istiyorum", None, "selin@example.com", None)
+BOOKED = Captured("appointment", "Fren tamiri", "Selin", None, "+905321234567", date(2026, 11, 23), time(10, 30))
+
+
+def request(**changes: object) -> tuple[str, object]:
+    return tools.CAPTURE_REQUEST, {**REQUEST, **changes}
+
+
+def appointment(**changes: object) -> tuple[str, object]:
+    return tools.CAPTURE_APPOINTMENT, {**APPOINTMENT, **changes}
+
+
+def results(server: ModelServer) -> list[dict[str, Any]]:
+    """What the model was told last of the tools that it called."""
+    told: list[dict[str, Any]] = server.body["messages"][-1]["content"]
+    assert {block["type"] for block in told} == {"tool_result"}
+    return told
+
+
+async def told(server: ModelServer, engine: AnthropicEngine, turn: Turn, *uses: tuple[str, object]) -> tuple[Reply, list[dict[str, Any]]]:
+    """The reply and the tool results of a model that makes these calls in one answer, and then talks."""
+    server.script.extend([calls(*uses), says("Tamam.")])
+    reply = await engine.reply(turn)
+    return reply, results(server)
+
+
+# --- what is offered -------------------------------------------------------------------------------------------------
+
+
+async def test_tools_are_offered_where_something_may_be_captured_and_only_there(server: ModelServer, engine: AnthropicEngine) -> None:
+    await engine.reply(ASKED)
+    assert {tool["name"] for tool in server.body["tools"]} == {"capture_request", "capture_appointment", "no_answer"}
+    assert set(server.body) == {"model", "max_tokens", "system", "messages", "tools"}, "no tool_choice: not every server knows it"
+    assert "call the tool no_answer" in server.body["system"][0]["text"]
+    assert "until the business confirms" in server.body["system"][0]["text"]
+    await engine.reply(replace(ASKED, may_capture=False))
+    assert "tools" not in server.body
+    assert "You can only talk." in server.body["system"][0]["text"]
+
+
+def test_the_schemas_are_strict_and_small() -> None:
+    for tool in tools.TOOLS:
+        schema: Any = tool["input_schema"]
+        assert schema["additionalProperties"] is False
+        assert set(schema.get("required", [])) <= set(schema["properties"])
+        assert {field["type"] for field in schema["properties"].values()} <= {"string"}
+    assert len(json.dumps(tools.TOOLS)) < 5_000
+    assert answer.NO_ANSWER in prompt.PREAMBLE_WITH_TOOLS
+
+
+# --- capturing -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_request_is_noted_and_the_model_hears_it_before_it_talks(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls(request()), says("Not aldım.")])
+    assert await engine.reply(ASKED) == Reply("Not aldım.", Usage(20, 10), NOTED)
+    first, second = (seen.body for seen in server.seen)
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert {**first, "messages": 0} == {**second, "messages": 0}, "caches hold only while nothing before changes"
+    call, result = second["messages"][-2:]
+    assert call == {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "toolu_1_0", "name": "capture_request", "input": REQUEST}],
+    }
+    assert result["role"] == "user"
+    assert result["content"][0]["tool_use_id"] == "toolu_1_0"
+    assert result["content"][0]["content"] == "Noted, and yet to be confirmed by the business: e-mail selin@example.com."
+    assert "is_error" not in result["content"][0]
+
+
+async def test_an_appointment_is_noted_on_the_business_calendar(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, appointment())
+    assert reply == Reply("Tamam.", Usage(20, 10), BOOKED)
+    assert "2026-11-23 10:30, name Selin, phone +905321234567" in said[0]["content"]
+
+
+async def test_a_request_and_an_appointment_of_one_message_are_one_record(server: ModelServer, engine: AnthropicEngine) -> None:
+    both = replace(BOOKED, message=REQUEST["message"], visitor_email="selin@example.com")
+    assert (await told(server, engine, ASKED, request(), appointment()))[0].captured == both
+    server.script.extend([calls(request()), calls(appointment()), says("Tamam.")])
+    assert await engine.reply(ASKED) == Reply("Tamam.", Usage(30, 15), both)
+
+
+async def test_contact_data_of_earlier_messages_counts(server: ModelServer, engine: AnthropicEngine) -> None:
+    turn = replace(ASKED, message="evet, lütfen", history=past(SAID, "Not alayım mı?"))
+    assert (await told(server, engine, turn, request()))[0].captured == NOTED
+
+
+async def test_a_second_call_of_the_same_tool_is_an_error(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, request(), request(request_type="other"), appointment(), appointment(time="11:00"))
+    assert [block.get("is_error", False) for block in said] == [False, True, False, True]
+    assert reply.captured is not None
+    assert reply.captured.time == time(10, 30)
+
+
+async def test_after_an_appointment_there_is_no_request_of_its_own(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, appointment(), request())
+    assert reply.captured == BOOKED
+    assert said[1]["is_error"]
+
+
+async def test_more_calls_in_one_answer_than_there_is_use_for_are_left_out(server: ModelServer, engine: AnthropicEngine) -> None:
+    _, said = await told(server, engine, ASKED, *[request()] * 20)
+    assert len(said) == answer.MAX_CALLS
+    assert len(server.body["messages"][-2]["content"]) == answer.MAX_CALLS
+
+
+# --- what the visitor did not type -----------------------------------------------------------------------------------
+
+
+async def test_what_the_visitor_did_not_type_is_dropped_and_the_model_hears_it(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, request(visitor_name="Mehmet Kaya", visitor_phone="+90 555 000 11 22"))
+    assert reply.captured == NOTED
+    assert said[0]["content"].endswith("Not noted, since the visitor did not type it: name, phone.")
+
+
+@pytest.mark.parametrize("changes", [{"visitor_email": "boss@example.com"}, {"visitor_email": None}, {"visitor_email": ""}])
+async def test_a_request_of_nobody_who_can_be_reached_is_not_noted(
+    server: ModelServer, engine: AnthropicEngine, changes: dict[str, object]
+) -> None:
+    reply, said = await told(server, engine, ASKED, request(**changes))
+    assert reply == Reply("Tamam.", Usage(20, 10))
+    assert said[0]["is_error"]
+    assert "an e-mail address or a phone number" in said[0]["content"]
+    assert "boss@" not in said[0]["content"]
+
+
+async def test_on_whatsapp_the_visitor_is_reached_where_they_write_from(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, _ = await told(server, engine, replace(ASKED, channel="whatsapp"), request(visitor_email=None))
+    assert reply.captured == replace(NOTED, visitor_email=None)
+
+
+async def test_an_appointment_wants_a_name_that_was_typed(server: ModelServer, engine: AnthropicEngine) -> None:
+    reply, said = await told(server, engine, ASKED, appointment(visitor_name="Mehmet"))
+    assert reply.captured is None
+    assert "a name" in said[0]["content"]
+
+
+# --- dates -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"date": "2026-11-19"}, "in the past; it is now 2026-11-20 18:14"),
+        ({"date": "2026-11-20", "time": "18:14"}, "in the past"),
+        ({"date": "0001-01-01"}, "in the past"),
+        ({"date": "9999-12-31"}, "too far ahead; 2028-11-19 is the last day"),
+        ({"date": "2026-11-22"}, "closed then. It is open mon-fri 09:00-18:00"),
+        ({"time": "08:59"}, "closed then"),
+        ({"time": "18:00"}, "closed then"),
+        ({"date": "2026-02-30"}, "a day that exists"),
+        ({"date": "23.11.2026"}, "written YYYY-MM-DD"),
+        ({"date": "2026-W48-1"}, "written YYYY-MM-DD"),
+        ({"date": "٢٠٢٦-11-23"}, "written YYYY-MM-DD"),
+        ({"date": "tomorrow"}, "written YYYY-MM-DD"),
+        ({"time": "24:00"}, "written HH:MM"),
+        ({"time": "half past two"}, "written HH:MM"),
+        ({"time": "10:30+09:00"}, "written HH:MM"),
+        ({"date": None}, "date is missing"),
+        ({"time": ""}, "time is missing"),
+    ],
+)
+async def test_a_day_that_cannot_be_is_not_noted(
+    server: ModelServer, engine: AnthropicEngine, changes: dict[str, object], why: str
+) -> None:
+    reply, said = await told(server, engine, ASKED, appointment(**changes))
+    assert reply == Reply("Tamam.", Usage(20, 10))
+    assert said[0]["is_error"]
+    assert why in said[0]["content"]
+
+
+@pytest.mark.parametrize("hours", [None, "", "weekdays, ring the bell"])
+async def test_without_hours_that_can_be_read_every_hour_is_open(server: ModelServer, engine: AnthropicEngine, hours: str | None) -> None:
+    turn = replace(ASKED, bot=BOT._replace(opening_hours=hours))
+    assert (await told(server, engine, turn, appointment(date="2026-11-22", time="3:15")))[0].captured is not None
+
+
+# --- arguments that are none -----------------------------------------------------------------------------------------
+
+WRONG: list[tuple[str, tuple[str, object], str]] = [
+    ("an unknown tool", ("delete_everything", {}), "There is no such tool; the tools are capture_request, capture_appointment, no_answer."),
+    ("a tool without a name", ("", {}), "no such tool"),
+    ("a tool whose name is no name", ("x" * 10_000, {}), "no such tool"),
+    ("no object", (tools.CAPTURE_REQUEST, [REQUEST]), "one JSON object"),
+    ("null", (tools.CAPTURE_REQUEST, None), "one JSON object"),
+    ("a number", (tools.CAPTURE_REQUEST, 7), "one JSON object"),
+    ("nothing", (tools.CAPTURE_REQUEST, {}), "message is missing"),
+    ("broken JSON", (tools.CAPTURE_REQUEST, '{"request_type": "quote", "message"'), "no JSON"),
+    ("nested JSON", (tools.CAPTURE_REQUEST, "[" * 15_000), "no JSON"),
+    ("endless JSON", (tools.CAPTURE_REQUEST, " " * 100_000), "one JSON object"),
+    ("another field", request(bot_id="b2"), "a field too many"),
+    ("the other tool's field", request(date="2026-11-23"), "a field too many"),
+    ("a webhook address", request(source_page_host="evil.example"), "a field too many"),
+    ("a number for a name", request(visitor_name=7), "visitor_name must be a string"),
+    ("a list for a message", request(message=["a"]), "message must be a string"),
+    ("an object for a phone", appointment(visitor_phone={"home": "1"}), "visitor_phone must be a string"),
+    ("a name without end", request(visitor_name="a" * 121), "visitor_name has at most 120"),
+    ("a phone without end", request(visitor_phone="1" * 41), "visitor_phone has at most 40"),
+    ("a message without end", request(message="a" * 4001), "message has at most 4000"),
+    ("a megabyte", request(visitor_email="a" * 100_000), "visitor_email has at most 254"),
+    ("a kind of its own", request(request_type="refund"), "request_type is one of contact, quote, support, other"),
+    ("an appointment as a request", request(request_type="appointment"), "request_type is one of"),
+    ("surrogates", request(visitor_name="\ud800"), "Noted, and yet to be confirmed by the business: e-mail selin@example.com. Not noted"),
+]
+
+
+@pytest.mark.parametrize(("use", "why"), [pytest.param(use, why, id=name) for name, use, why in WRONG])
+async def test_wrong_arguments_are_explained_and_never_raise(
+    server: ModelServer, engine: AnthropicEngine, use: tuple[str, object], why: str
+) -> None:
+    reply, said = await told(server, engine, ASKED, use)
+    assert reply.text == "Tamam."
+    assert why in said[0]["content"]
+    assert reply.captured == (None if said[0].get("is_error") else NOTED)
+    assert len(server.seen[-1].raw) < 40_000, "what is no argument is not sent back"
+
+
+async def test_arguments_as_a_string_of_json_are_arguments(server: ModelServer, engine: AnthropicEngine) -> None:
+    assert (await told(server, engine, ASKED, (tools.CAPTURE_REQUEST, json.dumps(REQUEST))))[0].captured == NOTED
+    assert server.body["messages"][-2]["content"][0]["input"] == {}, "an object is what servers take"
+
+
+async def test_ids_that_no_server_should_give_are_replaced(server: ModelServer, engine: AnthropicEngine) -> None:
+    block = {"type": "tool_use", "name": tools.CAPTURE_REQUEST, "input": REQUEST}
+    odd = [block, {**block, "id": 7}, {**block, "id": "a b"}, {**block, "id": "good"}, {**block, "id": "good"}]
+    server.script.extend([answers(message(odd[:4])), says("Tamam."), answers(message(odd[3:])), says("Tamam.")])
+    for _ in range(2):
+        await engine.reply(ASKED)
+        used, said = (server.body["messages"][n]["content"] for n in (-2, -1))
+        ids = [use["id"] for use in used]
+        assert ids == [result["tool_use_id"] for result in said]
+        assert len(set(ids)) == len(ids)
+        assert "good" in ids
+
+
+async def test_a_call_that_was_cut_off_is_not_believed(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls(request(), stop_reason="max_tokens"), says("Tamam.")])
+    assert (await engine.reply(ASKED)).captured is None
+    assert "cut off" in results(server)[0]["content"]
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "stop", None])
+async def test_a_call_counts_whatever_made_the_model_stop(server: ModelServer, engine: AnthropicEngine, stop: str | None) -> None:
+    server.script.extend([calls(request(), stop_reason=stop), says("Tamam.")])
+    assert (await engine.reply(ASKED)).captured == NOTED

@@ -1,0 +1,175 @@
+"""The safety net: whatever an engine claims, a record holds only what its visitor typed and a date that lies ahead."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+
+import pytest
+
+from chatsvc.domain import calling_codes, contacts
+from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Captured, checked
+
+NOW = datetime(2026, 11, 20, 15, 14)  # noqa: DTZ001  # the bot's wall clock
+TOMORROW = date(2026, 11, 21)
+
+
+def kept(said: str | list[str], country: str = "TR", **fields: object) -> Captured:
+    spoken = [said] if isinstance(said, str) else said
+    claimed = replace(Captured("contact", spoken[-1]), **fields)  # type: ignore[arg-type]
+    once = checked(claimed, spoken, NOW, country)
+    assert checked(once, spoken, NOW, country) == once, "what was checked stays the same"
+    return once
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed", "name"),
+    [
+        ("Ben Ayşe Yılmaz, arayın", "Ayşe Yılmaz", "Ayşe Yılmaz"),
+        ("adım ayşe  yılmaz", "Ayşe Yılmaz", "ayşe yılmaz"),
+        ("ben Ayşeyim", "Ayşe", "Ayşe"),
+        ("Ayşe'nin annesiyim", "Ayşe", "Ayşe"),
+        ("ADIM IŞIL", "Işıl", "IŞIL"),
+        ("I am İpek", "Ipek", "İpek"),
+        ("Ayse here", "Ayşe", "Ayse"),
+        ("this is Jean-Luc O'Neill.", "jean-luc o'neill", "Jean-Luc O'Neill"),
+        ("Adım Ays\u0327e", "Ayşe", "Ayşe"),
+        ("my name is 王小明", "王小明", "王小明"),
+        ("Ayşegül arıyor", "Ayşe", None),
+        ("merhaba, fiyat nedir", "Mer", None),
+        ("write to ayse.yilmaz@example.com", "Ayse", None),
+        ("see https://ayse.example", "ayse", None),
+        ("merhaba", "Selin Kaya", None),
+        ("Selin. Kaya gelsin", "Selin Kaya", None),
+        ("1234", "1234", None),
+        ("a b", "a", None),
+        ("one two three four five six seven", "one two three four five six seven", None),
+        ("x" * 300, "x" * 300, None),
+        ("Ali\0", "Ali\0", None),
+        ("ad", " ", None),
+    ],
+)
+def test_a_name_is_kept_as_the_visitor_wrote_it(said: str, claimed: str, name: str | None) -> None:
+    assert kept(said, visitor_name=claimed).visitor_name == name
+
+
+def test_a_name_is_not_put_together_from_two_messages() -> None:
+    assert kept(["ben selin", "kaya mahallesinden"], visitor_name="Selin Kaya").visitor_name is None
+    assert kept(["ben selin", "kaya mahallesinden"], visitor_name="Selin").visitor_name == "selin"
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed", "email"),
+    [
+        ("mail: Ayse.Y+x@Example.COM.", "ayse.y+x@example.com", "ayse.y+x@example.com"),
+        ("BİLGİ@ÖRNEK.COM.TR", "bilgi@örnek.com.tr", "bilgi@örnek.com.tr"),
+        ("a@example.com'dan yazın", "a@example.com", "a@example.com"),
+        ("a@example.comdan yazın", "a@example.com", "a@example.com"),
+        ("<mailto:a@example.com>", "a@example.com", "a@example.com"),
+        ("o'brien@example.com", "o'brien@example.com", "o'brien@example.com"),
+        ("jimbob@example.com", "bob@example.com", None),
+        ("jim.bob@example.com", "bob@example.com", None),
+        ("a'bob@example.com", "bob@example.com", None),
+        ("a@example.com.tr", "a@example.com", None),
+        ("a@example.com", "a@example.co", None),
+        ("a@example.com", "b@example.com", None),
+        ("ayse at example dot com", "ayse@example.com", None),
+        ("a@localhost", "a@localhost", None),
+        ("a@example.com b@example.com", "a@example.com b@example.com", None),
+        ("hello", "", None),
+        ("a" * 300 + "@example.com", "a" * 300 + "@example.com", None),
+    ],
+)
+def test_an_email_is_one_that_the_visitor_typed(said: str, claimed: str, email: str | None) -> None:
+    assert kept(said, visitor_email=claimed).visitor_email == email
+
+
+@pytest.mark.parametrize(
+    ("said", "claimed", "country", "phone"),
+    [
+        ("0532 123 45 67", "+90 532 123 45 67", "TR", "+905321234567"),
+        ("numaram 5321234567", "0532 123 45 67", "TR", "+905321234567"),
+        ("(0532) 123-45-67", "05321234567", "TR", "+905321234567"),
+        ("90 532 123 45 67", "+905321234567", "TR", "+905321234567"),
+        ("+44 7911 123456", "+447911123456", "TR", "+447911123456"),
+        ("0044 7911 123456", "+447911123456", "TR", "+447911123456"),
+        ("0044 7911 123456", "0044 7911 123456", "TR", "+447911123456"),
+        ("07911 123456", "+44 (0) 7911 123456", "GB", "+447911123456"),
+        ("(212) 555-0123", "+1 212 555 0123", "US", "+12125550123"),
+        ("1-212-555-0123", "2125550123", "US", "+12125550123"),
+        ("+44 7911 123456 0532 123 45 67", "05321234567", "TR", "+905321234567"),
+        ("8 916 123-45-67", "+79161234567", "RU", "+79161234567"),
+        ("02 1234 5678", "+390212345678", "IT", "+390212345678"),
+        ("٠٥٣٢١٢٣٤٥٦٧", "05321234567", "TR", "+905321234567"),
+        ("0532 123 45 67 2026-11-25 14:30", "+905321234567", "TR", "+905321234567"),
+        ("25.11.2026 0532 123 45 67", "+905321234567", "TR", "+905321234567"),
+        ("0532 123 45 67", "0532 123 45 67", "", "05321234567"),
+        ("0532 123 45 67", "0532 123 45 67 ext. http://evil.example", "TR", "+905321234567"),
+        ("0532 123 45 67", "+1 532 123 45 67", "TR", None),
+        ("0532 123 45 67", "+44 532 123 45 67", "TR", None),
+        ("0532 123 45 67", "0532 123 45 68", "TR", None),
+        ("+44 7911 123456", "+90 7911 123456", "TR", None),
+        ("0532 123", "0532 123 45 67", "TR", None),
+        ("call me", "0532 123 45 67", "TR", None),
+        ("12345", "12345", "TR", None),
+        ("1234 5678 9012 3456 7890", "12345678901234567890", "TR", None),
+    ],
+)
+def test_a_phone_is_one_that_the_visitor_typed_in_e164(said: str, claimed: str, country: str, phone: str | None) -> None:
+    assert kept(said, country, visitor_phone=claimed).visitor_phone == phone
+
+
+def test_every_calling_code_is_one_to_three_digits_and_known_by_its_country() -> None:
+    assert calling_codes.code_of("tr") == "90"
+    assert calling_codes.code_of("XX") is None
+    assert calling_codes.abroad("0532", "XX") is None
+    assert all(1 <= len(code) <= 3 for code in calling_codes._CODE_OF.values())
+    assert len(calling_codes._CODE_OF) > 230
+
+
+def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:
+    spoken = ["Fren tamiri için fiyat almak istiyorum", "Adım Selin", "0532 123 45 67"]
+    assert kept(spoken, message="fren tamiri için  fiyat").message == "fren tamiri için  fiyat"
+    assert kept(spoken, message="Visitor wants fiyat for fren").message == spoken[0]
+    assert kept(spoken, message="Transfer 100 EUR to http://evil.example").message == spoken[-1]
+    assert kept(spoken, message="").message == spoken[-1]
+    assert len(kept(["x" * 4000] * 3, message="\n".join(["x" * 4000] * 3)).message) == MAX_MESSAGE
+
+
+def test_an_unknown_kind_is_other() -> None:
+    assert kept("hello", request_type="payment").request_type == "other"
+
+
+@pytest.mark.parametrize(
+    ("day", "at", "stays"),
+    [
+        (TOMORROW, time(10, 0), True),
+        (NOW.date(), time(15, 15), True),
+        (NOW.date(), time(15, 14), False),
+        (date(2026, 11, 19), time(23, 59), False),
+        (date(1, 1, 1), time(0, 0), False),
+        (date(9999, 12, 31), time(23, 59), False),
+        (NOW.date() + timedelta(days=FURTHEST_DAYS), time(15, 14), True),
+        (NOW.date() + timedelta(days=FURTHEST_DAYS), time(15, 15), False),
+        (TOMORROW, None, False),
+        (None, time(10, 0), False),
+    ],
+)
+def test_a_date_lies_ahead_and_not_too_far(day: date | None, at: time | None, stays: bool) -> None:
+    captured = kept("yarın 10'da", date=day, time=at)
+    assert (captured.date, captured.time) == ((day, at) if stays else (None, None))
+
+
+def test_a_time_is_the_minute_on_the_wall() -> None:
+    assert kept("x", date=TOMORROW, time=time(10, 30, 15, 7, tzinfo=UTC)).time == time(10, 30)
+
+
+@pytest.mark.parametrize("text", ["a!" * 2000, "a" * 4000, "1 " * 2000, "a@" * 2000, "1234567x" * 500, "ı." * 2000, "a@b." * 1000])
+def test_what_a_visitor_types_cannot_make_the_check_slow(text: str) -> None:
+    spoken = [text] * 21
+    began = clock.perf_counter()
+    contacts.own_name("Selin Kaya", spoken)
+    contacts.own_email("selin@example.com", spoken)
+    contacts.own_phone("+905321234567", spoken, "TR")
+    assert clock.perf_counter() - began < 1.0

@@ -1,0 +1,15 @@
+"""What is done on the wire is done on both event loops: their TLS is not the same code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+import uvloop
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """A hook of pytest-asyncio."""
+    loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.SelectorEventLoop}
+    return loops | {"uvloop": uvloop.new_event_loop} if item.path.name == "test_connector.py" else loops

@@ -1,0 +1,627 @@
+"""What a delivery does on the wire, against real receivers that behave well, badly and viciously."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import logging
+import os
+import resource
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain.addresses import Networks, Own
+from chatsvc.domain.signing import sign
+from chatsvc.domain.targets import Target, check_url
+from chatsvc.webhooks import connector
+from chatsvc.webhooks.connector import Habits, tls_context
+from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
+from chatsvc.webhooks.envelope import build_headers, build_request
+from tests.webhooks.certificates import Authority
+from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
+from tests.webhooks.test_targets import Names
+
+LOOPBACK: Networks = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+NOBODY = Own()
+BODY = build_request("request.created", "d-1", 1_795_176_868_123, "b-1", {"id": "r-1"})
+HEADERS = build_headers("request.created", "d-1", sign("whsec_secret", BODY))
+TIMEOUT_S = 0.5
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """The authority that the sender trusts."""
+    return Authority(tmp_path_factory.mktemp("ca"))
+
+
+@pytest.fixture(scope="session")
+def server_tls(authority: Authority) -> ssl.SSLContext:
+    """A good certificate."""
+    return authority.server("hook.example.net", "127.0.0.1", "::1")
+
+
+class Post:
+    """Sends to a receiver."""
+
+    def __init__(self, sender: Sender) -> None:
+        self.sender = sender
+
+    async def __call__(self, receiver: Receiver, host: str = "hook.example.net", webhook: str | None = None, body: bytes = BODY) -> Outcome:
+        target = check_url(f"https://{host}:{receiver.port}/hook?x=1", NOBODY, LOOPBACK)
+        outcome = await self.sender.post(target, body, HEADERS, webhook=webhook)
+        assert outcome.success == (outcome.error is None)
+        assert outcome.error in ERRORS | {None}
+        return outcome
+
+
+@pytest.fixture
+async def post(authority: Authority) -> AsyncIterator[Post]:
+    """A sender that may reach loopback, where every name leads."""
+    sender = Sender(NOBODY, LOOPBACK, timeout_s=TIMEOUT_S, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+    yield Post(sender)
+    await sender.close()
+
+
+async def eventually(what: Callable[[], bool], within_s: float = 2.0) -> bool:
+    """Whether it becomes true in time."""
+    until = time.monotonic() + within_s
+    while not what() and time.monotonic() < until:  # noqa: ASYNC110  # it is outside this process or in a callback
+        await asyncio.sleep(0.01)
+    return what()
+
+
+# What is sent
+
+
+@pytest.mark.parametrize("host", ["hook.example.net", "127.0.0.1", "HOOK.example.net."])
+async def test_the_receiver_gets_the_signed_bytes_and_no_header_of_any_software(post: Post, server_tls: ssl.SSLContext, host: str) -> None:
+    async with Receiver(server_tls) as receiver:
+        outcome = await post(receiver, host, webhook="w")
+    assert (outcome.success, outcome.status_code, outcome.error) == (True, 200, None)
+    assert 0 <= outcome.duration_ms < 500
+    assert receiver.bodies == [BODY]
+    first, *lines = receiver.heads[0].decode().rstrip().split("\r\n")
+    assert first == "POST /hook?x=1 HTTP/1.1"
+    sent = dict(line.split(": ", 1) for line in lines)
+    assert sent == {
+        **HEADERS,
+        "Host": f"{host.lower().rstrip('.')}:{receiver.port}",
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Content-Length": str(len(BODY)),
+    }
+
+
+async def test_ipv6_works_too(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, address="::1") as receiver:
+        assert (await post(receiver, "[::1]")).success
+    assert b"Host: [::1]:" in receiver.heads[0]
+
+
+async def test_nothing_of_the_environment_is_used(
+    post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("default login someone password secret")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    async with Receiver(None) as proxy, Receiver(server_tls) as receiver:
+        for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
+        assert (await post(receiver)).success
+        assert proxy.accepted == 0
+    assert b"authorization" not in receiver.heads[0].lower()
+
+
+async def test_cookies_are_neither_kept_nor_talked_about(post: Post, server_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nSet-Cookie: se(cr)et=1\r\nContent-Length: 0\r\n\r\n"
+    async with Receiver(server_tls, answer) as receiver:
+        await post(receiver, webhook="w")
+        await post(receiver, webhook="w")
+    assert b"cookie" not in receiver.heads[1].lower()
+    assert caplog.records == []
+
+
+# Where it is sent
+
+
+class Rebinding:
+    """A name that has another bad answer each time it is looked up."""
+
+    ANSWERS = (
+        ["127.0.0.1"],
+        ["::1"],
+        ["93.184.215.14", "127.0.0.1"],
+        ["127.0.0.1", "93.184.215.14"],
+        ["::ffff:127.0.0.1"],
+        ["0.0.0.0"],  # noqa: S104  # an answer, nothing is bound
+        ["::"],
+        ["10.0.0.1", "127.0.0.1"],
+        ["64:ff9b::7f00:1"],
+        ["2606:4700::1111", "::1"],
+        ["127.0.0.1", "127.0.0.1"],
+        ["::127.0.0.1"],
+    )
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._answers = itertools.cycle(self.ANSWERS)
+
+    async def __call__(self, host: str) -> list[str]:
+        """See Resolve."""
+        assert host == "rebind.example.net"
+        self.asked += 1
+        return next(self._answers)
+
+
+async def test_a_thousand_rebinding_answers_open_no_connection(authority: Authority, server_tls: ssl.SSLContext) -> None:
+    names = Rebinding()
+    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file), resolve=names)
+    async with Receiver(server_tls) as receiver:
+        target = check_url(f"https://rebind.example.net:{receiver.port}/", NOBODY, ())
+        for number in range(1000):
+            outcome = await sender.post(target, BODY, HEADERS, webhook="w" if number % 2 else None)
+            assert (outcome.error, outcome.status_code) == ("refused_address", None)
+        await asyncio.sleep(0.05)
+        assert receiver.accepted == 0
+    assert names.asked == 1000
+    await sender.close()
+
+
+async def test_what_is_dialled_is_what_was_checked_and_the_name_is_asked_once(authority: Authority, server_tls: ssl.SSLContext) -> None:
+    names = Names("127.0.0.1|10.0.0.1")
+    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file), resolve=names)
+    async with Receiver(server_tls) as receiver:
+        target = check_url(f"https://hook.example.net:{receiver.port}/", NOBODY, LOOPBACK)
+        assert (await sender.post(target, BODY, HEADERS)).success
+        assert len(names.asked) == 1
+        assert (await sender.post(target, BODY, HEADERS)).error == "refused_address"
+        assert receiver.accepted == 1
+    await sender.close()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+async def test_an_address_that_got_past_every_other_check_is_refused_at_the_socket(
+    authority: Authority, server_tls: ssl.SSLContext, address: str
+) -> None:
+    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file))
+    async with Receiver(server_tls, address=address) as receiver:
+        outcome = await sender.post(Target(address, receiver.port, "/", ip_address(address)), BODY, HEADERS)
+        assert outcome.error == "refused_address"
+        await asyncio.sleep(0.05)
+        assert receiver.accepted == 0
+    await sender.close()
+
+
+class Later:
+    """Addresses that become this machine's own between the look-up and the dialling."""
+
+    def __init__(self, checks: int) -> None:
+        self._checks = checks
+
+    def __contains__(self, address: object) -> bool:
+        self._checks -= 1
+        return self._checks < 0
+
+
+@pytest.mark.parametrize("addresses", ["93.184.215.14", "93.184.215.14,2606:4700::1111"])
+async def test_the_last_word_is_had_at_the_socket(authority: Authority, addresses: str) -> None:
+    own = Own(addresses=Later(addresses.count(",") + 1))
+    sender = Sender(own, (), timeout_s=5, tls=tls_context(authority.file), resolve=Names(addresses))
+    target = check_url("https://hook.example.net/", NOBODY, ())
+    assert (await sender.post(target, BODY, HEADERS)).error == "refused_address"
+    await sender.close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_one_connection_and_a_failed_attempt(post: Post, server_tls: ssl.SSLContext, status: int) -> None:
+    async with Receiver(server_tls) as receiver:
+        receiver.answer = f"HTTP/1.1 {status} x\r\nLocation: https://127.0.0.1:{receiver.port}/\r\nContent-Length: 0\r\n\r\n".encode()
+        outcome = await post(receiver, webhook="w")
+        assert (outcome.success, outcome.status_code, outcome.error) == (False, status, "redirect")
+        await asyncio.sleep(0.05)
+        assert receiver.accepted == len(receiver.bodies) == 1
+
+
+# TLS
+
+
+@pytest.mark.parametrize("host", ["other.example.net", "127.0.0.2"])
+async def test_a_certificate_for_another_name_gets_nothing(post: Post, server_tls: ssl.SSLContext, host: str) -> None:
+    async with Receiver(server_tls) as receiver:
+        assert (await post(receiver, host)).error == ("tls_failed" if host[0] == "o" else "connect_failed")
+        assert receiver.heads == []
+
+
+async def test_an_expired_early_or_unknown_certificate_gets_nothing(post: Post, authority: Authority, tmp_path: Path) -> None:
+    contexts = [
+        authority.server("hook.example.net", age=timedelta(days=10)),
+        authority.server("hook.example.net", age=timedelta(days=-1)),
+        Authority(tmp_path, "stranger").server("hook.example.net"),
+        authority.server("*.net"),
+        authority.server(),
+    ]
+    for context in contexts:
+        async with Receiver(context) as receiver:
+            outcome = await post(receiver)
+            assert (outcome.error, outcome.status_code, receiver.heads) == ("tls_failed", None, [])
+            assert receiver.accepted == 1
+
+
+async def test_the_authority_is_trusted_only_because_of_the_ca_file(server_tls: ssl.SSLContext) -> None:
+    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(None), resolve=Names("127.0.0.1"))
+    async with Receiver(server_tls) as receiver:
+        assert (await Post(sender)(receiver)).error == "tls_failed"
+    await sender.close()
+
+
+def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Authority) -> None:
+    alone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    alone.load_verify_locations(authority.file)
+    context = tls_context(authority.file)
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert context.check_hostname
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    system = ssl.create_default_context()
+    system.load_verify_locations(authority.file)
+    assert context.cert_store_stats() == system.cert_store_stats()
+
+
+def test_where_openssl_looks_in_vain_the_distributions_bundle_is_taken(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = ssl.DefaultVerifyPaths(None, None, "", "", "", "")  # type: ignore[arg-type]
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
+    monkeypatch.setattr(connector, "_BUNDLES", ("/nonexistent", str(authority.file)))
+    roots = [dict(pair[0] for pair in root["subject"]).get("commonName") for root in tls_context(None).get_ca_certs()]  # type: ignore[misc]
+    assert "root" in roots
+
+
+def test_the_environment_cannot_have_the_keys_of_connections_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    assert tls_context(None).keylog_filename is None
+
+
+def test_a_ca_file_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("nothing")
+    with pytest.raises(OSError, match=r".*"):
+        tls_context(tmp_path / "ca.pem")
+
+
+async def test_plain_http_on_the_port_is_a_failure_of_tls(post: Post) -> None:
+    async def greet(connection: object) -> None:
+        await asyncio.get_running_loop().sock_sendall(connection, b"HTTP/1.1 400 Bad Request\r\n\r\n")  # type: ignore[arg-type]
+
+    async with Receiver(None, on_accept=greet) as receiver:
+        assert (await post(receiver)).error == "tls_failed"
+        assert receiver.bodies == []
+
+
+async def test_tls_older_than_1_2_is_refused(post: Post, authority: Authority) -> None:
+    context = authority.server("hook.example.net")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    async with Receiver(context) as receiver:
+        assert (await post(receiver)).error in ("tls_failed", "connect_failed")
+
+
+# Answers
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 226, 299])
+async def test_2xx_is_a_success(post: Post, server_tls: ssl.SSLContext, status: int) -> None:
+    async with Receiver(server_tls, f"HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n".encode()) as receiver:
+        outcome = await post(receiver)
+    assert (outcome.success, outcome.status_code) == (True, status)
+
+
+@pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 410, 429, 500, 503, 599])
+async def test_any_other_status_is_a_failure_and_not_sent_again(post: Post, server_tls: ssl.SSLContext, status: int) -> None:
+    async with Receiver(server_tls, f"HTTP/1.1 {status} x\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n".encode()) as receiver:
+        outcome = await post(receiver)
+        await asyncio.sleep(0.02)
+        assert len(receiver.bodies) == 1
+    assert (outcome.status_code, outcome.error) == (status, "redirect" if status < 400 else "http_status")
+
+
+async def test_provisional_answers_are_waited_past(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, b"HTTP/1.1 102 Processing\r\n\r\n" * 3 + OK) as receiver:
+        assert (await post(receiver)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"\x00\x01\x02\x03" * 100,
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 2000 + b"\r\n",
+    ],
+)
+async def test_what_is_not_http_is_a_bad_response(
+    post: Post, server_tls: ssl.SSLContext, answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Receiver(server_tls, close_after(answer)) as receiver:
+        outcome = await post(receiver)
+    assert (outcome.success, outcome.status_code, outcome.error) == (False, None, "bad_response")
+    assert caplog.records == []
+
+
+async def test_switching_protocols_is_a_failure(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, b"HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n") as receiver:
+        assert not (await post(receiver, webhook="w")).success
+        assert await eventually(lambda: receiver.open == 0)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
+@pytest.mark.parametrize("end", [close_after, reset_after])
+async def test_a_connection_that_ends_before_the_answer_is_lost_and_not_tried_again(
+    post: Post, server_tls: ssl.SSLContext, answer: bytes, end: Callable[[bytes], Callable[[asyncio.StreamWriter], Awaitable[None]]]
+) -> None:
+    async with Receiver(server_tls, end(answer)) as receiver:
+        assert (await post(receiver, webhook="w")).error == "connection_lost"
+        await asyncio.sleep(0.05)
+        assert len(receiver.bodies) == receiver.accepted == 1
+
+
+async def test_nobody_listening_is_a_failure_to_connect(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as receiver:
+        pass
+    assert (await post(receiver)).error == "connect_failed"
+
+
+# Time and size
+
+
+async def handshake_never(_: object) -> None:
+    """Take the connection and say nothing, not even in TLS."""
+    await asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize(
+    ("on_accept", "answer"),
+    [
+        (handshake_never, OK),
+        (None, hang),
+        (None, trickle(b"HTTP/1.1 200 OK\r\nX: ", every_s=0.02)),
+        (None, trickle(b"HTTP/1.1 100 Continue\r\nX: ", every_s=0.02)),
+        (None, trickle(b"HTTP/1.1 100 Continue\r\n\r\n" * 100 + b"HTTP/1.1 2", b"00 OK" + b" " * 1000, every_s=0.02)),
+    ],
+)
+async def test_who_does_not_come_to_a_status_is_left_when_the_time_is_up(
+    post: Post,
+    server_tls: ssl.SSLContext,
+    on_accept: Callable[[object], Awaitable[None]] | None,
+    answer: Callable[[asyncio.StreamWriter], Awaitable[None]],
+) -> None:
+    async with Receiver(server_tls, answer, on_accept=on_accept) as receiver:
+        started = time.monotonic()
+        outcome = await post(receiver, webhook="w")
+        assert outcome.error == "timeout"
+        assert TIMEOUT_S - 0.01 <= time.monotonic() - started < TIMEOUT_S + 0.3
+        assert TIMEOUT_S * 1000 - 10 <= outcome.duration_ms < TIMEOUT_S * 1000 + 300
+        assert receiver.accepted == 1
+
+
+async def test_a_name_that_is_not_answered_for_ends_with_the_time_out_too(authority: Authority) -> None:
+    sender = Sender(NOBODY, (), timeout_s=0.1, tls=tls_context(authority.file), resolve=Names("TIMEOUT"))
+    assert (await sender.post(check_url("https://hook.example.net/", NOBODY, ()), BODY, HEADERS)).error == "timeout"
+    await sender.close()
+
+
+async def test_an_unknown_name_is_a_failure_of_dns(authority: Authority) -> None:
+    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file), resolve=Names("NXDOMAIN|EMPTY"))
+    target = check_url("https://hook.example.net/", NOBODY, ())
+    assert [(await sender.post(target, BODY, HEADERS)).error for _ in range(2)] == ["dns_failed"] * 2
+    await sender.close()
+
+
+async def test_a_trickling_body_changes_nothing_about_the_status_and_is_not_waited_for(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", every_s=0.01)) as receiver:
+        started = time.monotonic()
+        outcome = await post(receiver, webhook="w")
+        assert (outcome.success, outcome.duration_ms < 300) == (True, True)
+        assert time.monotonic() - started < TIMEOUT_S + 0.3
+        assert await eventually(lambda: receiver.open == 0)
+
+
+@pytest.mark.parametrize("head", [b"Content-Length: 1000000000", b"Transfer-Encoding: chunked", b"Connection: close"])
+async def test_of_a_huge_answer_little_is_read(post: Post, server_tls: ssl.SSLContext, head: bytes) -> None:
+    sent = 0
+
+    async def flood(writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n")
+        block = b"x" * 65536
+        while True:
+            writer.write(b"10000\r\n" + block + b"\r\n" if b"chunked" in head else block)
+            await writer.drain()
+            sent += len(block)
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with Receiver(server_tls, flood) as receiver:
+        assert (await post(receiver, webhook="w")).success
+        assert await eventually(lambda: receiver.open == 0)
+    # Buffers of the kernel and of TLS on both sides are in it.
+    assert sent < 16 * 2**20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8 * 1024
+
+
+async def test_a_gzip_bomb_stays_packed(post: Post, server_tls: ssl.SSLContext) -> None:
+    bomb = gzip.compress(bytes(40 * 2**20), 9)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb
+    async with Receiver(server_tls, answer) as receiver:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert (await post(receiver)).success
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8 * 1024
+
+
+# Connections
+
+
+async def test_a_webhooks_connection_is_kept_while_it_has_more_to_send_and_for_no_longer_than_a_second(
+    post: Post, server_tls: ssl.SSLContext
+) -> None:
+    async with Receiver(server_tls) as receiver:
+        for _ in range(50):
+            assert (await post(receiver, webhook="w")).success
+        assert (receiver.accepted, len(receiver.bodies)) == (1, 50)
+        ended = time.monotonic()
+        assert await eventually(lambda: receiver.open == 0)
+        assert time.monotonic() - ended < 1.1
+        assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 2
+
+
+async def test_two_webhooks_share_no_connection_and_one_without_a_name_keeps_none(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as receiver:
+        for _ in range(3):
+            await post(receiver, webhook="a")
+            await post(receiver, webhook="b")
+        assert receiver.accepted == 2
+        await post(receiver)
+        await post(receiver)
+        assert receiver.accepted == 4
+        assert await eventually(lambda: receiver.open == 2, 0.2)
+        assert receiver.heads[-1].lower().count(b"connection: close") == 1
+
+
+async def test_a_webhook_that_goes_elsewhere_takes_no_connection_along(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as old, Receiver(server_tls) as new:
+        await post(old, webhook="w")
+        await post(new, webhook="w")
+        assert (len(old.bodies), len(new.bodies)) == (1, 1)
+        assert await eventually(lambda: old.open == 0, 0.3)
+
+
+async def test_a_large_answer_that_ends_leaves_its_connection_free(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"x" * 60000) as receiver:
+        for _ in range(5):
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 1
+
+
+async def test_a_kept_connection_that_was_closed_meanwhile_is_not_used(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, close_after(OK)) as receiver:
+        for number in range(40):
+            assert (await post(receiver, webhook="w", body=b"%d" % number)).success
+            await asyncio.sleep(0.005 * (number % 2))
+        assert receiver.bodies == [b"%d" % number for number in range(40)]
+
+
+async def test_a_receiver_that_turns_to_closing_silently_costs_one_event_at_most_and_gets_none_twice(
+    post: Post, server_tls: ssl.SSLContext
+) -> None:
+    async with Receiver(server_tls) as receiver:
+        outcomes = [await post(receiver, webhook="w", body=b"%d" % number) for number in range(10)]
+        assert receiver.accepted == 1
+        receiver.answer = close_after(OK)
+        outcomes += [await post(receiver, webhook="w", body=b"%d" % number) for number in range(10, 200)]
+        assert sum(not outcome.success for outcome in outcomes) <= 1
+        assert len(receiver.bodies) == len(set(receiver.bodies)) >= 199
+
+
+def test_what_a_receiver_did_wrong_is_forgotten_and_memory_has_an_end() -> None:
+    now = [0.0]
+    habits = Habits(lambda: now[0])
+    habits.note(("a", 443), keeps=False)
+    assert (habits.keeps(("a", 443)), habits.keeps(("a", 444))) == (False, None)
+    now[0] = 600.0
+    assert habits.keeps(("a", 443)) is None
+    habits.note(("a", 443), keeps=True)
+    now[0] = 100_000.0
+    assert habits.keeps(("a", 443)) is True
+    for number in range(10_000):
+        habits.note(("b", number), keeps=True)
+    assert (habits.keeps(("a", 443)), habits.keeps(("b", 0))) == (None, True)
+
+
+async def test_a_delivery_over_a_kept_connection_that_breaks_is_not_repeated(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as receiver:
+        await post(receiver, webhook="w")
+        receiver.answer = close_after(b"")
+        assert (await post(receiver, webhook="w")).error == "connection_lost"
+        await asyncio.sleep(0.05)
+        assert (len(receiver.bodies), receiver.accepted) == (2, 1)
+
+
+async def test_a_receiver_that_does_not_say_goodbye_holds_no_socket(post: Post, server_tls: ssl.SSLContext) -> None:
+    def sockets() -> int:
+        with os.scandir("/proc/self/fd") as opened:
+            return sum(Path(entry.path).is_socket() for entry in opened)
+
+    async def answer_and_freeze(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(3600)
+
+    async with Receiver(server_tls, answer_and_freeze) as receiver:
+        before = sockets()
+        for _ in range(20):
+            assert (await post(receiver, webhook="w")).success
+        await asyncio.sleep(0.05)
+        # The receiver's own ends are still open; ours are not.
+        assert sockets() - before <= 20 + 1
+
+
+async def test_closing_the_sender_ends_what_is_under_way(authority: Authority, server_tls: ssl.SSLContext) -> None:
+    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+    async with Receiver(server_tls, hang) as receiver:
+        under_way = asyncio.create_task(Post(sender)(receiver, webhook="w"))
+        assert await eventually(lambda: len(receiver.bodies) == 1)
+        await sender.close()
+        assert (await under_way).error == "connection_lost"
+        assert (await Post(sender)(receiver)).error == "connection_lost"
+        assert receiver.accepted == 1
+
+
+async def test_a_cancelled_delivery_leaves_no_connection(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, hang) as receiver:
+        under_way = asyncio.create_task(post(receiver, webhook="w"))
+        assert await eventually(lambda: len(receiver.bodies) == 1)
+        under_way.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await under_way
+        assert await eventually(lambda: receiver.open == 0, 0.3)
+
+
+async def test_many_webhooks_are_served_at_once_and_a_dead_one_delays_nobody(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as receiver, Receiver(server_tls, hang) as dead:
+        waiting = asyncio.create_task(post(dead, webhook="dead"))
+        started = time.monotonic()
+        outcomes = await asyncio.gather(*(post(receiver, webhook=str(number % 20)) for number in range(100)))
+        assert all(outcome.success for outcome in outcomes)
+        assert time.monotonic() - started < TIMEOUT_S
+        assert (await waiting).error == "timeout"
+
+
+async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls: ssl.SSLContext, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    answers: list[bytes | Callable[[asyncio.StreamWriter], Awaitable[None]]] = [
+        OK,
+        close_after(b"secret nonsense\r\n\r\n"),
+        reset_after(b""),
+        b"HTTP/1.1 500 secret\r\nX-secret: secret\r\nContent-Length: 6\r\n\r\nsecret",
+    ]
+    for answer in answers:
+        async with Receiver(server_tls, answer) as receiver:
+            assert "secret" not in repr(await post(receiver, body=b'{"secret":1}'))
+    assert "secret" not in caplog.text
+    assert HEADERS["X-Service-Signature"] not in caplog.text
+
+
+def test_a_target_cannot_be_used_for_another_host(authority: Authority) -> None:
+    async def run() -> Outcome:
+        sender = Sender(NOBODY, LOOPBACK, timeout_s=1, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+        good = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
+        outcome = await sender.post(replace(good, host="hook.example.net/@evil.example"), BODY, HEADERS)
+        await sender.close()
+        return outcome
+
+    assert asyncio.run(run()).error == "refused_address"

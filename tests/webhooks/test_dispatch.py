@@ -1,0 +1,411 @@
+"""From the visitor's sentence to the signed POST and its record, through the whole service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.domain import signing
+from chatsvc.store import webhooks as stored
+from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
+from chatsvc.usecases import accounts, webhooks
+from chatsvc.webhooks import dispatcher as dispatching
+from chatsvc.webhooks.dispatcher import LANES, Dispatcher
+from tests.api.support import UUID, execute, out_of_reach
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import FakeClock, ScriptedEngine
+from tests.webhooks.certificates import Authority
+from tests.webhooks.receiver import OK, Receiver, hang
+from tests.webhooks.support import (
+    BOTH,
+    CALL_ME,
+    SAID,
+    attempts,
+    captures,
+    envelopes,
+    eventually,
+    headers,
+    hook,
+    may_send_here,
+    settled,
+    states,
+    url,
+)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def config(config: Config, authority: Authority) -> Config:
+    return may_send_here(config, authority.file)
+
+
+@pytest.fixture
+async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
+    async with Receiver(authority.server("127.0.0.1")) as running:
+        yield running
+
+
+async def test_both_events_arrive_in_order_byte_for_byte(
+    caller: Caller, engine: ScriptedEngine, clock: FakeClock, receiver: Receiver
+) -> None:
+    key = await hook(caller, receiver, *BOTH)
+    captures(engine)
+    assert (await caller.send(SAID, "v")).status == 200
+    made = clock.now
+    clock.advance(3600)
+    first, second = await settled(caller, 2)
+    assert [envelope["event"] for envelope in envelopes(receiver)] == list(BOTH)
+    for head, body, attempt in zip(receiver.heads, receiver.bodies, (first, second), strict=True):
+        sent = headers(head)
+        assert head.startswith(b"POST /hook HTTP/1.1\r\n")
+        assert signing.verify(key, body, sent["X-Service-Signature"])
+        assert sent["Content-Type"] == "application/json"
+        assert sent["User-Agent"] == "Service-Webhooks/1.0"
+        assert (sent["X-Service-Event"], sent["X-Service-Delivery"]) == (attempt["event"], attempt["delivery_id"])
+        envelope = json.loads(body)
+        assert list(envelope) == ["event", "delivery_id", "created_at", "bot_id", "data"]
+        assert (envelope["created_at"], envelope["bot_id"]) == ("2026-11-20T12:14:28.123Z", caller.bot)
+        assert body == json.dumps(envelope, ensure_ascii=False, separators=(",", ":")).encode()
+        assert UUID.fullmatch(envelope["delivery_id"])
+        assert (attempt["success"], attempt["status_code"], attempt["error"]) == (True, 200, None)
+        assert attempt["record_id"] == envelope["data"]["id"]
+    request, appointment = (envelope["data"] for envelope in envelopes(receiver))
+    visitor = {"message": SAID, "visitor_name": "Selin", "visitor_email": "selin@example.com", "visitor_phone": "+905321234567"}
+    ends = {"source_page_host": "", "created_at": "2026-11-20T12:14:28.123Z"}
+    assert list(request.items()) == [*{"id": first["record_id"], "request_type": "appointment", "status": "new", **visitor, **ends}.items()]
+    at = {"appointment_date": "2026-11-21", "appointment_time": "10:30"}
+    assert {**appointment, "appointment_at": ""} == {
+        "id": second["record_id"], "request_id": request["id"], "status": "pending",
+        **visitor,
+        **at,
+        "appointment_at": "",
+        **ends,
+    }
+    assert appointment["appointment_at"].startswith("2026-11-21T07:30:00")
+    recorded = await execute(caller.app, "SELECT body FROM webhook_attempts ORDER BY number")
+    assert [row[0] for row in recorded] == receiver.bodies
+    assert made
+
+
+async def test_only_what_is_wanted_is_told(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
+    await hook(caller, receiver, "appointment.created")
+    captures(engine, CALL_ME)
+    await caller.send(SAID, "v")
+    captures(engine)
+    await caller.send(SAID, "w")
+    await settled(caller, 1)
+    assert await states(caller) == [("appointment.created", 1)]
+
+
+async def test_a_pull_webhook_keeps_events_and_sends_none(caller: Caller, engine: ScriptedEngine) -> None:
+    key = await hook(caller, None, *BOTH)
+    captures(engine)
+    await caller.send(SAID, "v")
+    assert await states(caller) == [(BOTH[0], 2), (BOTH[1], 2)]
+    assert await attempts(caller) == []
+    events = await webhooks.events(caller.app.services, bot=caller.bot)
+    assert [event["event"] for event in events] == list(BOTH)
+    assert all(signing.verify(key, event["body"].encode(), event["signature"]) for event in events)
+
+
+async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
+    captures(engine)
+    await caller.send(SAID, "v")
+    await hook(caller, receiver)
+    await execute(caller.app, "UPDATE accounts SET plan = NULL")
+    held = await caller.app.services.directory.account(caller.account)
+    assert held
+    held.account = held.account._replace(plan=None)
+    from chatsvc.domain.models import SendMessage
+    from chatsvc.usecases import messages
+
+    await messages.send(caller.app.services, held, SendMessage(caller.bot, SAID, "v", None))
+    assert await states(caller) == []
+
+
+async def hold_back(app: App) -> Dispatcher:
+    """Nothing is sent until the dispatcher is let go again."""
+    assert app.services.dispatcher
+    app.services.dispatcher._running = False
+    return app.services.dispatcher
+
+
+def let_go(dispatcher: Dispatcher, caller: Caller) -> None:
+    dispatcher._running = True
+    dispatcher.wake(caller.bot)
+
+
+async def test_plan_lost_or_webhook_removed_before_sending_is_recorded(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
+    await hook(caller, receiver, *BOTH)
+    captures(engine)
+    held = await hold_back(caller.app)
+    await caller.send(SAID, "v")
+    await accounts.change(caller.app.services, account=caller.account, plan="none")
+    let_go(held, caller)
+    assert [attempt["error"] for attempt in await settled(caller, 2)] == ["plan_lost"] * 2
+    await accounts.change(caller.app.services, account=caller.account, plan="business")
+    await hold_back(caller.app)
+    await accounts.change(caller.app.services, account=caller.account, plan="enterprise")
+    await caller.send(SAID, "v")
+    await webhooks.remove(caller.app.services, bot=caller.bot)
+    let_go(held, caller)
+    made = (await settled(caller, 4))[2:]
+    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 2
+    assert receiver.accepted == 0
+
+
+async def test_address_and_key_are_those_of_the_moment_of_sending(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, authority: Authority
+) -> None:
+    old = await hook(caller, receiver)
+    captures(engine)
+    held = await hold_back(caller.app)
+    await caller.send(SAID, "v")
+    async with Receiver(authority.server("127.0.0.1")) as other:
+        await webhooks.put(caller.app.services, bot=caller.bot, url=url(other), events=BOTH)
+        new = str((await webhooks.rotate(caller.app.services, bot=caller.bot))["signing_key"])
+        let_go(held, caller)
+        (attempt,) = await settled(caller, 1)
+        signature = headers(other.heads[0])["X-Service-Signature"]
+        assert signing.verify(new, other.bodies[0], signature)
+        assert not signing.verify(old, other.bodies[0], signature)
+    assert attempt["url"] == url(other)
+    assert receiver.accepted == 0
+
+
+async def test_turned_to_pull_before_sending_events_are_kept(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
+    await hook(caller, receiver)
+    captures(engine)
+    held = await hold_back(caller.app)
+    await caller.send(SAID, "v")
+    await webhooks.put(caller.app.services, bot=caller.bot, events=BOTH)
+    let_go(held, caller)
+
+    async def kept() -> bool:
+        return await states(caller) == [("request.created", 2)]
+
+    await eventually(kept)
+    assert await attempts(caller) == []
+
+
+async def test_the_attempt_is_in_the_file_before_the_connection_is_opened(
+    caller: Caller, engine: ScriptedEngine, authority: Authority
+) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    async def look(_: object) -> None:
+        file = caller.app.config.data_dir / "chatsvc.db"
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+            seen.extend(connection.execute("SELECT success, length(body) > 100 FROM webhook_attempts").fetchall())
+
+    async with Receiver(authority.server("127.0.0.1"), on_accept=look) as receiver:
+        await hook(caller, receiver)
+        captures(engine)
+        await caller.send(SAID, "v")
+        await settled(caller, 1)
+    assert seen == [(None, 1)]
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 302 Go\r\nLocation: /\r\nContent-Length: 0\r\n\r\n"]
+)
+async def test_a_failure_is_recorded_not_repeated_and_not_felt(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, answer: bytes
+) -> None:
+    receiver.answer = answer
+    await hook(caller, receiver)
+    captures(engine)
+    assert (await caller.send(SAID, "v")).status == 200
+    (attempt,) = await settled(caller, 1)
+    assert (attempt["success"], attempt["status_code"]) == (False, int(answer[9:12]))
+    await asyncio.sleep(0.1)
+    assert (receiver.accepted, len(receiver.bodies)) == (1, 1)
+    assert await states(caller) == [("request.created", 1)]
+
+
+async def test_a_receiver_that_never_answers_delays_no_other(
+    make_caller: MakeCaller, engine: ScriptedEngine, receiver: Receiver, authority: Authority
+) -> None:
+    one, other = await make_caller(), await make_caller()
+    async with Receiver(authority.server("127.0.0.1"), hang) as dead:
+        await hook(one, dead)
+        await hook(other, receiver)
+        captures(engine, CALL_ME)
+        for visitor in range(2 * LANES):
+            assert (await one.send(SAID, f"v{visitor}")).status == 200
+        await other.send(SAID, "v")
+        await settled(other, 1)
+        assert dead.accepted <= LANES
+        assert [state for _, state in await states(one)].count(0) >= LANES
+        await one.app.services.courier.close()
+
+
+async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
+    config: Config, clock: FakeClock, engine: ScriptedEngine, receiver: Receiver, make_caller: MakeCaller, app: App, authority: Authority
+) -> None:
+    caller = await make_caller()
+    gate = asyncio.Event()
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        writer.write(OK)
+
+    receiver.answer = slow
+    await hook(caller, receiver)
+    captures(engine, CALL_ME)
+    for visitor in range(LANES + 5):
+        await caller.send(SAID, f"v{visitor}")
+
+    async def all_lanes() -> bool:
+        return len(receiver.bodies) == LANES
+
+    await eventually(all_lanes)
+    stopping = asyncio.create_task(app.stop())
+    await asyncio.sleep(0.1)
+    assert not stopping.done()
+    gate.set()
+    await stopping
+    with closing(sqlite3.connect(config.data_dir / "chatsvc.db")) as connection:
+        assert connection.execute("SELECT success, count(*) FROM webhook_attempts GROUP BY 1").fetchall() == [(1, LANES)]
+        assert connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone() == (5,)
+        number = connection.execute("SELECT event_number FROM webhook_attempts LIMIT 1").fetchone()[0]
+        connection.execute("UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = ?", (number,))
+        connection.commit()
+    async with App(config, clock) as again:
+        caller.app = again
+        ended = await settled(caller, LANES + 5)
+    assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (LANES + 4) + ["interrupted"]
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == LANES + 5
+
+
+async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
+    config: Config, clock: FakeClock, engine: ScriptedEngine, caller: Caller, app: App, receiver: Receiver
+) -> None:
+    await hook(caller, receiver)
+    captures(engine)
+    await hold_back(app)
+    await caller.send(SAID, "v")
+    await webhooks.remove(app.services, bot=caller.bot)
+    await app.stop()
+    async with App(config, clock) as again:
+        caller.app = again
+        assert [attempt["error"] for attempt in await settled(caller, 1)] == ["webhook_removed"]
+
+
+async def test_the_store_may_be_away_while_deliveries_are_under_way(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "STORE_PAUSE_S", 0.02)
+    gate = asyncio.Event()
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        writer.write(OK)
+
+    receiver.answer = slow
+    await hook(caller, receiver)
+    captures(engine, CALL_ME)
+    for visitor in range(LANES + 3):
+        await caller.send(SAID, f"v{visitor}")
+
+    async def arrived() -> bool:
+        return len(receiver.bodies) == LANES
+
+    await eventually(arrived)
+    async with out_of_reach(caller.app, "webhook_attempts"):
+        gate.set()
+        await asyncio.sleep(0.2)
+    assert all(attempt["success"] for attempt in await settled(caller, LANES + 3))
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == LANES + 3
+
+
+async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver
+) -> None:
+    gate = asyncio.Event()
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        writer.write(OK)
+
+    receiver.answer = slow
+    await hook(caller, receiver)
+    captures(engine, CALL_ME)
+    for visitor in range(LANES + 3):
+        await caller.send(SAID, f"v{visitor}")
+
+    async def arrived() -> bool:
+        return len(receiver.bodies) == LANES
+
+    await eventually(arrived)
+    await execute(caller.app, "UPDATE accounts SET deleted_at = 1")
+    gate.set()
+    await asyncio.sleep(0.1)
+    assert len(receiver.bodies) == LANES
+    await execute(caller.app, "UPDATE accounts SET deleted_at = NULL")
+    await accounts.delete(caller.app.services, account=caller.account)
+    for table in ("webhook_attempts", "webhook_events", "webhooks", "requests", "bots"):
+        assert await execute(caller.app, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608
+
+
+async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
+    """Each delivery ends at once, so that queues end and begin again all the time; every event is told exactly once, in its order."""
+    db, told, bot = caller.app.services.db, [], caller.bot
+    await execute(caller.app, "INSERT INTO webhooks VALUES (?, 'https://x.example', '[]', x'00', 0, 0)", bot)
+
+    async def deliver(sending: Sending) -> Outcome:
+        told.append(sending.event)
+        await asyncio.sleep(random.choice((0, 0, 0.001)))
+        return Outcome(sending.attempt_id, True, 200, None, 1)
+
+    sign: Callable[[Event, str, Webhook], tuple[bytes, str]] = lambda event, *_: (event.data.encode(), "")  # noqa: E731
+    sender = Dispatcher(db, deliver, sign, frozenset({"enterprise"}), lambda: 0)
+    await sender.start()
+
+    async def capture(number: int) -> None:
+        await asyncio.sleep(random.uniform(0, 0.5))
+
+        def unit(connection: sqlite3.Connection) -> None:
+            first = stored.add_event(connection, Event(0, bot, f"{number}a", "r", "{}", 0), 0)
+            stored.add_event(connection, Event(0, bot, f"{number}b", "r", "{}", 0, first), 0)
+
+        await db.write(unit, lambda _: sender.wake(bot))
+
+    await asyncio.gather(*map(capture, range(600)))
+
+    async def all_told() -> bool:
+        return not sender._tasks
+
+    await eventually(all_told)
+    assert sorted(told) == sorted(f"{number}{letter}" for number in range(600) for letter in "ab")
+    assert all(told.index(f"{number}a") < told.index(f"{number}b") for number in range(600))
+    assert {state for _, state in await states(caller)} == {1}
+    assert await execute(caller.app, "SELECT count(*) FROM webhook_attempts WHERE success IS NOT 1") == [(0,)]
+
+
+async def test_a_key_that_cannot_be_opened_is_recorded_and_holds_up_nothing(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    await hook(caller, receiver)
+    await execute(caller.app, "UPDATE webhooks SET signing_key = x'0102'")
+    captures(engine)
+    await caller.send(SAID, "v")
+    assert [attempt["error"] for attempt in await settled(caller, 1)] == ["unusable_key"]
+    await webhooks.rotate(caller.app.services, bot=caller.bot)
+    await caller.send(SAID, "v")
+    assert [attempt["success"] for attempt in await settled(caller, 2)] == [False, True]
+    assert "selin" not in caplog.text.casefold()

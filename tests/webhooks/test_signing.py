@@ -1,0 +1,121 @@
+"""Signatures verify wherever GitHub's would, and sealed keys open nowhere but in their row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc.domain.signing import generate_signing_key, sign, verify
+from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.webhooks.sealing import Unsealable, seal, unseal
+
+KEY = bytes(range(32))
+SECRET = "whsec_" + "A" * 43
+
+
+def hmac_by_hand(key: bytes, body: bytes) -> str:
+    """RFC 2104, written out."""
+    padded = (hashlib.sha256(key).digest() if len(key) > 64 else key).ljust(64, b"\0")
+    inner = hashlib.sha256(bytes(b ^ 0x36 for b in padded) + body).digest()
+    return "sha256=" + hashlib.sha256(bytes(b ^ 0x5C for b in padded) + inner).hexdigest()
+
+
+def test_the_published_github_vector_comes_out() -> None:
+    expected = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+    assert sign("It's a Secret to Everybody", b"Hello, World!") == expected
+    assert verify("It's a Secret to Everybody", b"Hello, World!", expected)
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=100), st.binary(max_size=300))
+def test_signatures_are_hmac_as_the_rfc_writes_it(key: str, body: bytes) -> None:
+    assert sign(key, body) == hmac_by_hand(key.encode(), body)
+    assert verify(key, body, sign(key, body))
+
+
+def test_openssl_verifies_a_signature() -> None:
+    key, body = generate_signing_key(), b'{"event":"request.created"}'
+    done = subprocess.run(["openssl", "dgst", "-sha256", "-hmac", key], input=body, capture_output=True, check=True)
+    assert sign(key, body) == "sha256=" + done.stdout.decode().split()[-1]
+
+
+@pytest.mark.parametrize(
+    "signature",
+    ["", "sha256=", "sha256", "757107", "sha256=" + "0" * 64, "SHA256=" + "0" * 64, "sha256=ı", "sha256=\udc80", "sha256=" + "0" * 9999],
+)
+def test_a_wrong_signature_is_refused_whatever_its_form(signature: str) -> None:
+    assert not verify(SECRET, b"body", signature)
+
+
+def test_another_key_another_body_and_upper_case_do_not_verify() -> None:
+    good = sign(SECRET, b"body")
+    assert not verify(SECRET[:-1] + "B", b"body", good)
+    assert not verify(SECRET.removeprefix("whsec_"), b"body", good)
+    assert not verify(SECRET, b"body ", good)
+    assert not verify(SECRET, b"body", good.upper())
+
+
+def test_signing_keys_have_their_form_and_never_come_twice() -> None:
+    keys = {generate_signing_key() for _ in range(1000)}
+    assert len(keys) == 1000
+    assert all(re.fullmatch(r"whsec_[A-Za-z0-9_-]{43}", key) for key in keys)
+
+
+def test_the_body_is_json_without_spaces_in_the_order_of_the_specification() -> None:
+    body = build_request("request.created", "d-1", 1_795_176_868_123, "b-1", {"id": "r-1", "note": "Çay ☕ \n", "x": None, "is_test": True})
+    assert (
+        body
+        == (
+            '{"event":"request.created","delivery_id":"d-1","created_at":"2026-11-20T12:14:28.123Z","bot_id":"b-1",'
+            '"data":{"id":"r-1","note":"Çay ☕ \\n","x":null,"is_test":true}}'
+        ).encode()
+    )
+    assert list(json.loads(body)) == ["event", "delivery_id", "created_at", "bot_id", "data"]
+
+
+def test_the_headers_are_those_of_the_specification() -> None:
+    assert build_headers("webhook.test", "d-1", sign(SECRET, b"{}")) == {
+        "Content-Type": "application/json",
+        "User-Agent": "Service-Webhooks/1.0",
+        "X-Service-Event": "webhook.test",
+        "X-Service-Delivery": "d-1",
+        "X-Service-Signature": sign(SECRET, b"{}"),
+    }
+
+
+def test_what_is_sealed_opens_with_the_same_key_in_the_same_row() -> None:
+    sealed = seal(KEY, SECRET, "webhooks/b-1")
+    assert unseal(KEY, sealed, "webhooks/b-1") == SECRET
+    assert SECRET.encode() not in sealed
+
+
+def test_the_same_secret_is_never_sealed_twice_alike() -> None:
+    assert len({seal(KEY, SECRET, "webhooks/b-1") for _ in range(100)}) == 100
+
+
+def test_another_key_row_or_any_changed_byte_is_told_without_the_secret() -> None:
+    sealed = seal(KEY, SECRET, "webhooks/b-1")
+    wrong = [(bytes(32), sealed, "webhooks/b-1"), (KEY, sealed, "webhooks/b-2"), (KEY, b"", "webhooks/b-1"), (KEY, b"\x01", "webhooks/b-1")]
+    wrong += [(KEY, sealed[:-1], "webhooks/b-1"), (KEY, sealed + b"\0", "webhooks/b-1"), (KEY, b"\x02" + sealed[1:], "webhooks/b-1")]
+    wrong += [(KEY, sealed[:i] + bytes([sealed[i] ^ 1]) + sealed[i + 1 :], "webhooks/b-1") for i in range(len(sealed))]
+    for key, stored, row in wrong:
+        with pytest.raises(Unsealable) as caught:
+            unseal(key, stored, row)
+        assert row in str(caught.value)
+        assert SECRET not in str(caught.value)
+
+
+def test_a_sealing_key_of_another_length_is_a_fault_of_our_own() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        seal(b"short", SECRET, "webhooks/b-1")
+
+
+def test_sealing_loads_its_cipher_only_when_it_is_used() -> None:
+    code = "import sys, chatsvc.webhooks.sealing, chatsvc.domain.signing; sys.exit('cryptography' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
