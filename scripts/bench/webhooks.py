@@ -64,18 +64,16 @@ async def receiver(tls: ssl.SSLContext) -> AsyncIterator[str]:
 class Worker:
     """deliveries.py on the server core."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Any) -> None:
         self._process = process
 
     async def __call__(self, *command: object) -> Any:
         """Run one command."""
-        assert self._process.stdin
         self._process.stdin.write((" ".join(map(str, command)) + "\n").encode())
         return await self.answer()
 
     async def answer(self) -> Any:
         """The next value."""
-        assert self._process.stdout
         line = await self._process.stdout.readline()
         if not line:
             raise Wrong("deliveries.py has ended")
@@ -100,8 +98,8 @@ async def worker(instance: Instance, url: str) -> AsyncIterator[Worker]:
     made = Worker(process)
     await made.answer()
     yield made
-    assert process.stdin
-    process.stdin.close()
+    if process.stdin:
+        process.stdin.close()
     await process.wait()
 
 
@@ -125,7 +123,23 @@ async def bench() -> Report:
         share = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
         report.bars.append(Bar("deliveries of a backlog / a bare client's", share, 0.5))
         report.notes.append(f"{statistics.median(ours):.0f} deliveries/s, a bare client {statistics.median(theirs):.0f} (medians)")
+        healthy, one_dead = [], []
+        for number in range(PACED_ROUNDS):
+            progress(f"one of {RECEIVERS} receivers never answers: round {number + 1} of {PACED_ROUNDS}")
+            healthy += await send("paced", PER_S, 0)
+            one_dead += await send("paced", PER_S, 1)
+        report.bars.append(
+            Bar(f"p99 of {RECEIVERS - 1} receivers, another one dead / all healthy", p99(one_dead) / p99(healthy), 1.2, least=False)
+        )
+        report.notes.append(f"p99 of a delivery {p99(healthy) * 1000:.1f} ms, with a dead receiver {p99(one_dead) * 1000:.1f} ms")
+        progress(f"{PENDING:,} pending events")
+        report.bars.append(Bar(f"memory grown with {PENDING:,} pending events, MB", await send("grow", PENDING) / 1e6, 20, least=False))
     return report
+
+
+def p99(delays: list[float]) -> float:
+    """The 99th percentile."""
+    return sorted(delays)[int(len(delays) * 0.99)]
 
 
 if __name__ == "__main__":

@@ -89,7 +89,9 @@ async def test_both_events_arrive_in_order_byte_for_byte(
     assert list(request.items()) == [*{"id": first["record_id"], "request_type": "appointment", "status": "new", **visitor, **ends}.items()]
     at = {"appointment_date": "2026-11-21", "appointment_time": "10:30"}
     assert {**appointment, "appointment_at": ""} == {
-        "id": second["record_id"], "request_id": request["id"], "status": "pending",
+        "id": second["record_id"],
+        "request_id": request["id"],
+        "status": "pending",
         **visitor,
         **at,
         "appointment_at": "",
@@ -119,7 +121,7 @@ async def test_a_pull_webhook_keeps_events_and_sends_none(caller: Caller, engine
     assert await attempts(caller) == []
     events = await webhooks.events(caller.app.services, bot=caller.bot)
     assert [event["event"] for event in events] == list(BOTH)
-    assert all(signing.verify(key, event["body"].encode(), event["signature"]) for event in events)
+    assert all(signing.verify(key, str(event["body"]).encode(), str(event["signature"])) for event in events)
 
 
 async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:

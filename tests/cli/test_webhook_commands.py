@@ -1,0 +1,341 @@
+"""`chatsvc webhook`, `request` and `appointment` as people run them, with a service beside them and without; nothing secret is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from chatsvc.domain import signing
+from chatsvc.store import webhooks as stored
+from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.webhooks import Event
+from tests.cli.model_thread import ModelThread
+from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, run, usage_error
+from tests.engines.model_server import ModelServer, calls, says
+from tests.webhooks.certificates import Authority
+from tests.webhooks.receiver import OK, Receiver
+from tests.webhooks.support import headers
+
+ATTEMPT = ["id", "delivery_id", "event", "record_id", "url", "at", "success", "status_code", "error", "duration_ms"]
+FAILS = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+NAME, EMAIL, PHONE = "Zübeyde", "zubeyde.gizli@example.com", "+905321112233"
+SAID = f"Ben {NAME}, {EMAIL}, {PHONE}. Fren tamiri için beni arayın"
+
+
+class ReceiverThread:
+    """A receiver beside tests that are not asynchronous themselves."""
+
+    def __init__(self, authority: Authority) -> None:
+        self._tls = authority.server("127.0.0.1")
+        self._up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self.receiver: Receiver
+        self.url = ""
+
+    async def _run(self) -> None:
+        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        async with Receiver(self._tls) as self.receiver:
+            self.url = f"https://127.0.0.1:{self.receiver.port}/hook"
+            self._up.set()
+            await self._down.wait()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._up.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._down.set)
+        self._thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def receiving(authority: Authority) -> Iterator[ReceiverThread]:
+    with ReceiverThread(authority) as thread:
+        yield thread
+
+
+@pytest.fixture
+def hooks(receiving: ReceiverThread) -> ReceiverThread:
+    receiving.receiver.answer = OK
+    receiving.receiver.heads.clear()
+    receiving.receiver.bodies.clear()
+    return receiving
+
+
+@pytest.fixture(scope="module", params=["alone", "served"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[Site]:
+    """An installation that may send to this machine."""
+    site = Site(tmp_path_factory.mktemp(request.param), settings(authority))
+    site.account("first of all")
+    if request.param == "alone":
+        yield site
+        return
+    with site.serve():
+        yield site
+    assert "Traceback" not in site.log.read_text()
+
+
+def settings(authority: Authority, more: str = "models: {offline: {engine: knowledge}}") -> str:
+    return f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8], timeout_s: 5}}\n{more}"
+
+
+@pytest.fixture
+def bot(house: Site) -> str:
+    return house.bot(house.account())
+
+
+def set_hook(site: Site, bot: str, url: str = "--pull", *more: str) -> Any:
+    return site.json("webhook", "set", bot, url, "--event", "request.created", *more)
+
+
+def failing(site: Site, *arguments: str) -> Any:
+    """A command that reports a failure: exit status 1, and the JSON all the same."""
+    done = site.run(*arguments, "--json")
+    assert (done.status, done.err) == (1, ""), done
+    return json.loads(done.out)
+
+
+def last_signature(hooks: ReceiverThread) -> tuple[bytes, str]:
+    return hooks.receiver.bodies[-1], headers(hooks.receiver.heads[-1])["X-Service-Signature"]
+
+
+def test_the_signing_key_is_shown_when_it_is_made_and_never_again(house: Site, bot: str, hooks: ReceiverThread) -> None:
+    made = set_hook(house, bot, hooks.url)
+    key = made.pop("signing_key")
+    assert made["events"] == ["request.created"]
+    again = house.json("webhook", "set", bot, f"{hooks.url}/2", "--event", "appointment.created", "--event", "request.created")
+    assert (again["url"], again["events"]) == (f"{hooks.url}/2", ["request.created", "appointment.created"])
+    shown = house.json("webhook", "show", bot)
+    assert shown == again
+    for text in (json.dumps(again), house.run("webhook", "show", bot).out, house.run("bot", "show", bot).out):
+        assert "whsec_" not in text
+    rotated = house.json("webhook", "rotate", bot)
+    assert rotated["signing_key"] != key
+    set_hook(house, bot, hooks.url)
+    assert house.json("webhook", "test", bot)["success"] is True
+    body, signature = last_signature(hooks)
+    assert signing.verify(rotated["signing_key"], body, signature)
+    assert not signing.verify(key, body, signature)
+    assert house.json("webhook", "remove", bot)["removed"] is True
+    for command in ("show", "rotate", "remove", "test"):
+        assert "has no webhook" in house.refused("webhook", command, bot)
+    assert "signing_key" in set_hook(house, bot)
+
+
+def test_a_test_is_told_as_one_and_recorded(house: Site, bot: str, hooks: ReceiverThread) -> None:
+    key = set_hook(house, bot, hooks.url)["signing_key"]
+    attempt = house.json("webhook", "test", bot)
+    assert list(attempt) == ATTEMPT
+    assert (attempt["event"], attempt["success"], attempt["status_code"], attempt["error"]) == ("webhook.test", True, 200, None)
+    body, signature = last_signature(hooks)
+    assert signing.verify(key, body, signature)
+    envelope = json.loads(body)
+    assert envelope["delivery_id"] == attempt["delivery_id"]
+    assert envelope["data"]["is_test"] is True
+    assert envelope["data"]["id"] == attempt["record_id"]
+    hooks.receiver.answer = FAILS
+    failed = failing(house, "webhook", "test", bot)
+    assert (failed["success"], failed["status_code"], failed["error"]) == (False, 503, "http_status")
+    assert house.json("webhook", "attempts", bot) == [failed, attempt]
+    assert house.json("webhook", "attempts", bot, "--limit", "1") == [failed]
+    hooks.receiver.answer = OK
+    again = house.json("webhook", "resend", failed["id"])
+    assert again["record_id"] == failed["record_id"]
+    assert again["delivery_id"] != failed["delivery_id"]
+    assert "no attempt" in house.refused("webhook", "resend", "nothing")
+
+
+def test_what_may_not_be_set_is_refused(house: Site, bot: str, hooks: ReceiverThread) -> None:
+    for url in ("http://example.com/", "https://localhost/", "https://10.1.2.3/", "https://user:pw@example.com/", "https://nope.invalid/"):
+        assert "the address is refused" in house.refused("webhook", "set", bot, url, "--event", "request.created")
+    for event in ("webhook.test", "nothing", "request.*"):
+        assert "cannot be chosen" in house.refused("webhook", "set", bot, hooks.url, "--event", event)
+    poor = house.bot(house.account("Poor", "--plan", "starter"))
+    assert "has no webhooks" in house.refused("webhook", "set", poor, hooks.url, "--event", "request.created")
+    usage_error(house.run("webhook", "set", bot, "--event", "request.created"), "give a URL or --pull")
+    usage_error(house.run("webhook", "set", bot, hooks.url, "--pull", "--event", "request.created"), "give a URL or --pull")
+    usage_error(house.run("webhook", "set", bot, hooks.url), "--event")
+    usage_error(house.run("webhook", "resend"), "ATTEMPT")
+    set_hook(house, bot)
+    assert "--pull" in house.refused("webhook", "test", bot)
+    assert "is no time" in house.refused("webhook", "resend", "--bot", bot, "--failed-since", "yesterday")
+    assert "is no time" in house.refused("webhook", "forward", bot, "http://127.0.0.1:9/", "--since", "yesterday")
+    assert "no bot" in house.refused("webhook", "show", "nobody")
+
+
+def insert(site: Site, bot: str, count: int, state: int) -> None:
+    """Events straight into the store of a service that does not run."""
+    db = DirectDatabase(site.data / "chatsvc.db")
+
+    def unit(connection: Any) -> None:
+        for number in range(count):
+            stored.add_event(connection, Event(0, bot, "request.created", f"record-{number}", f'{{"id":"record-{number}"}}', 1000), state)
+
+    finish(db.write(unit))
+    finish(db.close())
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_resend_failed_sends_each_event_once_and_only_what_failed_last(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
+    site = Site(fresh.folder, settings(authority))
+    bot = site.bot(site.account())
+    set_hook(site, bot, hooks.url)
+    insert(site, bot, 5, stored.PENDING)
+    hooks.receiver.answer = FAILS
+    with site.serve() as serving:
+        wait_for(lambda: [a["success"] for a in site.json("webhook", "attempts", bot)] == [False] * 5)
+        first = site.json("webhook", "attempts", bot)
+        assert list(first[0]) == ATTEMPT
+        assert failing(site, "webhook", "resend", first[0]["id"])["success"] is False
+        hooks.receiver.answer = OK
+        assert site.json("webhook", "resend", first[1]["id"])["success"] is True
+        assert serving.end() == 0
+    sent = site.json("webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01")
+    assert sorted(a["record_id"] for a in sent) == sorted(a["record_id"] for a in first if a["id"] != first[1]["id"])
+    assert all(a["success"] for a in sent)
+    assert not {a["delivery_id"] for a in sent} & {a["delivery_id"] for a in first}
+    assert site.json("webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01") == []
+    assert site.json("webhook", "resend", first[0]["id"])["success"] is True
+    hooks.receiver.answer = FAILS
+    failing(site, "webhook", "resend", first[0]["id"])
+    assert site.json("webhook", "resend", "--bot", bot, "--failed-since", "2999-01-01") == []
+    assert [a["success"] for a in failing(site, "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01T00:00")] == [False]
+
+
+def test_verify_tells_right_from_wrong(tmp_path: Path) -> None:
+    key, body = tmp_path / "key", tmp_path / "body"
+    secret = signing.generate_signing_key()
+    key.write_text(secret + "\n")
+    body.write_bytes(b'{"a":1}\n')
+    good = signing.sign(secret, body.read_bytes())
+
+    def verify(signature: str) -> tuple[int, Any]:
+        done = run("webhook", "verify", "--signing-key-file", key, "--signature", signature, body, "--json")
+        return done.status, json.loads(done.out)
+
+    assert verify(good) == (0, {"valid": True})
+    assert verify("sha256=" + "0" * 64) == (1, {"valid": False})
+    body.write_bytes(b'{"a":1}')
+    assert verify(good) == (1, {"valid": False})
+    body.write_bytes(b'{"a":1}\n')
+    key.write_text(signing.generate_signing_key())
+    assert verify(good) == (1, {"valid": False})
+
+
+@contextmanager
+def started(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """A command that goes on until it is told to end."""
+    process = subprocess.Popen(
+        [*CHATSVC, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    try:
+        yield process
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site, tmp_path: Path) -> None:
+    bot = fresh.bot(fresh.account())
+    key = tmp_path / "key"
+    key.write_text(set_hook(fresh, bot)["signing_key"])
+    insert(fresh, bot, 3, stored.KEPT)
+    with started("webhook", "listen", "--port", "0", "--signing-key-file", key, "--json") as listener:
+        assert listener.stdout
+        url = json.loads(listener.stdout.readline())["url"]
+        done = fresh.run("webhook", "forward", bot, url, "--json")
+        assert done.status == 0, done
+        lines = [json.loads(line) for line in done.out.splitlines()]
+        assert [(line["record_id"], line["success"]) for line in lines] == [(f"record-{n}", True) for n in range(3)]
+        heard = [json.loads(listener.stdout.readline()) for _ in range(3)]
+        assert [(h["valid"], h["body"]["data"]["id"]) for h in heard] == [(True, f"record-{n}") for n in range(3)]
+        assert fresh.run("webhook", "forward", bot, url, "--since", "2999-01-01").out == ""
+        with started("-c", fresh.config, "webhook", "forward", bot, url, "--follow", "--json") as following:
+            assert following.stdout
+            assert [json.loads(following.stdout.readline())["success"] for _ in range(3)] == [True] * 3
+            insert(fresh, bot, 1, stored.KEPT)
+            assert json.loads(following.stdout.readline())["success"] is True
+        for _ in range(4):
+            listener.stdout.readline()
+        # The listener's key is an old one from now on: the first refusal ends it.
+        fresh.json("webhook", "rotate", bot)
+        done = fresh.run("webhook", "forward", bot, url, "--json")
+        assert (done.status, len(done.out.splitlines())) == (1, 1)
+        assert json.loads(done.out)["error"] == "the receiver answered 401"
+        assert json.loads(listener.stdout.readline())["valid"] is False
+
+
+def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
+    """From a visitor's message through the model's tools to the receiver, and through all commands; then everything is searched."""
+    wish = {"request_type": "contact", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL, "visitor_phone": PHONE}
+    when = {"date": "2027-03-01", "time": "10:30", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL}
+
+    async def step(server: ModelServer, request: Any) -> Any:
+        if len(server.seen[-1].body["messages"]) % 2:
+            last = server.seen[-1].body["messages"][-1]["content"]
+            if not (isinstance(last, list) and last[-1].get("type") == "tool_result"):
+                return await calls(("capture_request", wish), ("capture_appointment", when))(server, request)
+        return await says("Not aldım.")(server, request)
+
+    with ModelThread(step) as model:
+        tier = "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 1}}"
+        engine = f'engines: {{anthropic: {{base_url: "{model.url}", api_key: sk-the-providers-key}}}}\n{tier}'
+        site = Site(fresh.folder, settings(authority, engine))
+        account = site.account()
+        bot, key = site.bot(account), site.key(account)
+        secrets = [set_hook(site, bot, hooks.url)["signing_key"], key, "sk-the-providers-key"]
+        with site.serve() as serving:
+            fresh.serving = serving
+            answer = serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": SAID, "user_id": "v"})
+            assert answer.json["data"]["reply"] == "Not aldım."
+            wait_for(lambda: [a["success"] for a in site.json("webhook", "attempts", bot)] == [True])
+            hooks.receiver.answer = FAILS
+            failing(site, "webhook", "test", bot)
+            secrets.append(site.json("webhook", "rotate", bot)["signing_key"])
+            (request,) = site.json("request", "list", bot)
+            (appointment,) = site.json("appointment", "list", bot)
+            assert (request["visitor_email"], appointment["request_id"]) == (EMAIL, request["id"])
+            assert site.json("request", "set", request["id"], "--status", "done")["status"] == "done"
+            assert site.json("appointment", "set", appointment["id"], "--status", "confirmed")["status"] == "confirmed"
+            told = [
+                site.refused("request", "set", request["id"], "--status", "gone"),
+                site.refused("request", "set", "x", "--status", "done"),
+            ]
+            told += [site.refused("appointment", "set", appointment["id"], "--status", "new"), site.run("webhook", "attempts", bot).out]
+            commands = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes().decode()
+            assert serving.end() == 0
+        # What went wrong inside is logged too, whole, and still without them.
+        with closing(DirectDatabase(site.data / "chatsvc.db")._connection) as connection:
+            connection.execute("UPDATE webhooks SET signing_key = x'01'")
+            connection.execute("UPDATE webhook_events SET state = 0")
+        with site.serve() as serving:
+            wait_for(lambda: site.json("webhook", "attempts", bot)[0]["error"] == "unusable_key")
+            assert serving.end() == 0
+    everything = "\n".join([site.log.read_text(), commands, *told])
+    assert "cannot be signed" in everything
+    for secret in (*secrets, NAME, EMAIL, PHONE, "905321112233", "whsec_", "Fren tamiri"):
+        assert secret not in everything, secret
