@@ -113,6 +113,8 @@ class App:
         self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
         self._undo.append(control.stop)
+        # What an engine has to load must not be taken from the first message's deadline.
+        await asyncio.wait(starting)
         self._undo.append(await self._listen(runner, interface))
         # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
         await self._send(secret)
@@ -204,6 +206,8 @@ async def _started(kind: str, engine: Engine) -> None:
         await engine.start()
     except EngineError as fault:
         log.error("the engine %s cannot be used: %s", kind, fault)
+    except Exception:
+        log.exception("unexpected fault while the engine %s was loaded", kind)
 
 
 async def _cancelled(*tasks: asyncio.Task[None]) -> None:

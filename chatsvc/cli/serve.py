@@ -28,7 +28,8 @@ def serve(ctx: click.Context, as_json: bool) -> None:
     from chatsvc.control.client import act_as_owner
 
     def ready(started: App) -> None:
-        base_url = f"{config.server.public_url}/api/v2"
+        # A port of 0 is known only now.
+        base_url = f"{config.server.public_url if config.server.port else started.url}/api/v2"
         if as_json:
             click.echo(json.dumps({"event": "listening", "url": started.url, "base_url": base_url}))
         else:

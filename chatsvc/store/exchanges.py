@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-import uuid
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -57,6 +57,13 @@ class Counts(NamedTuple):
 
 
 IDEMPOTENCY_MS = DAY_MS
+_VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+
+
+def _id() -> str:
+    """A random UUID (version 4); uuid.uuid4() takes nearly three times as long, and a message needs three."""
+    h = os.urandom(16).hex()
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 
 def _conversation(connection: sqlite3.Connection, x: NewExchange) -> int:
@@ -73,7 +80,7 @@ def _conversation(connection: sqlite3.Connection, x: NewExchange) -> int:
             dialogue = excluded.dialogue
         RETURNING number, message_count
         """,
-        (str(uuid.uuid4()), x.account_id, x.bot_id, x.channel, x.user_id, x.accepted_at, x.replied_at, x.dialogue),
+        (_id(), x.account_id, x.bot_id, x.channel, x.user_id, x.accepted_at, x.replied_at, x.dialogue),
     ).fetchone()
     if count == 2:
         connection.execute(
@@ -110,8 +117,8 @@ def _unit(connection: sqlite3.Connection, x: NewExchange) -> Counts | None:
     connection.executemany(
         "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, ?, ?, ?)",
         (
-            (number, str(uuid.uuid4()), "user", x.message, x.accepted_at),
-            (number, str(uuid.uuid4()), "assistant", x.reply, x.replied_at),
+            (number, _id(), "user", x.message, x.accepted_at),
+            (number, _id(), "assistant", x.reply, x.replied_at),
         ),
     )
     connection.execute(

@@ -413,11 +413,14 @@ def test_the_demo_answers_a_real_message_once_and_leaves_nothing(tmp_path: Path)
     done = run("demo", "--once", "--json", cwd=tmp_path / "here", env=env)
     assert done.status == 0, done
     events = [json.loads(line) for line in done.out.splitlines()]
-    assert [event["event"] for event in events] == ["starting", "bot", "reply", "ready"]
+    assert [event["event"] for event in events] == ["starting", "bot", "reply", "reply", "reply", "webhook", "ready"]
     assert events[1]["entries"] > 10
     assert events[2]["reply"].strip()
     assert events[2]["session_id"] == "api:demo-visitor"
-    assert events[3]["key"] in events[3]["curl"]
+    assert events[5]["valid"] is True
+    assert events[5]["body"]["event"] == "request.created"
+    assert events[5]["body"]["data"]["visitor_email"] == "deniz@example.com"
+    assert events[6]["key"] in events[6]["curl"]
     assert list((tmp_path / "tmp").iterdir()) == []
     assert list((tmp_path / "here").iterdir()) == []
 
@@ -446,7 +449,7 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
             demo.send_signal(signal.SIGINT)
     _, err = demo.communicate(timeout=PATIENCE_S)
     watch.cancel()
-    assert list(events) == ["starting", "bot", "reply", "ready", "running"]
+    assert list(events) == ["starting", "bot", "reply", "webhook", "ready", "running"]
     assert demo.returncode == 0
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
