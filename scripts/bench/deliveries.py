@@ -148,6 +148,7 @@ class Bench:
         """See the module's docstring. A bot has one event under way at a time, so that each delay is that of one delivery."""
         await self.set(self.bots[0], self.dead if dead else self.ok)
         self.start()
+        await self.dispatcher.start()
         self.delays.clear()
         chance, loop = random.Random(per_s), asyncio.get_running_loop()
         begun = loop.time()

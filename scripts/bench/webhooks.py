@@ -26,7 +26,7 @@ from tests.webhooks.certificates import Authority
 
 WORKER = str(Path(__file__).parent / "deliveries.py")
 ROUNDS, BACKLOG = 7, 2000
-RECEIVERS, PACED_ROUNDS, PER_S = 20, 5, 200
+RECEIVERS, PACED_ROUNDS, PER_S = 20, 3, 200
 PENDING = 100_000
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -110,7 +110,7 @@ async def bench() -> Report:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsvc-bench-")))
         authority = Authority(folder)
         (made,) = stack.enter_context(
-            instances(1, f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8]}}\n", RECEIVERS)
+            instances(1, f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8], timeout_s: 2}}\n", RECEIVERS)
         )
         url = await stack.enter_async_context(receiver(authority.server("127.0.0.1")))
         send = await stack.enter_async_context(worker(made, url))

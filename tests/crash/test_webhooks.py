@@ -35,7 +35,7 @@ async def captures(server: ModelServer, request: web.Request) -> web.StreamRespo
         return await says("Noted.")(server, request)
     said = last if isinstance(last, str) else last[-1]["text"]
     email = said.split()[-1]
-    when = {"date": "2027-03-01", "time": "10:30", "message": said, "visitor_email": email}
+    when = {"date": "2027-03-01", "time": "10:30", "message": said, "visitor_name": "Selin", "visitor_email": email}
     noted = {"request_type": "quote", "message": said, "visitor_email": email}
     used = [
         {"type": "tool_use", "id": f"toolu_{random.getrandbits(60)}", "name": name, "input": given}
@@ -49,7 +49,7 @@ async def talk(session: ClientSession, serving: Serving, who: Customer, name: st
     """One visitor after another, each with an address of their own, until the service is gone."""
     for number in range(10_000):
         email = f"{name}-{number}@example.com"
-        body = {"chatbot_id": who.bot, "message": f"Please call me back: {email}", "user_id": email}
+        body = {"chatbot_id": who.bot, "message": f"Ben Selin, beni arayın: {email}", "user_id": email}
         try:
             status, answer = await post(session, serving.url, who.key, body)
         except GONE:
@@ -128,4 +128,5 @@ async def test_after_kill_9_no_record_is_lost_and_no_event_is_sent_twice_or_unre
         assert outcomes["interrupted"] <= 8 * ROUNDS
         assert "Traceback" not in site.log.read_text()
     assert len(acknowledged) > 5 * ROUNDS
+    assert {json.loads(body)["event"] for body in receiver.bodies} == {"request.created", "appointment.created"}
     print(f"{ROUNDS} times killed; {len(acknowledged)} acknowledged, {len(receiver.bodies)} delivered, {dict(outcomes)}")  # noqa: T201
