@@ -18,7 +18,7 @@ from chatsvc.store.webhooks import Outcome, Sending, Sign
 
 log = logging.getLogger(__name__)
 
-LANES = 8
+LANES = 16
 STORE_PAUSE_S = 1.0
 
 Deliver = Callable[[Sending], Awaitable[Outcome]]
