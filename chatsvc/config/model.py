@@ -42,7 +42,7 @@ class Secret:
         return hash((Secret, self._text))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tls:
     """The certificate (with its chain) and its key, PEM."""
 
@@ -50,7 +50,7 @@ class Tls:
     key_file: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Server:
     """Where the service listens: `host` "" is every interface, `port` 0 any free one. `public_url` is how its callers reach it."""
 
@@ -60,7 +60,7 @@ class Server:
     tls: Tls | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limits:
     """What one API key may ask for in a minute, and how many requests may be in flight altogether."""
 
@@ -68,7 +68,7 @@ class Limits:
     max_in_flight: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Anthropic:
     """The server that speaks the Anthropic Messages API; without a key its tiers answer `not_configured`."""
 
@@ -78,7 +78,7 @@ class Anthropic:
     max_retries: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Webhooks:
     """`timeout_s` is for a whole delivery, `allowed_networks` may receive though private, `ca_file` adds to the system's roots."""
 
@@ -87,7 +87,7 @@ class Webhooks:
     ca_file: Path | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Config:
     """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chatsvc.domain import times
-from chatsvc.domain.captures import Appointment, Request
-from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
-from chatsvc.domain.webhooks import Attempt
+
+if TYPE_CHECKING:
+    # For types alone: a command that makes a key has no use for the rules of captures.
+    from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
+    from chatsvc.domain.webhooks import Attempt
 
 Json = dict[str, object]
 

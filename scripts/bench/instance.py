@@ -69,10 +69,11 @@ class Instance:
                 began,
                 last,
                 2 * chance.randrange(1, 8),
+                None,
             )
 
         with self._filling() as connection:
-            _insert(connection, "conversations", 12, map(row, range(count)), count)
+            _insert(connection, "conversations", 13, map(row, range(count)), count)
             connection.execute(
                 "INSERT INTO conversation_counts SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
             )
