@@ -70,7 +70,7 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
         receiver.key = await _hook(app, bot, hook)
         await _talk(app, bot, key, say)
         await _await_webhook(deliveries, say)
-        _go_on(app, bot, key, say)
+        _go_on(app, bot, key, say, once=once)
         if once:
             return
         say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
@@ -145,8 +145,9 @@ async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
     )
 
 
-def _go_on(app: App, bot: str, key: str, say: Say) -> None:
+def _go_on(app: App, bot: str, key: str, say: Say, *, once: bool) -> None:
     url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
     curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
-    say(f"\nGo on with:\n\n  {curl}", {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl})
+    how = "While it runs (without --once)" if once else "Go on"
+    say(f"\n{how} with:\n\n  {curl}", {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl})

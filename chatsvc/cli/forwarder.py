@@ -5,44 +5,67 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 from collections.abc import Callable
 from typing import Any
 
 import click
-from aiohttp import ClientError, ClientSession, ClientTimeout
+from aiohttp import (
+    ClientConnectorDNSError,
+    ClientConnectorError,
+    ClientError,
+    ClientOSError,
+    ClientSession,
+    ClientSSLError,
+    ClientTimeout,
+    ServerDisconnectedError,
+    TCPConnector,
+)
 
+from chatsvc.domain.errors import Refused
 from chatsvc.webhooks.envelope import build_headers
 
 TIMEOUT_S = 10.0
 POLL_S = 1.0
 
+# In the words of `webhook attempts`; the first that fits counts.
+FAULTS: dict[type[Exception], str] = {
+    TimeoutError: "timeout",
+    ClientSSLError: "tls_failed",
+    ClientConnectorDNSError: "dns_failed",
+    ClientConnectorError: "connect_failed",
+    ClientOSError: "connection_lost",
+    ServerDisconnectedError: "connection_lost",
+    ClientError: "bad_response",
+    OSError: "connect_failed",
+    ValueError: "the address cannot be used",
+}
 Fetch = Callable[[int], list[dict[str, Any]]]
 
 
-async def post_all(url: str, fetch: Fetch, *, follow: bool, as_json: bool) -> bool:
-    """Post what `fetch` gives, page by page; False at the first one that the receiver did not take."""
+async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
+    """Post what `fetch` gives, page by page; raises Refused at the first one that the receiver does not take."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     after = 0
-    async with ClientSession(timeout=ClientTimeout(total=TIMEOUT_S), trust_env=False) as session:
+    async with ClientSession(connector=TCPConnector(ssl=tls), timeout=ClientTimeout(total=TIMEOUT_S), trust_env=False) as session:
         while not stop.is_set():
             events = fetch(after)
             for event in events:
                 outcome = await _post(session, url, event)
                 _say(event, outcome, as_json=as_json)
                 if outcome is not None:
-                    return False
+                    raise Refused(f"stopped at {event['event']} {event['record_id']}: {outcome}")
                 after = event["number"]
             if events:
                 continue
             if not follow:
-                return True
+                return
             try:
                 await asyncio.wait_for(stop.wait(), POLL_S)
             except TimeoutError:
                 continue
-    return True
 
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
@@ -50,11 +73,9 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
     sent = build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
         async with session.post(url, data=event["body"].encode(), headers=sent, allow_redirects=False) as response:
-            return None if 200 <= response.status < 300 else f"the receiver answered {response.status}"
-    except TimeoutError:
-        return f"no answer within {TIMEOUT_S:.0f} s"
-    except (ClientError, OSError, ValueError) as fault:
-        return f"{type(fault).__name__}"
+            return None if 200 <= response.status < 300 else f"http_status ({response.status})"
+    except tuple(FAULTS) as fault:
+        return next(word for kind, word in FAULTS.items() if isinstance(fault, kind))
 
 
 def _say(event: dict[str, Any], fault: str | None, *, as_json: bool) -> None:

@@ -14,9 +14,10 @@ FILE = "config.yaml"
 
 
 @click.command()
-@click.argument("directory", metavar="[DIR]", default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 @json_option
-def init(directory: Path, as_json: bool) -> None:
+@click.pass_context
+def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     """Make a configuration with comments, a data folder and its master key in DIR, and a first account, bot and API key.
 
     What is there already is kept.
@@ -27,8 +28,11 @@ def init(directory: Path, as_json: bool) -> None:
     from chatsvc.config import load
     from chatsvc.control import client
 
-    file = directory / FILE
-    directory.mkdir(parents=True, exist_ok=True)
+    named = ctx.find_root().obj
+    if directory is not None and named is not None:
+        raise click.UsageError("give a DIR or -c FILE, one of them")
+    file = (Path(named) if named is not None else (directory or Path()) / FILE).absolute()
+    file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
         file.write_text(resources.files("chatsvc.config").joinpath("example.yaml").read_text("utf-8"), "utf-8")
     config = load(file, os.environ)

@@ -43,7 +43,10 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return "; ".join(map(_text, value))
-    return str(value)
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    # Some of it was typed by strangers: a line break must not fake another field, nor a control character reach the terminal.
+    return "".join(character if character.isprintable() else " " for character in str(value))
 
 
 def fields(value: dict[str, Any], indent: str = "") -> None:

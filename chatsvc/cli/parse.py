@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +34,9 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)
-    if not re.fullmatch("[A-Za-z]{2}", country):
+    from chatsvc.engines.slots import knows_country
+
+    if not knows_country(country.upper()):
         raise Refused(f"{country!r} is no country; one is written with two letters, like TR")
     if language is not None and not languages.is_tag(language):
         raise Refused(f"{language!r} is no language tag; one is written like tr or en-GB")

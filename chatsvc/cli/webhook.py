@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.domain.errors import Refused
 
 ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
 KEEP_IT = "Keep the signing key now: it is not shown again."
@@ -66,6 +68,14 @@ def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
 def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
     """Remove a bot's webhook; what is pending is recorded as failed."""
     show(call(ctx, "webhook.remove", bot=bot), as_json)
+
+
+def _signing_key(file: Path) -> str:
+    """The signing key in a file; raises Refused for an empty one, with which anybody could sign."""
+    key = file.read_bytes().decode("utf-8", "replace").strip()
+    if not key:
+        raise Refused(f"{file} is empty: it has to hold the signing key (whsec_...)")
+    return key
 
 
 def _end(attempts: list[dict[str, Any]]) -> None:
@@ -129,7 +139,7 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
     """Check the signature of a body as it was received; exit status 1 where it is wrong."""
     from chatsvc.domain import signing
 
-    valid = signing.verify(signing_key_file.read_text("utf-8").strip(), body_file.read_bytes(), signature)
+    valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
     show({"valid": valid}, as_json)
     if not valid:
         raise SystemExit(1)
@@ -159,7 +169,7 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 
     gc.enable()
 
-    key = signing_key_file.read_text("utf-8").strip()
+    key = _signing_key(signing_key_file)
     asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
 
 
@@ -182,6 +192,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     import gc
 
     from chatsvc.cli.forwarder import post_all
+    from chatsvc.webhooks.connector import tls_context
 
     gc.enable()
 
@@ -189,6 +200,4 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
         return events
 
-    done = asyncio.run(post_all(url, fetch, follow=follow, as_json=as_json))
-    if not done:
-        raise SystemExit(1)
+    asyncio.run(post_all(url, fetch, tls_context(load_config(ctx).webhooks.ca_file), follow=follow, as_json=as_json))

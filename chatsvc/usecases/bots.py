@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Mapping
 
@@ -67,7 +66,9 @@ def _timezone(_: Services, value: str) -> str:
 
 
 def _country(_: Services, value: str) -> str:
-    if not re.fullmatch("[A-Za-z]{2}", value):
+    from chatsvc.engines.slots import knows_country
+
+    if not knows_country(value.upper()):
         raise Refused(f"{value!r} is no country; one is written with two letters, like TR")
     return value.upper()
 

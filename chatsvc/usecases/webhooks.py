@@ -189,7 +189,10 @@ async def events(services: Services, *, bot: str, since: str | None = None, afte
     """Recorded events of a bot as signed deliveries, for `webhook forward`: body and headers, ready to be posted."""
     chatbot, webhook = await _find(services, bot)
     start = _since(since) if since else 0
-    key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+    try:
+        key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+    except sealing.Unsealable as fault:
+        raise Refused(f"{fault}: make a new one with `chatsvc webhook rotate`") from None
     made: list[Json] = []
     for event in await stored.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())

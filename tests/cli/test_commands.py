@@ -432,7 +432,7 @@ def test_init_works_in_the_current_folder_and_tells_people_how_to_go_on(tmp_path
     done = run("init", cwd=tmp_path)
     assert done.status == 0
     assert re.search(r"^API key +csk_[0-9A-Za-z]{38}$", done.out, re.MULTILINE)
-    assert "chatsvc -c config.yaml serve" in done.err
+    assert f"chatsvc -c {tmp_path / 'config.yaml'} serve" in done.err
     assert sorted(file.name for file in tmp_path.iterdir()) == ["config.yaml", "data"]
     again = run("init", cwd=tmp_path)
     assert "csk_" not in again.out
@@ -467,3 +467,20 @@ def test_a_fault_of_ours_is_one_line_unless_it_is_asked_for_whole(tmp_path: Path
     whole = subprocess.run(command, cwd=tmp_path, env=environment(CHATSVC_DEBUG="1"), capture_output=True, text=True, check=False)
     assert whole.returncode == 1
     assert "ZeroDivisionError: a fault of ours" in whole.stderr
+
+
+def test_init_takes_the_configuration_that_is_named(tmp_path: Path) -> None:
+    named = tmp_path / "other.yaml"
+    named.write_text("data_dir: ./elsewhere\n")
+    done = run("-c", str(named), "init", "--json", cwd=tmp_path)
+    assert done.status == 0
+    assert json.loads(done.out)["data_dir"] == str(tmp_path / "elsewhere")
+    assert not (tmp_path / "config.yaml").exists()
+    assert run("-c", str(named), "init", "here", cwd=tmp_path).status == 2
+
+
+def test_a_country_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    assert run("account", "create", "Acme", cwd=tmp_path).status == 0
+    done = run("bot", "create", "Desk", "--country", "XX", cwd=tmp_path)
+    assert done.status == 1
+    assert "is no country" in done.err

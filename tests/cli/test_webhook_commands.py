@@ -285,7 +285,7 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
         fresh.json("webhook", "rotate", bot)
         done = fresh.run("webhook", "forward", bot, url, "--json")
         assert (done.status, len(done.out.splitlines())) == (1, 1)
-        assert json.loads(done.out)["error"] == "the receiver answered 401"
+        assert json.loads(done.out)["error"] == "http_status (401)"
         assert json.loads(listener.stdout.readline())["valid"] is False
 
 
@@ -339,3 +339,12 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
     assert "cannot be signed" in everything
     for secret in (*secrets, NAME, EMAIL, PHONE, "905321112233", "whsec_", "Fren tamiri"):
         assert secret not in everything, secret
+
+
+def test_an_empty_signing_key_file_is_refused_for_anybody_could_sign_with_it(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "body").write_text("{}")
+    files = ("--signing-key-file", str(tmp_path / "empty"), "--signature", "sha256=00", str(tmp_path / "body"))
+    done = run("webhook", "verify", *files, cwd=tmp_path)
+    assert done.status == 1
+    assert "is empty" in done.err

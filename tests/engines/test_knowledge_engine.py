@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from chatsvc.domain.models import Bot, Message
+from chatsvc.domain.models import Bot, Entry, Message
 from chatsvc.engines import Engine, EngineError, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.smalltalk import kind
 from chatsvc.engines.knowledge.text import words
 from tests.engines.test_knowledge_index import SAMPLE
@@ -146,3 +147,31 @@ async def test_closing_is_nothing_to_it() -> None:
 
 async def test_one_likely_entry_is_asked_about_alone() -> None:
     assert await say("visa kart geçerli mi sizde") == "Şunu mu demek istediniz?\n\n- Nasıl ödeme yapabilirim?"
+
+
+ONE_ENTRY = KnowledgeIndex(
+    [
+        Entry(
+            "1",
+            "When are you open?",
+            ("opening hours", "are you open on saturday", "until when are you there"),
+            "Monday to Friday from 9 to 18, Saturday from 10 to 14.",
+            "tr",
+        )
+    ],
+    "tr",
+)
+
+
+@pytest.mark.parametrize("question", ["Where are you?", "Who are you?", "Do you sell bananas?", "what is it"])
+def test_a_bot_that_knows_one_thing_does_not_answer_everything_with_it(question: str) -> None:
+    assert ONE_ENTRY.search(question).decision != "answer"
+    assert ONE_ENTRY.search("are you open on saturday").decision == "answer"
+
+
+async def test_a_new_question_is_not_answered_by_the_one_before() -> None:
+    bananas = turn("Do you sell bananas?", history=("Are you open on Saturday?", "Monday to Friday ..."))
+    with pytest.raises(EngineError):
+        await ENGINE.reply(replace(bananas, knowledge=ONE_ENTRY))
+    saturday = turn("and saturday?", history=("When are you open?", "Monday to Friday ..."))
+    assert (await ENGINE.reply(replace(saturday, knowledge=ONE_ENTRY))).text.startswith("Monday")

@@ -579,3 +579,10 @@ def test_the_clock_is_the_bots() -> None:
     visit.say(WISH)
     assert "geçmişte" in visit.say("bugün 14:00").text
     assert local(START, "Europe/Istanbul") == datetime.fromisoformat("2026-11-20T15:14:28.123")
+
+
+@pytest.mark.parametrize("line", ["Call me back please, my e-mail is a@example.com", "Call me please, my e-mail is a@example.com"])
+def test_an_address_in_a_wish_does_not_make_a_question_of_it(line: str) -> None:
+    wish = recognise(line)
+    assert wish is not None
+    assert wish.clear

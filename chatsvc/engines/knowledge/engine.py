@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from chatsvc.domain.language import primary
+from chatsvc.domain.models import Entry
 from chatsvc.engines import EngineError, Finding, Hit, Reply, Turn
-from chatsvc.engines.knowledge import flow, smalltalk
+from chatsvc.engines.knowledge import features, flow, smalltalk
+from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import words
 
 _ASKED_BACK = 3  # questions in one "did you mean"
@@ -58,9 +60,16 @@ class KnowledgeEngine:
             return finding
         together = turn.knowledge.search(f"{before} {turn.message}", turn.language)
         # the new words must point there too: an answer that only the question before asked for is no answer to this one
-        if together.decision == "answer" and _same_first(together, finding):
+        if together.decision == "answer" and _same_first(together, finding) and _speaks_of(turn.message, together.hits[0].entry):
             return together
         return finding
+
+
+def _speaks_of(message: str, entry: Entry) -> bool:
+    """Whether the entry knows one of the message's own words: "and bananas?" behind a question about opening hours asks for bananas."""
+    held = features.of(words("\n".join((entry.question, *entry.alt, entry.answer))))
+    own = (word for word in words(message) if word not in STOPWORDS)
+    return any(feature in held for word in own for feature, _ in (*features.of_word(word), *features.concepts_of(word)))
 
 
 def _same_first(one: Finding, other: Finding) -> bool:

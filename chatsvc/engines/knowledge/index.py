@@ -34,6 +34,8 @@ _GIVEN, _GUESSED, _DEFAULT = 0.3, 0.5, 0.7  # what is left of the score of an en
 _ASKED = 60  # words looked at from either end of a long message: there the question stands
 _NOUGHT = repeat(0.0)
 _NEAR = 0.7  # what a word counts that was read as another one
+_SAME = 0.9  # likeness in letter triples from which a question is the phrasing itself
+_NO_GROUND = confidence.ASK / 2  # as sure as a search may be that knows no word of the question
 _MAX_SPELLED = 6  # unknown words looked up a search
 
 
@@ -85,7 +87,11 @@ class KnowledgeIndex:
         ranked = self._rank(query, wanted, others)
         if not ranked:
             return Finding(wanted, "abstain", 0.0, ())
-        sure = confidence.of(self._signs(asked, query, ranked))
+        signs = self._signs(asked, query, ranked)
+        sure = confidence.of(signs)
+        if not signs.coverage and signs.letters < _SAME:
+            # Not one word that says something is known: what is left are words like "where are you", which stand in any question.
+            sure = min(sure, _NO_GROUND)
         hits = tuple(Hit(self._entries[found.entry], round(min(1.0, found.score), 4)) for found in ranked[: max(0, limit)])
         return Finding(wanted, confidence.decision(sure), round(sure, 4), hits)
 
@@ -246,7 +252,7 @@ class KnowledgeIndex:
         anywhere = _letters([word for text in texts for word in words(text)])
         return confidence.Signs(
             score=first.score / first.foreign,
-            coverage=covered / weight if weight else 0.5,
+            coverage=covered / weight if weight else 0.0,
             margin=(first.score - second) / first.score if first.score > 0 else 0.0,
             share=first.score**2 / (sum(score**2 for score in rivals) or 1.0),
             letters=len(letters & closest) / (math.sqrt(len(letters) * len(closest)) or 1.0),

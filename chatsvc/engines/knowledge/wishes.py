@@ -263,8 +263,13 @@ def names_an_appointment(message: str) -> bool:
     return bool(_NAMED.search(_line(message)))
 
 
+_ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")
+
+
 def _line(message: str) -> str:
-    return f" {' '.join(_spelled(word) for word in words(message[:_READ]))} "
+    # An address is no words: the "a" of a@example.com would make a question of "my e-mail is a@example.com".
+    message = _ADDRESS.sub(" ", message[:_READ])
+    return f" {' '.join(_spelled(word) for word in words(message))} "
 
 
 @lru_cache(maxsize=20_000)

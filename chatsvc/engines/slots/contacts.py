@@ -196,3 +196,8 @@ def _figures(spoken_words: list[str]) -> str:
 def is_number_of_any_plan(digits: str, country: str) -> str | None:
     """A bare answer to "what is your number?": whatever can be dialled."""
     return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
+
+
+def knows_country(code: str) -> bool:
+    """Whether `code` is a country (two capital letters) whose telephone numbers can be read."""
+    return code in phonenumbers.SUPPORTED_REGIONS
