@@ -14,7 +14,6 @@ from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web import BaseRequest
 
-from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.pricing import Usd
@@ -118,11 +117,6 @@ def raw_problem(problem: ProblemError, request_id: str, slot: Slot) -> bytes:
     """A whole HTTP/1.1 response that closes the connection, for what never became a request."""
     body = encode(problem.as_json())
     return f"{_head(problem.problem.status, body, request_id, slot, {hdrs.CONNECTION: 'close'})}\r\n".encode() + body
-
-
-def not_parsed() -> ProblemError:
-    """What is said to anything that is no HTTP, or that does not arrive in time (DECISIONS.md section 1, broken HTTP)."""
-    return errors.invalid_json()
 
 
 def peer(request: BaseRequest) -> str:

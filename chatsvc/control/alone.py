@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc.config import Config
-from chatsvc.control.operations import SENDING, find
+from chatsvc.control.operations import SENDING, Call, find
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse, derive
@@ -18,31 +19,25 @@ from chatsvc.usecases.services import Services
 __all__ = ["FolderInUse", "run"]
 
 
-class _Call(NamedTuple):
-    operation: str
-    arguments: dict[str, Any]
-
-
 def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
     """Open the store, run the operation and close again; raises Refused, StoreUnavailable and FolderInUse."""
     folder = Folder(config.data_dir)
     master_key = folder.prepare()
     lock = folder.lock()
     try:
-        call = _Call(operation, arguments)
+        call, secret = Call(operation, arguments), partial(derive, master_key)
         if operation in SENDING:
             from chatsvc.control.looped import run_looped
 
-            return run_looped(config, folder, partial(derive, master_key), call)
-        return _with_store(config, folder, master_key, call)
+            return run_looped(config, folder, secret, call)
+        return _with_store(config, folder, secret, call)
     finally:
         os.close(lock)
 
 
-def _with_store(config: Config, folder: Folder, master_key: bytes, call: _Call) -> Any:
+def _with_store(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
     db = DirectDatabase(folder.database)
     try:
-        secret = partial(derive, master_key)
         finish(facts.belongs_to(db, secret("check")))
         services = Services(config, db, secret, Directory(db), Library(db))
         return finish(find(call.operation)(services, **call.arguments))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from chatsvc.config import Config
-from chatsvc.control.operations import find
+from chatsvc.control.operations import Call, find
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
@@ -19,16 +19,9 @@ from chatsvc.webhooks.courier import make_courier
 from chatsvc.webhooks.dispatcher import Dispatcher
 
 
-class Call(NamedTuple):
-    """An operation and its arguments."""
-
-    operation: str
-    arguments: dict[str, Any]
-
-
-def run_looped(config: Config, folder: Folder, secret: Callable[[str], bytes], call: tuple[str, dict[str, Any]]) -> Any:
+def run_looped(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
     """Run the operation; raises Refused and StoreUnavailable. What is pending stays so, for the service to send."""
-    return asyncio.run(_run(config, folder, secret, Call(*call)))
+    return asyncio.run(_run(config, folder, secret, call))
 
 
 async def _run(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:

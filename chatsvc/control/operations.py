@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatsvc.domain.errors import Refused
 
@@ -45,6 +45,14 @@ OPERATIONS = {
     "conversation.show": "conversations.show",
     "usage": "analytics.show",
 }
+
+
+class Call(NamedTuple):
+    """An operation that was asked for, and its arguments."""
+
+    operation: str
+    arguments: dict[str, Any]
+
 
 # These look names up or send something, for which they need an event loop.
 SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
