@@ -1,6 +1,6 @@
 """The vocabulary of small businesses and their customers: words of both languages that mean the same thing.
 
-The data is `lexicon.txt` beside this file, a concept a line:
+The data is the files in `vocabulary/` beside this one, a concept a line:
 
     hours: saat kac*a acik | open* opening_hours
 
@@ -78,9 +78,9 @@ def names() -> tuple[str, ...]:
 
 
 def _lines() -> list[tuple[str, list[str]]]:
-    text = resources.files(__package__).joinpath("lexicon.txt").read_text(encoding="utf-8")
+    files = sorted(resources.files(__package__).joinpath("vocabulary").iterdir(), key=lambda file: file.name)
     lines: list[tuple[str, list[str]]] = []
-    for line in text.splitlines():
+    for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
         if line.strip() and not line.startswith("#"):
             name, _, members = line.partition(":")
             lines.append((name.strip(), fold(members.replace("|", " ")).split()))
