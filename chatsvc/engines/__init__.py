@@ -72,7 +72,9 @@ class Knowledge(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
 
-    def search(self, text: str, language: str | None = None, limit: int = 5) -> Finding: ...
+    def search(self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None) -> Finding:
+        """What there is on `text`. `language` was asked for; `spoken` is what the conversation is in, which weighs less."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,12 @@ class KnowledgeIndex:
         """The entries, as given."""
         return self._entries
 
-    def search(self, text: str, language: str | None = None, limit: int = 5) -> Finding:
-        """What the knowledge has on `text`, at most `limit` entries; never raises, whatever the text."""
-        wanted, others = self._wanted(text, language)
+    def search(self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None) -> Finding:
+        """What the knowledge has on `text`, at most `limit` entries; never raises, whatever the text.
+
+        `language` was asked for; `spoken` is what the conversation is in, which weighs less; without both the text is looked at.
+        """
+        wanted, others = self._wanted(text, language, spoken)
         asked = words(text)
         if len(asked) > 2 * _ASKED:
             asked = asked[:_ASKED] + asked[-_ASKED:]
@@ -95,11 +98,11 @@ class KnowledgeIndex:
         hits = tuple(Hit(self._entries[found.entry], round(min(1.0, found.score), 4)) for found in ranked[: max(0, limit)])
         return Finding(wanted, confidence.decision(sure), round(sure, 4), hits)
 
-    def _wanted(self, text: str, given: str | None) -> tuple[str, float]:
+    def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
         """The language to answer in, and what an entry in another one is worth."""
         if given:
             return primary(given), _GIVEN
-        guessed = detection.guess(text)
+        guessed = spoken or detection.guess(text)
         if guessed:
             return guessed, _GUESSED
         return primary(self._default), _DEFAULT
