@@ -759,6 +759,11 @@ async def test_the_language_is_the_callers_else_the_visitors_else_the_bots(serve
     assert "Answer in English (en-GB)" in system_of(server)
 
 
+async def test_a_message_that_shows_no_language_keeps_that_of_the_conversation(server: ModelServer, engine: AnthropicEngine) -> None:
+    await engine.reply(replace(TURN, message="14:00", history=past("habt ihr morgen offen?", "Ja.", "ok", "Gern.")))
+    assert "where that is unclear, in German" in system_of(server)
+
+
 @pytest.mark.parametrize(
     ("tag", "name"),
     [

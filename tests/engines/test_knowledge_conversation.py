@@ -9,8 +9,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, Message
 from chatsvc.domain.times import DAY_MS
-from chatsvc.engines import Engine, EngineError, Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex, language
+from chatsvc.engines import Engine, EngineError, Reply, Turn, language
+from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.smalltalk import kind
 from chatsvc.engines.knowledge.text import words
 

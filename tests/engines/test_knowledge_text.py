@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.engines.knowledge import lexicon
-from chatsvc.engines.knowledge.detection import guess
 from chatsvc.engines.knowledge.spelling import Speller, distance
 from chatsvc.engines.knowledge.text import MAX_WORDS, fold, stem, words
+from chatsvc.engines.language.detection import guess
 from tests.engines.knowledge_questions import ENGLISH, FOREIGN_ENGLISH, FOREIGN_TURKISH, TURKISH
 
 # any text at all, lone surrogates included

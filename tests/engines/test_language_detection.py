@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.engines.knowledge import detection
-from chatsvc.engines.knowledge.detection import guess
+from chatsvc.engines.language import detection
+from chatsvc.engines.language.detection import guess
 from tests.engines.language_lines import LINES, SILENT
 
 HELD_OUT = Path(__file__).parents[1] / "answers" / "languages.tsv"

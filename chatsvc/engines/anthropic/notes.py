@@ -8,11 +8,10 @@ from datetime import date, datetime, timedelta
 
 from chatsvc.domain import opening_hours, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, checked
-from chatsvc.engines import Turn
+from chatsvc.engines import Turn, language
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import Call
 from chatsvc.engines.anthropic.tools import WrongArguments
-from chatsvc.engines.knowledge import language
 
 MAX_ATTEMPTS = 8
 """How often a model may call a capture tool within one message, in vain or not."""

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from chatsvc.domain.models import Bot, Entry, Message
-from chatsvc.engines import Turn
+from chatsvc.engines import Turn, language
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean
-from chatsvc.engines.knowledge import language
 
 MAX_TOKENS = 2048
 """What a reply may have, thinking included; below 1,024 reasoning models end inside their thoughts."""

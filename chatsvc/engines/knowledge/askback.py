@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.domain.times import DAY_MS
-from chatsvc.engines import Finding, Reply, Turn
-from chatsvc.engines.knowledge import language, lexicon
+from chatsvc.engines import Finding, Reply, Turn, language
+from chatsvc.engines.knowledge import lexicon
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import stem, words
 from chatsvc.engines.slots import is_no, is_yes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge import askback, detection, flow, lookup, smalltalk
+from chatsvc.engines import EngineError, Reply, Turn, language
+from chatsvc.engines.knowledge import askback, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 
@@ -13,7 +13,7 @@ class KnowledgeEngine:
 
     async def start(self) -> None:
         """Learn the languages, which the first message would have to wait for."""
-        detection.load()
+        language.load()
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""

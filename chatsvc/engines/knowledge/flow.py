@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chatsvc.domain import times
-from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge import detection, hearing, hours, language, lookup, smalltalk, wishes
+from chatsvc.engines import Reply, Turn, language
 from chatsvc.engines.knowledge import draft as drafts
+from chatsvc.engines.knowledge import hearing, hours, lookup, smalltalk, wishes
 from chatsvc.engines.knowledge.draft import Draft
 from chatsvc.engines.knowledge.hearing import Heard
 from chatsvc.engines.knowledge.text import words
@@ -68,7 +68,7 @@ def _now(turn: Turn) -> datetime:
 
 def _language(turn: Turn, wish: Wish) -> str:
     """The caller's, else the visitor's: where letters and small words do not tell, the words of the wish do."""
-    shown = detection.guess(turn.message)
+    shown = language.guess(turn.message)
     return language.among(turn, drafts.LANGUAGES, shown if shown in drafts.LANGUAGES else wish.language)
 
 

@@ -17,11 +17,12 @@ from itertools import repeat
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit
-from chatsvc.engines.knowledge import confidence, detection, features, lexicon
+from chatsvc.engines.knowledge import confidence, features, lexicon
 from chatsvc.engines.knowledge.postings import Postings
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import stem, trigrams, words
+from chatsvc.engines.language.detection import guess
 
 _CANDIDATES = 30
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
@@ -102,7 +103,7 @@ class KnowledgeIndex:
         """The language to answer in, and what an entry in another one is worth."""
         if given:
             return primary(given), _GIVEN
-        guessed = spoken or detection.guess(text)
+        guessed = spoken or guess(text)
         if guessed:
             return guessed, _GUESSED
         return primary(self._default), _DEFAULT

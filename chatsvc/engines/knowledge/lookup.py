@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Finding, Knowledge, Turn
-from chatsvc.engines.knowledge import language, lexicon, smalltalk
+from chatsvc.engines import Finding, Knowledge, Turn, language
+from chatsvc.engines.knowledge import lexicon, smalltalk
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import stem, words
 

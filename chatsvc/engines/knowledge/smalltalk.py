@@ -9,8 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from chatsvc.engines import Turn
-from chatsvc.engines.knowledge import language
+from chatsvc.engines import Turn, language
 from chatsvc.engines.knowledge.text import words
 
 _MAX_WORDS = 8

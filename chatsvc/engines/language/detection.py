@@ -1,6 +1,6 @@
 """Which language is this? A guess from the script, the words and their letters; silent rather than wrong.
 
-Arabic and Russian show by their script. The languages in Latin letters are told apart by `languages.txt`: each word of a message is
+Arabic and Russian show by their script. The languages in Latin letters are told apart by `words.txt`: each word of a message is
 as likely in a language as it stands in the list there, else as its letters follow upon each other in that list's words. The
 likelihoods of all words multiply; the likeliest language must be well ahead of the next one. Languages of the list that are not
 in LANGUAGES are there to be recognised as something else.
@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-
-from chatsvc.engines.knowledge.text import fold
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
@@ -39,6 +38,8 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _NOT_RUSSIAN = re.compile("[іїєґўђјљњћџѓќѕәғқңөұүһҳҷӣӯ]", re.IGNORECASE)
 _FOREIGN = re.compile("[ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư]", re.IGNORECASE)
 _SPANISH = re.compile("[¿¡]")
+_LETTERS = str.maketrans({"ı": "i", "ß": "ss", "œ": "oe", "æ": "ae"})  # that no decomposition takes apart
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
 _WORD = re.compile(r"[^\W\d_]+")
 # said alike everywhere, or the names of things
@@ -125,7 +126,7 @@ def load() -> dict[str, _Model]:
     counts: dict[str, dict[str, float]] = {}
     words: dict[str, float] = {}
     weight = 1.0
-    for line in resources.files("chatsvc.engines.knowledge").joinpath("languages.txt").read_text(encoding="utf-8").splitlines():
+    for line in resources.files(__package__).joinpath("words.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             language, _, part = line.strip("[]").partition(" ")
             words = counts.setdefault(language, {})
@@ -163,9 +164,9 @@ def _unmarked(language: str, word: str) -> set[str]:
     """The word as it is typed without marks on its letters, where that makes a difference."""
     if language not in _UNMARKED or word.isascii():
         return set()
-    if language != "de":
-        return {fold(word)}
-    return {fold(word), word.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("ß"): "ss"})}
+    split = unicodedata.normalize("NFD", word.translate(_LETTERS))
+    bare = "".join(char for char in split if not unicodedata.combining(char))
+    return {bare, word.translate(_UMLAUTS)} if language == "de" else {bare}
 
 
 def _likelihood(model: _Model, word: str) -> float:

@@ -6,7 +6,9 @@ from collections.abc import Container
 
 from chatsvc.domain.language import primary
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.detection import guess
+from chatsvc.engines.language.detection import guess, load
+
+__all__ = ["among", "guess", "load", "of", "shown"]
 
 _LOOKED_BACK = 6  # of the visitor's messages
 
@@ -21,10 +23,10 @@ def shown(turn: Turn) -> str | None:
 
     So "ok", a time or a number keeps the language that the conversation is in.
     """
-    return guess(turn.message) or before(turn)
+    return guess(turn.message) or _before(turn)
 
 
-def before(turn: Turn) -> str | None:
+def _before(turn: Turn) -> str | None:
     """What the visitor's messages before this one were written in, the last that shows it; None where none does."""
     spoken = [past.content for past in turn.history if past.role == "user"][-_LOOKED_BACK:]
     return next((found for text in reversed(spoken) if (found := guess(text))), None)
