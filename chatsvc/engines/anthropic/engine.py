@@ -42,7 +42,7 @@ class AnthropicEngine:
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
-        """Load the languages and, in a thread, the SDK now, so that the first visitor does not wait for it. Raises EngineError where it cannot be loaded."""
+        """Load the languages and, in a thread, the SDK now: no visitor waits for them. Raises EngineError where the SDK cannot be."""
         if self._why_not_configured() is None:
             language.load()
             await self._provider()
