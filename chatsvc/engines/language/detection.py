@@ -25,12 +25,13 @@ _UNMARKED = {"tr": 0.8, "de": 0.4, "fr": 0.5, "es": 0.5}  # how many leave the m
 _LISTED = 0.6  # share of the words of a message that stand in the list
 _ORDER = 4  # letters looked at together
 _LISTED_GAIN, _SPELT_GAIN = 1.0, 0.45  # what a word tells that stands in a list, and one of which only the letters are known
+_MARKED_GAIN = 0.8  # what such a one tells that has marks on its letters
 _NAME = 0.2  # what such a one tells that may be a name
 _AHEAD = 1.6  # logarithm of how much likelier the first language must be than the second
 _AHEAD_UNLISTED = 4.0  # the same where no word stands in its list
 _RARE = -2.5  # the languages that are only there to be recognised are met seldom
 _SPANISH_MARK = 4.0
-_FOREIGN_MARK = 4.0
+_FOREIGN_MARK = 6.0
 
 _ARABIC = re.compile(r"[\u0620-\u064a]")
 _NOT_ARABIC = re.compile("[پچژگکیےڤںھٹڈڑ]")
@@ -66,6 +67,7 @@ class _Told:
     """What one word tells."""
 
     letters: int
+    marked: bool
     listed: frozenset[str]  # the languages in whose list it stands
     likelihoods: tuple[float, ...]  # as logarithms, in the order of the models
 
@@ -100,7 +102,7 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
     if spanish:
         scores["es"] += _SPANISH_MARK
     for at, (one, capital) in enumerate(told):
-        gain = _LISTED_GAIN if one.listed else _NAME if capital and at else _SPELT_GAIN
+        gain = _LISTED_GAIN if one.listed else _NAME if capital and at else _MARKED_GAIN if one.marked else _SPELT_GAIN
         for language, likelihood in zip(languages, one.likelihoods, strict=True):
             scores[language] += gain * likelihood
     first, second = sorted(scores, key=lambda language: -scores[language])[:2]
@@ -113,7 +115,7 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
 def _told(word: str) -> _Told:
     models = load()
     listed = frozenset(language for language, model in models.items() if word in model.words)
-    return _Told(len(word), listed, tuple(_likelihood(model, word) for model in models.values()))
+    return _Told(len(word), not word.isascii(), listed, tuple(_likelihood(model, word) for model in models.values()))
 
 
 def _small(word: str) -> str:
