@@ -20,7 +20,7 @@ COMMANDS = {
     "account": ("chatsvc.cli.account:account", "Accounts: their plan, allowance and subscription."),
     "bot": ("chatsvc.cli.bot:bot", "Chatbots and their settings."),
     "key": ("chatsvc.cli.key:key", "API keys."),
-    "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove."),
+    "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove, look for weak spots, export."),
     "webhook": ("chatsvc.cli.webhook:webhook", "Webhooks: where captured requests are sent, and what became of each delivery."),
     "request": ("chatsvc.cli.capture:request", "Requests that bots have captured."),
     "appointment": ("chatsvc.cli.capture:appointment", "Appointments that bots have captured."),

@@ -59,8 +59,11 @@ class _Candidate:
 class KnowledgeIndex:
     """Fulfils `engines.Knowledge`."""
 
-    def __init__(self, entries: Sequence[Entry], default_language: str = "tr") -> None:
-        """Build from any number of entries; about 0.1 ms a phrasing, so a big one belongs in a thread."""
+    def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
+        """Build from any number of entries; about 0.1 ms a phrasing, so a big one belongs in a thread.
+
+        `synonyms` are groups of words and expressions that mean the same to this bot.
+        """
         self._entries = tuple(entries)
         self._default = default_language
         self._languages = tuple(primary(entry.language) for entry in self._entries)
