@@ -127,12 +127,11 @@ def _pieces(section: _Section) -> Iterator[tuple[int, str, str]]:
         if len(block) <= LONGEST:
             yield line, block, "\n\n"
             continue
-        joint = "\n\n"
         for nth, one in enumerate(lines):
-            for piece in [one] if len(one) <= LONGEST else _cut(one):
-                yield line + nth, piece, joint
-                joint = " "
-            joint = "\n"
+            before = "\n" if nth else "\n\n"
+            for joint, piece in [("", one)] if len(one) <= LONGEST else _cut(one):
+                yield line + nth, piece, before + joint
+                before = ""
 
 
 def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
@@ -151,23 +150,23 @@ def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]
     yield from passages
 
 
-def _cut(text: str) -> Iterator[str]:
-    """A paragraph that is too long: whole sentences where they fit, else words, else letters."""
-    held = ""
+def _cut(text: str) -> Iterator[tuple[str, str]]:
+    """A paragraph that is too long, with what joins each piece to the one before: sentences where they fit, else words, else letters."""
+    held = joint = ""
     for sentence in _sentences(text):
         if held and len(held) + len(sentence) + 1 > LONGEST:
-            yield held
-            held = ""
+            yield joint, held
+            held, joint = "", " "
         start = 0
         while len(sentence) - start > LONGEST:
             blank = sentence.rfind(" ", start + LONGEST // 2, start + LONGEST)
             stop = blank if blank > 0 else start + LONGEST
-            yield sentence[start:stop]
-            start = stop + (blank > 0)
-        rest = sentence[start:]
-        held = f"{held} {rest}" if held else rest
+            yield joint, sentence[start:stop]
+            joint = " " if blank > 0 else ""
+            start = stop + len(joint)
+        held = f"{held} {sentence[start:]}" if held else sentence[start:]
     if held:
-        yield held
+        yield joint, held
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ A `# title` starts a section and belongs to no answer; `<!-- comments -->` are l
 before what would be read as one of these (`\\## so`, `\\alt: so`) makes it text.
 
 A file is taken for questions and answers where an `alt:` or `language:` line stands right below one of its `##` headings, or where
-each of these ends with a question mark. Any other is a document.
+each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
 """
 
 from __future__ import annotations
@@ -78,22 +78,26 @@ def _closes(line: str, marker: str) -> bool:
 
 def _asks(lines: list[str]) -> bool:
     """Whether a file is questions and answers; see above."""
-    fence = ""
+    comments, fence = _Comments(Gathering("")), ""
     below = False
     headings = questions = 0
-    for line in map(str.rstrip, lines):
+    for number, raw in enumerate(lines):
         if fence:
-            fence = "" if _closes(line, fence) else fence
-        elif heading := _QUESTION.fullmatch(line):
+            fence = "" if _closes(raw, fence) else fence
+            continue
+        line = comments.left_of(number, raw.rstrip())
+        if line is None:
+            continue
+        if heading := _QUESTION.fullmatch(line):
             headings += 1
-            questions += _heading(heading.group(1)).endswith(("?", "？", "؟"))
+            questions += _heading(heading[1]).endswith(("?", "？", "؟"))
             below = True
         elif below and _below(line):
             return True
         else:
-            below = below and not line
+            below = (below and not line) or (headings > 0 and _TITLE.fullmatch(line) is not None)
             if opened := _FENCE.match(line):
-                fence = opened.group(1)
+                fence = opened[1]
     return 0 < headings == questions
 
 
@@ -274,8 +278,8 @@ class _Document:
             heading = _HEADING.fullmatch(left)
             if heading:
                 self._sections.heading(len(heading[1]), _heading(heading[2] or ""))
-            elif self._sections.empty and (named := _FIELD.fullmatch(left)) and named[1].lower() != "alt":
-                self._head(number, named[1].lower(), named[2])
+            elif self._sections.empty and (named := _FIELD.fullmatch(left)) and self._head(number, named[1].lower(), named[2]):
+                continue
             elif not (self._sections.empty and set(left) <= set("- ")):
                 self._fence.see(number, left)
                 self._sections.line(number, left)
@@ -286,9 +290,12 @@ class _Document:
             "no text in this file; questions and answers begin with ## and the question, and their answer stands below it"
         )
 
-    def _head(self, number: int, name: str, value: str) -> None:
-        """A language or synonyms before the text."""
+    def _head(self, number: int, name: str, value: str) -> bool:
+        """A language or synonyms before the text; False where the line is text itself."""
         if name == "synonyms":
             self._found.synonyms(number, value.split(","))
+        elif name == "language" and is_language(value.strip()):
+            self._language = value.strip()
         else:
-            self._language = self._found.language(number, value) or self._language
+            return False
+        return True

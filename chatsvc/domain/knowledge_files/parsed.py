@@ -16,6 +16,7 @@ MAX_SOURCE = 500  # characters of the name of a source
 MAX_SYNONYMS = 100  # characters of one word or expression of a group
 MAX_GROUPS = 2_000  # groups of synonyms in one file
 _MAX_GROUP = 50  # words and expressions of one group
+_ENOUGH_FAULTS = 1_000  # the rest of the file is not read then
 _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by line
 
 NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -74,8 +75,10 @@ class Gathering:
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
     def fault(self, line: int, text: str) -> None:
-        """Note what is wrong with a line."""
+        """Note what is wrong with a line; raises KnowledgeFileError where enough is wrong to stop reading."""
         self.faults.append(Fault(line, text))
+        if len(self.faults) == _ENOUGH_FAULTS:
+            raise self._error()
 
     def text(self, line: int, text: str) -> None:
         """Note a character that no text has."""
@@ -110,6 +113,7 @@ class Gathering:
             self.fault(line, f"this question was asked on line {first} already; keep one of the two")
         if len(self._entries) == MAX_ENTRIES:
             self.fault(line, f"more than {MAX_ENTRIES:,} entries in one file; spread them over several files")
+            raise self._error()
         self._entries.append(ParsedEntry(question, phrasings, answer, language, source, line))
 
     def _phrasings(self, alt: Iterable[tuple[int, str]], question: str) -> tuple[str, ...]:
@@ -143,8 +147,11 @@ class Gathering:
         if not self._entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
-            raise KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS])
+            raise self._error()
         return Parsed(self._entries, list(self._synonyms))
+
+    def _error(self) -> KnowledgeFileError:
+        return KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS])
 
 
 def is_language(value: str) -> bool:

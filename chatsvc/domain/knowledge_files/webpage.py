@@ -83,6 +83,7 @@ class _Page:
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
         self._words: list[str] = []  # of the line or heading that is coming
+        self._says = False  # whether these are more than blanks
         self._began = 1  # where it began
         self._prefix = ""
         self._heading = ""  # the element that is becoming a heading
@@ -117,14 +118,15 @@ class _Page:
 
     def _say(self, text: str) -> None:
         if self._pre and not self._heading:
-            first, *others = text.split("\n")
-            self._words.append(first)
-            for line in others:
-                self._end_line()
-                self._words.append(line)
+            for nth, line in enumerate(text.split("\n")):
+                if nth:
+                    self._end_line()
+                if line:
+                    self._began = self._line + nth if not self._words else self._began
+                    self._words.append(line)
             return
-        if not self._words and text.strip():
-            self._began = self._line + text[: len(text) - len(text.lstrip())].count("\n")
+        if not self._says and text.strip():
+            self._says, self._began = True, self._line + text[: len(text) - len(text.lstrip())].count("\n")
         self._words.append(text)
 
     def _element(self, token: _Token) -> None:
@@ -138,13 +140,13 @@ class _Page:
             self._end_block()
             self._sections.asked(closes=closes)
         elif tag in _CELLS:
-            self._words.append(" " if closes or not "".join(self._words).strip() else " | ")
+            self._words.append(" " if closes or not self._says else " | ")
         elif tag in _LINES and not self._heading:
             self._end_line()
             if tag == "li":
                 self._prefix = "" if closes else "- "
         elif tag in _BLOCKS and not (self._heading in _HEADINGS and tag not in {"p", "dd"}):
-            self._end_block()
+            self._end_block(closes=closes)
             self._pre = max(0, self._pre + (-1 if closes else 1)) if tag == "pre" else self._pre
         elif tag in _LINES or tag in _BLOCKS:
             self._words.append(" ")
@@ -159,15 +161,17 @@ class _Page:
         self._end_block()
         self._heading = "" if closes else tag
 
-    def _end_block(self) -> None:
+    def _end_block(self, *, closes: bool = True) -> None:
         self._end_line()
-        self._sections.line(self._line, "")
+        if closes or not self._prefix:  # a paragraph that begins an item goes on with the list
+            self._prefix = ""
+            self._sections.line(self._line, "")
 
     def _end_line(self) -> None:
         """What has been collected is a heading, or a line of text."""
         said = "".join(self._words)
         text = said.rstrip() if self._pre and not self._heading else one_line(said).removesuffix(" |")
-        self._words, heading, self._heading = [], self._heading, ""
+        self._words, self._says, heading, self._heading = [], False, self._heading, ""
         if heading in _HEADINGS:
             self._sections.heading(_HEADINGS[heading], text)
         elif heading:
