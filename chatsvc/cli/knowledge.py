@@ -206,7 +206,7 @@ def _as_entries(groups: list[dict[str, Any]]) -> None:
     from chatsvc.domain.knowledge_files.writing import question
 
     for group in groups:
-        click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n\n")
+        click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
 
 
 def _describe(group: dict[str, Any]) -> None:
