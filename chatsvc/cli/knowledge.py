@@ -186,7 +186,10 @@ def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: 
              chatsvc knowledge add 6f1c... new.md
              chatsvc knowledge unanswered 6f1c... --clear
     """
-    if markdown + clear + as_json > 1 and not (clear and as_json and not markdown):
+    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
+    from chatsvc.domain.knowledge_files.writing import question
+
+    if markdown and (clear or as_json):
         raise click.UsageError("--markdown goes neither with --json nor with --clear")
     if clear:
         show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
@@ -194,19 +197,13 @@ def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: 
     with progress.shown("grouping"):
         found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
     if markdown:
-        _as_entries(found)
+        for group in found:
+            click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
     elif as_json or not found:
         show(found, as_json)
     else:
         for group in found:
             _describe(group)
-
-
-def _as_entries(groups: list[dict[str, Any]]) -> None:
-    from chatsvc.domain.knowledge_files.writing import question
-
-    for group in groups:
-        click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
 
 
 def _describe(group: dict[str, Any]) -> None:

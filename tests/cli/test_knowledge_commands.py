@@ -214,7 +214,7 @@ def test_on_a_terminal_long_work_says_how_far_it_is(fresh: Site, tmp_path: Path)
     lines = (json.dumps({"question": f"soru {number}", "answer": f"yanıt {number}"}) for number in range(20_000))
     file = put(tmp_path, "big.jsonl", "\n".join(lines))
     ours, theirs = os.openpty()
-    command = [*CHATSVC, "-c", fresh.config, "knowledge", "add", bot, file, "--json"]
+    command: list[str | Path] = [*CHATSVC, "-c", fresh.config, "knowledge", "add", bot, file, "--json"]
     done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=theirs, check=True, timeout=60)
     os.close(theirs)
     told = os.read(ours, 65536).decode()
