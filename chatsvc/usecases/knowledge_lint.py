@@ -148,7 +148,7 @@ def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
     first = hits[0]
     if first.entry.id != entry.id:
         return Finding(
-            "answers_another", first.entry.id, entry.id, f"“{phrasing}” of “{entry.question}” finds “{first.entry.question}” first"
+            "answers_another", entry.id, first.entry.id, f"“{phrasing}” of “{entry.question}” finds “{first.entry.question}” first"
         )
     if phrasing == entry.question and len(hits) > 1 and hits[1].score >= _ALIKE * first.score:
         return _near(entry, hits[1].entry)

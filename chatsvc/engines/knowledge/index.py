@@ -59,7 +59,7 @@ class _Candidate:
 class KnowledgeIndex:
     """Fulfils `engines.Knowledge`."""
 
-    def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
+    def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:  # noqa: ARG002
         """Build from any number of entries; about 0.1 ms a phrasing, so a big one belongs in a thread.
 
         `synonyms` are groups of words and expressions that mean the same to this bot.
