@@ -28,7 +28,9 @@ MOST_SHOWN = 50  # wordings of a group
 _PATIENCE_S = 2.0  # for the note: the caller waits for its error
 # A question is kept without its visitor, whose wish to be forgotten could not find it: so it must not say how to reach anybody.
 _CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
-_ALIKE = 0.6  # share of stems or of letter triples from which two questions ask the same
+_ALIKE = 0.66  # likeness from which two questions ask the same
+_LETTERS = 0.8  # what sharing all letter triples counts, where sharing all stems counts 1
+_STOP = 0.35  # weight of the stem of a stop word
 _COMMON = 300  # groups that share a stem: it tells nothing then
 
 
@@ -67,17 +69,16 @@ class _Group:
     """Wordings of one question, the most asked first."""
 
     first: stored.Asked
-    stems: frozenset[str]
+    stems: dict[str, float]  # stem -> weight
     letters: frozenset[str]
     wordings: list[stored.Asked] = field(default_factory=list)
 
-    def likeness(self, stems: frozenset[str], letters: frozenset[str]) -> float:
+    def likeness(self, stems: dict[str, float], letters: frozenset[str]) -> float:
         """How much a question is like the first one, from 0 to 1."""
-        return max(_shared(self.stems, stems), _shared(self.letters, letters))
-
-
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    return 2 * len(one & other) / ((len(one) + len(other)) or 1)
+        shared = sum(weight for stem, weight in stems.items() if stem in self.stems)
+        by_stems = 2 * shared / (sum(stems.values()) + sum(self.stems.values()))
+        by_letters = 2 * len(letters & self.letters) / (len(letters) + len(self.letters))
+        return max(by_stems, _LETTERS * by_letters)
 
 
 def _shown(asked: Sequence[stored.Asked], index: Knowledge | None, limit: int) -> list[Json]:
@@ -110,11 +111,10 @@ def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
     holders: dict[str, list[int]] = {}  # language and the beginning of a stem -> groups
     for one in asked:
         words = text.words(one.question)
-        telling = [word for word in words if word not in STOPWORDS] or words
-        stems = frozenset(map(text.stem, telling))
-        letters = frozenset(gram for word in telling for gram in text.trigrams(word))
+        stems = {text.stem(word): _STOP if word in STOPWORDS else 1.0 for word in words}
+        letters = frozenset(gram for word in words for gram in text.trigrams(word))
         # four letters: a stem with a slip at its end is found as well
-        keys = {f"{one.language} {stem[:4]}" for stem in stems}
+        keys = {f"{one.language} {stem[:4]}" for stem, weight in stems.items() if weight == 1.0 or max(stems.values()) < 1.0}
         likely = Counter(at for key in keys for at in holders.get(key, ())[:_COMMON])
         best = max((made[at] for at, _ in likely.most_common(50)), key=lambda group: group.likeness(stems, letters), default=None)
         if best is None or best.likeness(stems, letters) < _ALIKE:
