@@ -14,8 +14,9 @@ from typing import NamedTuple
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
-from chatsvc.engines.knowledge import KnowledgeIndex, detection, text
+from chatsvc.engines.knowledge import KnowledgeIndex, text
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
+from chatsvc.engines.language import guess
 
 KINDS = (  # worst first
     "answers_another",
@@ -105,10 +106,10 @@ def _alone(entry: Entry) -> Iterator[Finding]:
 def _other_language(entry: Entry) -> str | None:
     """The language that both the phrasings and the answer are plainly in, where it is not the one said."""
     asked = "\n".join((entry.question, *entry.alt))
-    seems = detection.guess(asked)
+    seems = guess(asked)
     if seems is None or seems == primary(entry.language) or len(text.words(asked)) < _TELLING:
         return None
-    return seems if detection.guess(entry.answer) in {seems, None} else None
+    return seems if guess(entry.answer) in {seems, None} else None
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:

@@ -36,14 +36,15 @@ _COMMON = 300  # groups that share a stem: it tells nothing then
 
 async def note(services: Services, bot: Bot, message: SendMessage) -> None:
     """Keep the question of a message; whatever happens here, the message's own outcome stays what it is."""
-    from chatsvc.engines.knowledge import detection, text
-
     try:
+        from chatsvc.engines import language as languages
+        from chatsvc.engines.knowledge import text
+
         question = " ".join(_CONTACT.sub("…", message.message[:MOST_CHARACTERS]).split())
         folded = " ".join(text.words(question))
         if not folded:
             return
-        language = message.language or detection.guess(question) or bot.language
+        language = message.language or languages.guess(question) or bot.language
         async with asyncio.timeout(_PATIENCE_S):
             await stored.note(services.db, bot.id, folded, question, primary(language), services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
