@@ -10,7 +10,6 @@ import signal
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, Self
 
 from aiohttp import web
@@ -30,7 +29,8 @@ from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.folder import Folder, FolderInUse, derive
+from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
@@ -90,13 +90,13 @@ class App:
 
     async def _start(self) -> None:
         folder = Folder(self.config.data_dir)
-        master_key = folder.prepare()
+        folder.prepare()
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
+        secret = open_master_key(folder, self.config.given_master_key)
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
-        secret = partial(derive, master_key)
-        await facts.belongs_to(db, secret("check"))
+        await facts.belongs_to(db, secret)
         engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
@@ -155,7 +155,7 @@ class App:
 
         return close
 
-    async def _send(self, secret: Callable[[str], bytes]) -> None:
+    async def _send(self, secret: MasterKey) -> None:
         services = self.services
         courier = services.courier = make_courier(self.config, secret, self.port)
         services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.webhooks import Attempt
+from chatsvc.store import facts
 from chatsvc.store.database import Database
 
 PENDING, ATTEMPTED, KEPT = range(3)
@@ -70,6 +71,9 @@ class UnusableKey(Exception):
 # Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature). Raises UnusableKey.
 Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
 
+# Seals a signing key for the store with this check value: asked within the unit, since the master key may just be changing.
+Seal = Callable[[bytes], bytes]
+
 _WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
 _EVENT = "number, bot_id, event, record_id, data, created_at, follows"
 _ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.event_number"
@@ -101,11 +105,15 @@ async def find(db: Database, bot_id: str) -> Webhook | None:
     return await db.read(lambda connection: find_in(connection, bot_id))
 
 
-async def put(db: Database, webhook: Webhook) -> Webhook:
-    """Set a bot's webhook and give it back as it now stands: one that was there keeps its signing key and the time of its making."""
+async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool]:
+    """Set a bot's webhook; gives it as it now stands, and whether it is new.
 
-    def unit(connection: sqlite3.Connection) -> Webhook:
-        w = webhook
+    One that was there keeps its signing key and the time of its making; a new one gets what `seal` gives.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[Webhook, bool]:
+        is_new = find_in(connection, webhook.bot_id) is None
+        w = webhook._replace(signing_key=seal(facts.check_in(connection))) if is_new else webhook
         connection.execute(
             f"""
             INSERT INTO webhooks ({_WEBHOOK}) VALUES (?, ?, ?, ?, ?, ?)
@@ -113,19 +121,28 @@ async def put(db: Database, webhook: Webhook) -> Webhook:
             """,
             (w.bot_id, w.url, json.dumps(w.events), w.signing_key, w.created_at, w.updated_at),
         )
-        return find_in(connection, w.bot_id) or w
+        return find_in(connection, w.bot_id) or w, is_new
 
     return await db.write(unit)
 
 
-async def rotate(db: Database, bot_id: str, signing_key: bytes, now: int) -> Webhook | None:
+async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | None:
     """Give a bot's webhook another signing key; None where it has no webhook."""
 
     def unit(connection: sqlite3.Connection) -> Webhook | None:
-        connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (signing_key, now, bot_id))
+        sealed = seal(facts.check_in(connection))
+        connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
         return find_in(connection, bot_id)
 
     return await db.write(unit)
+
+
+def reseal(connection: sqlite3.Connection, change: Callable[[str, bytes], bytes | None]) -> tuple[int, int]:
+    """Put what `change` makes of them in place of all sealed signing keys, within a unit; gives how many it made, and of how many none."""
+    held = connection.execute("SELECT bot_id, signing_key FROM webhooks").fetchall()
+    made = [(sealed, bot_id) for bot_id, old in held if (sealed := change(bot_id, old)) is not None]
+    connection.executemany("UPDATE webhooks SET signing_key = ? WHERE bot_id = ?", made)
+    return len(made), len(held) - len(made)
 
 
 async def remove(db: Database, bot_id: str) -> bool:

@@ -30,8 +30,8 @@ def _plans(services: Services) -> frozenset[str]:
     return with_webhooks(services.config.plans)
 
 
-def _seal(services: Services, key: str, bot_id: str) -> bytes:
-    return sealing.seal(services.secret(sealing.PURPOSE), key, row(bot_id))
+def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
+    return lambda check: sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
 
 
 def _courier(services: Services) -> Courier:
@@ -82,9 +82,9 @@ async def put(services: Services, *, bot: str, events: Sequence[str], url: str |
         except TargetRefused as refusal:
             raise Refused(f"the address is refused: {refusal}") from None
     key, now = signing.generate_signing_key(), services.clock()
-    new = Webhook(chatbot.id, url, wanted, _seal(services, key, chatbot.id), now, now)
-    webhook = await stored.put(services.db, new)
-    return _shown(webhook, key if webhook == new else None)
+    new = Webhook(chatbot.id, url, wanted, b"", now, now)
+    webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
+    return _shown(webhook, key if is_new else None)
 
 
 async def show(services: Services, *, bot: str) -> Json:
@@ -190,7 +190,7 @@ async def events(services: Services, *, bot: str, since: str | None = None, afte
     chatbot, webhook = await _find(services, bot)
     start = _since(since) if since else 0
     try:
-        key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+        key = sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
     except sealing.Unsealable as fault:
         raise Refused(f"{fault}: make a new one with `chatsvc webhook rotate`") from None
     made: list[Json] = []

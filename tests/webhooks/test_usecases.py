@@ -11,8 +11,10 @@ import pytest
 from chatsvc.config import Config
 from chatsvc.domain import signing
 from chatsvc.domain.errors import Refused
-from chatsvc.usecases import accounts, webhooks
-from tests.conftest import Caller
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import accounts, master_key, webhooks
+from tests.api.support import out_of_reach
+from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
@@ -79,3 +81,55 @@ async def test_a_test_without_the_plan_is_recorded_and_not_sent(caller: Caller, 
     await accounts.change(caller.app.services, account=caller.account, plan="none")
     assert (await webhooks.test(caller.app.services, bot=caller.bot))["error"] == "plan_lost"
     assert receiver.accepted == 0
+
+
+async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold(make_caller: MakeCaller, receiver: Receiver) -> None:
+    callers = [await make_caller() for _ in range(4)]
+    services = callers[0].app.services
+    for _ in range(5):
+        *shown, changed = await asyncio.gather(
+            *(webhooks.put(services, bot=one.bot, url=url(receiver), events=BOTH) for one in callers),
+            *(webhooks.rotate(services, bot=one.bot) for one in callers),
+            *(webhooks.test(services, bot=one.bot) for one in callers),
+            master_key.rotate(services),
+            return_exceptions=True,
+        )
+        assert isinstance(changed, dict)
+        assert changed["unusable"] == 0
+        assert all(isinstance(one, dict) or "has no webhook" in str(one) for one in shown)
+        assert {one.get("error") for one in shown if isinstance(one, dict)} == {None}
+    for one in callers:
+        assert (await webhooks.test(services, bot=one.bot))["success"]
+
+
+async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
+    services = caller.app.services
+    made = await asyncio.gather(*(master_key.rotate(services) for _ in range(3)), return_exceptions=True)
+    assert [isinstance(one, dict) for one in made] == [True, False, False]
+    assert str(made[1]) == "the master key is being changed already"
+    assert (await master_key.rotate(services))["resealed"] == 0
+
+
+async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_force(caller: Caller, receiver: Receiver) -> None:
+    await hook(caller, receiver)
+    services = caller.app.services
+    before = services.secret("cursors")
+    async with out_of_reach(caller.app, "webhooks"):
+        with pytest.raises(StoreUnavailable):
+            await master_key.rotate(services)
+    assert services.secret("cursors") == before
+    assert not (services.config.data_dir / "master.key.next").exists()
+    assert (await webhooks.test(services, bot=caller.bot))["success"]
+    assert (await master_key.rotate(services))["resealed"] == 1
+    assert services.secret("cursors") != before
+    assert (await webhooks.test(services, bot=caller.bot))["success"]
+
+
+async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller: Caller) -> None:
+    for number in range(3):
+        await caller.send("hello", f"visitor {number}")
+    page = await caller.get("/conversations?limit=1")
+    cursor = page.json["pagination"]["next_cursor"]
+    await master_key.rotate(caller.app.services)
+    answer = await caller.get(f"/conversations?limit=1&cursor={cursor}")
+    assert (answer.status, answer.json["error"]) == (400, "invalid_cursor")
