@@ -7,6 +7,7 @@ without an outcome is one that a crash interrupted.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -202,10 +203,16 @@ def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]
     return _Standing(webhook, None if webhook else "webhook_removed")
 
 
+def _attempt_id(now: int) -> str:
+    """A UUID that begins with the time (version 7): what is written together lies together in the index, in half as many pages."""
+    by_chance = os.urandom(9).hex()
+    return f"{now >> 16:08x}-{now & 0xFFFF:04x}-7{by_chance[:3]}-8{by_chance[3:6]}-{by_chance[6:]}"
+
+
 def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
     """Record an attempt and give its id; what cannot be sent any more is recorded as failed, with nothing to send."""
     webhook, refusal = standing
-    attempt_id, delivery_id = str(uuid.uuid4()), str(uuid.uuid4())
+    attempt_id, delivery_id = _attempt_id(now), str(uuid.uuid4())
     url = webhook.url if webhook else None
     body, signature = b"", ""
     if webhook and url and not refusal:

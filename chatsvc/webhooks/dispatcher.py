@@ -1,4 +1,4 @@
-"""Sends what is pending: each bot's webhook has its own few lanes, so that a dead receiver delays no other.
+"""Sends what is pending, over the lanes that a bot may have (webhooks/lanes.py), so that a dead receiver delays no other.
 
 Nothing is kept in memory but what is under way, so a backlog costs none. An attempt is recorded before its connection is opened;
 how it ended is recorded in the transaction that records the next ones.
@@ -15,10 +15,10 @@ from typing import Any
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.webhooks import Outcome, Sending, Sign
+from chatsvc.webhooks.lanes import LANES, Lanes
 
 log = logging.getLogger(__name__)
 
-LANES = 16
 STORE_PAUSE_S = 1.0
 
 Deliver = Callable[[Sending], Awaitable[Outcome]]
@@ -26,13 +26,23 @@ Deliver = Callable[[Sending], Awaitable[Outcome]]
 
 @dataclass(eq=False)
 class _Queue:
-    """One bot's events on their way: what is under way, what has ended and is still to be recorded, and whether there may be more."""
+    """One bot's events on their way: what is under way, what has ended and is still to be recorded, and whether there may be more.
+
+    `called`: lanes that it got by waiting `in_line`.
+    """
 
     bot_id: str
     under_way: int = 0
+    called: int = 0
+    in_line: bool = False
     done: list[Outcome] = field(default_factory=list)
     more: bool = True
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def call(self) -> None:
+        """A lane has been taken for it."""
+        self.called, self.in_line = 1, False
+        self.changed.set()
 
 
 class Dispatcher:
@@ -47,6 +57,7 @@ class Dispatcher:
         self.sign = sign
         self._plans = plans
         self._clock = clock
+        self._lanes = Lanes()
         self._queues: dict[str, _Queue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running = False
@@ -80,9 +91,12 @@ class Dispatcher:
 
     async def _run(self, queue: _Queue) -> None:
         while True:
-            if queue.done or self._room(queue):
-                await self._advance(queue)
-            elif queue.under_way:
+            # What has ended may have been what another event had to wait for.
+            queue.more |= bool(queue.done)
+            room = self._take(queue)
+            if queue.done or room:
+                await self._advance(queue, room)
+            elif queue.under_way or (queue.in_line and not self.stopping):
                 queue.changed.clear()
                 await queue.changed.wait()
             else:
@@ -90,15 +104,20 @@ class Dispatcher:
                 del self._queues[queue.bot_id]
                 return
 
-    def _room(self, queue: _Queue) -> int:
-        return LANES - queue.under_way if queue.more and not self.stopping else 0
+    def _take(self, queue: _Queue) -> int:
+        """Take as many lanes as the bot may have now; where it has none at all, get in line for one."""
+        if not queue.more or self.stopping:
+            return 0
+        room = queue.called + self._lanes.take(queue.bot_id, LANES)
+        queue.called = 0
+        if not room and not queue.under_way and not queue.in_line:
+            queue.in_line = True
+            self._lanes.line_up(queue.bot_id, queue.call)
+        return room
 
-    async def _advance(self, queue: _Queue) -> None:
+    async def _advance(self, queue: _Queue, room: int) -> None:
         """Record what has ended and what begins, in one transaction, and begin it."""
         done, queue.done = queue.done, []
-        # What has ended may have been what another event had to wait for.
-        queue.more |= bool(done)
-        room = self._room(queue)
         if room:
             queue.more = False
         try:
@@ -107,6 +126,7 @@ class Dispatcher:
             )
         except Exception as fault:  # whatever it is, what was delivered must not be forgotten
             log.error("webhooks wait: %s", fault, exc_info=None if isinstance(fault, StoreUnavailable) else fault)
+            self._lanes.give_back(queue.bot_id, room)
             if not self.stopping:
                 queue.done[:0] = done
                 queue.more = True
@@ -114,6 +134,7 @@ class Dispatcher:
             return
         # What was recorded as failed at once frees its place, and what had to wait for it.
         queue.more |= found > 0 and (found == room or found > len(sendings))
+        self._lanes.give_back(queue.bot_id, room - len(sendings))
         for sending in sendings:
             queue.under_way += 1
             self._spawn(self._send(queue, sending))
@@ -122,14 +143,17 @@ class Dispatcher:
         done = await self._attempt(sending)
         queue.done.append(done)
         queue.under_way -= 1
+        self._lanes.give_back(sending.bot_id)
         queue.changed.set()
 
     async def _attempt(self, sending: Sending) -> Outcome:
         try:
-            return await self._deliver(sending)
+            done = await self._deliver(sending)
         except Exception:
             log.exception("unexpected fault in a webhook delivery of bot %s", sending.bot_id)
-            return Outcome(sending.attempt_id, success=False, status_code=None, error="internal_error", duration_ms=0)
+            done = Outcome(sending.attempt_id, success=False, status_code=None, error="internal_error", duration_ms=0)
+        self._lanes.note(sending.bot_id, answered=done.status_code is not None)
+        return done
 
     async def deliver(self, sending: Sending) -> None:
         """Make one attempt that a person asked for, and record how it ended."""

@@ -34,8 +34,9 @@ from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row
-from chatsvc.webhooks.dispatcher import LANES, Dispatcher
+from chatsvc.webhooks.dispatcher import Dispatcher
 from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.webhooks.lanes import LANES
 
 PACED_S = 4.0
 GROW_S = 4.0

@@ -20,7 +20,8 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
-from chatsvc.webhooks.dispatcher import LANES, Dispatcher
+from chatsvc.webhooks.dispatcher import Dispatcher
+from chatsvc.webhooks.lanes import LANES
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import FakeClock, ScriptedEngine
@@ -139,6 +140,12 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
     assert await states(caller) == []
 
 
+def has_answered(caller: Caller) -> None:
+    """As if the bot's receiver had answered once: it may have all of its lanes from the beginning."""
+    assert caller.app.services.dispatcher
+    caller.app.services.dispatcher._lanes.note(caller.bot, answered=True)
+
+
 async def hold_back(app: App) -> Dispatcher:
     """Nothing is sent until the dispatcher is let go again."""
     assert app.services.dispatcher
@@ -247,6 +254,7 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         await hook(one, dead)
         await hook(other, receiver)
         captures(engine, CALL_ME)
+        has_answered(one)
         for visitor in range(2 * LANES):
             assert (await one.send(SAID, f"v{visitor}")).status == 200
         await other.send(SAID, "v")
@@ -269,6 +277,7 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 5):
         await caller.send(SAID, f"v{visitor}")
 
@@ -321,6 +330,7 @@ async def test_the_store_may_be_away_while_deliveries_are_under_way(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 3):
         await caller.send(SAID, f"v{visitor}")
 
@@ -347,6 +357,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 3):
         await caller.send(SAID, f"v{visitor}")
 
