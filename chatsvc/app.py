@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 import ssl
 from collections.abc import Awaitable, Callable
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 LOCK_WAIT_S = 10.0
 FLUSH_EVERY_S = 10.0
 GRACE_S = 5.0
+MAX_FILES = 65_536
 
 
 def _anthropic(config: Config) -> Engine:
@@ -220,6 +222,9 @@ async def _cancelled(*tasks: asyncio.Task[None]) -> None:
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
     """Run until SIGTERM or SIGINT, however often it comes; what is in flight is finished."""
+    # Callers, model and webhooks hold a connection each, and the usual limit of 1,024 is a shell's, not a server's.
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))
     stop, supervisor = asyncio.Event(), Supervisor()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

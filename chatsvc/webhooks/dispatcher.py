@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database, StoreUnavailable
@@ -19,6 +20,7 @@ from chatsvc.webhooks.lanes import LANES, Lanes
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 STORE_PAUSE_S = 1.0
 
 Deliver = Callable[[Sending], Awaitable[Outcome]]
@@ -168,6 +170,31 @@ class Dispatcher:
                 await asyncio.sleep(STORE_PAUSE_S)
         # An event may have had to wait for this one.
         self.wake(sending.bot_id)
+
+    async def over_lanes(self, bot_id: str, sending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """Make deliveries that a person asked for, as many at a time as the bot may have; their results in order, or the first fault."""
+        left, tasks = deque(sending), list[asyncio.Task[T]]()
+        under_way: set[asyncio.Task[T]] = set()
+        while left or under_way:
+            room = self._lanes.take(bot_id, len(left))
+            if left and not room and not under_way:
+                await self._lane(bot_id)
+                room = 1
+            begun = [asyncio.create_task(self._on_a_lane(bot_id, left.popleft())) for _ in range(room)]
+            tasks += begun
+            _, under_way = await asyncio.wait(under_way.union(begun), return_when=asyncio.FIRST_COMPLETED)
+        return [task.result() for task in tasks]
+
+    async def _lane(self, bot_id: str) -> None:
+        called = asyncio.get_running_loop().create_future()
+        self._lanes.line_up(bot_id, lambda: called.set_result(None))
+        await called
+
+    async def _on_a_lane(self, bot_id: str, sending: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await sending()
+        finally:
+            self._lanes.give_back(bot_id)
 
     async def stop(self) -> None:
         """End what is under way, begin nothing new."""

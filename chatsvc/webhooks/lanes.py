@@ -1,16 +1,16 @@
 """How many deliveries may be under way, over all bots and for each, so that no receiver, nor many dead ones, keep the others waiting.
 
 A delivery holds a connection, and with it a file descriptor, for as long as it lasts: milliseconds where the receiver lives, the whole
-time-out where it does not. There are CONNECTIONS lanes in all, and a bot may have
+time-out where it does not. There are CONNECTIONS lanes in all. A bot may have
 
-- LANES once its receiver has answered, but no more than a quarter of what then stays free: where few are free everybody gets few, and
-  some always stay free for who comes next;
-- one as long as its receiver has not answered since the service started;
-- one, as long as all such bots together hold less than half of the lanes, where nothing was heard from its receiver the last time.
+- one, as long as its receiver has not answered since the service started;
+- LANES once it has answered; of the SHARED lanes that these further ones come from, though, no more than a third of what then stays
+  free, so that who is early does not take them all;
+- one, as long as all such bots together hold less than half of all lanes, where nothing was heard from its receiver the last time.
 
-So 200 bots with dead receivers hold 200 of 256 lanes at the most, for one time-out after a start, and 128 from then on, in turns, were
-there thousands of them: half of the lanes are always for receivers that answer and for those not tried yet. A receiver that dies with
-LANES deliveries under way keeps these for one time-out, and then one. Who has to wait gets a lane in the order of asking.
+So 200 bots whose receivers are dead hold 200 lanes at the most, and 128 more if some had been answering with a backlog until then, for
+one time-out; afterwards 200, and 256 were there thousands of them, who then take turns. Of 512 there are always some for the living
+ones, each of which has a first lane at once. Who has to wait gets a lane in the order of asking.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 
-CONNECTIONS = 256
+CONNECTIONS = 512
+SHARED = 128
 LANES = 32
 
 
@@ -40,12 +41,13 @@ class Lanes:
         return count
 
     def _room(self, bot_id: str) -> int:
-        held, free = self._held[bot_id], CONNECTIONS - self._taken
+        held = self._held[bot_id]
         first = 0 if held or self._has_to_wait(bot_id) else 1
-        if not self._answers.get(bot_id):
+        if not self._answers.get(bot_id) or not (held or first):
             return first
-        # The most with which what it holds is a quarter of what stays free: held + room <= (free - room) / 4.
-        return max(first, min(LANES - held, (free - 4 * held) // 5))
+        # The most with which its further lanes are a third of what stays free of the shared ones.
+        further, free = held + first - 1, SHARED - (self._taken - len(self._held))
+        return first + max(0, min(LANES - held - first, CONNECTIONS - self._taken - first, (free - 3 * further) // 4))
 
     def _has_to_wait(self, bot_id: str) -> bool:
         if self._taken >= CONNECTIONS:
