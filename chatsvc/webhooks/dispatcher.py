@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 STORE_PAUSE_S = 1.0
+# Where nothing was heard, the lane rests so long before the next attempt: a failed handshake costs far more than a delivery, and of
+# what a receiver that just starts again would miss, most waits.
+SILENCE_S = 0.1
 
 Deliver = Callable[[Sending], Awaitable[Outcome]]
 
@@ -144,6 +147,9 @@ class Dispatcher:
     async def _send(self, queue: _Queue, sending: Sending) -> None:
         done = await self._attempt(sending)
         queue.done.append(done)
+        if done.status_code is None and not self.stopping:
+            queue.changed.set()
+            await asyncio.sleep(SILENCE_S)
         queue.under_way -= 1
         self._lanes.give_back(sending.bot_id)
         queue.changed.set()
