@@ -256,6 +256,12 @@ def test_a_draft_that_the_store_does_not_belong_to_is_dropped(folder: Folder, se
     assert (files(folder), key_of(folder)) == (["master.key"], key)
 
 
+def test_a_key_that_was_just_being_made_when_the_first_command_was_killed_becomes_the_key(folder: Folder, settings: Config) -> None:
+    (folder.path / "master.key.next").write_text(GIVEN)
+    run(settings, "account.create", {"name": "Acme"})
+    assert (files(folder), key_of(folder).hex()) == (["master.key"], GIVEN)
+
+
 # Rotates in a child process for each line of what takes part in it, and kills it there.
 STOPS = """
 import json, os, shutil, signal, sys
