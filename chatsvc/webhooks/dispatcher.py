@@ -113,12 +113,13 @@ class Dispatcher:
         """Take as many lanes as the bot may have now; where it has none at all, get in line for one."""
         if not queue.more or self.stopping:
             return 0
-        room = queue.called + self._lanes.take(queue.bot_id, LANES)
-        queue.called = 0
-        if not room and not queue.under_way and not queue.in_line:
+        room = self._lanes.take(queue.bot_id, LANES)
+        if not room and not queue.called and not queue.under_way and not queue.in_line:
             queue.in_line = True
+            # May call at once: what the bot holds may be a person's, who sends something again.
             self._lanes.line_up(queue.bot_id, queue.call)
-        return room
+        called, queue.called = queue.called, 0
+        return room + called
 
     async def _advance(self, queue: _Queue, room: int) -> None:
         """Record what has ended and what begins, in one transaction, and begin it."""

@@ -324,6 +324,31 @@ async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_a
     await sender.stop()
 
 
+async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
+    (bot,) = await more_bots(caller, 1)
+    gate, told = asyncio.Event(), list[str]()
+
+    async def deliver(sending: Sending) -> Outcome:
+        told.append(sending.bot_id)
+        return Outcome(sending.attempt_id, True, 200, None, 1)
+
+    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    await sender.start()
+    resending = asyncio.create_task(sender.over_lanes(bot, [gate.wait]))
+    await asyncio.sleep(0)
+    await events(caller, bot)
+    sender.wake(bot)
+
+    async def all_told() -> bool:
+        return told == [bot]
+
+    await eventually(all_told)
+    gate.set()
+    assert await resending == [True]
+    await sender.stop()
+    assert sender._lanes._taken == 0
+
+
 async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded_at_once(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
