@@ -40,6 +40,7 @@ OPERATIONS = {
     "webhook.resend": "webhooks.resend",
     "webhook.resend_failed": "webhooks.resend_failed",
     "webhook.events": "webhooks.events",
+    "master_key.rotate": "master_key.rotate",
     "request.list": "captures.list_requests",
     "request.set": "captures.set_request",
     "appointment.list": "captures.list_appointments",
