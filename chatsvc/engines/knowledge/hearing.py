@@ -12,7 +12,7 @@ from chatsvc.engines.knowledge import smalltalk
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import recognise
 from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.slots.names import NO_NAMES
+from chatsvc.engines.slots.name_words import NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 from chatsvc.engines.slots.vocabulary import listed
 

@@ -58,7 +58,8 @@ def examine(text: str, *, now: datetime, language: str | None = None, country: s
         if contact := _wanted_contact(line, several):
             found[kind], spans[kind] = contact.value, (folded.place[contact.start], folded.place[contact.end])
     _days_and_times(line, folded, now, found, spans)
-    if name := names.find(folded, text):
+    starts = [folded.place[one.start] for one in (*numbers, *addresses)]
+    if name := names.find(folded, text, starts):
         found["name"], spans["name"] = name.value, (name.start, name.end)
     return Reading(Slots(_language(text, line, language, country), **found), spans)  # type: ignore[arg-type]
 

@@ -1,0 +1,76 @@
+"""What stands before or behind a visitor's own name, over the folded text."""
+
+from __future__ import annotations
+
+import re
+
+
+def _any(cues: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{cue})" for cue in cues))
+
+
+# The name stands behind these; a strong cue says outright that one follows.
+STRONG = _any([
+    r"\bmy (?:full |first |given )?name ?(?:'?s| is(?!n)|is(?!n)|:|=|-) ?(?:is )?",
+    r"(?:^|[.,;!?\n] ?)(?:full |first |customer |guest |contact |passenger )?name ?[:=-]? (?=[a-z]+ ?[a-z]*$)",
+    r"(?:^|[.,;!?\n] ?)(?:full |first )?name (?=[a-z]+ [a-z]+ (?:tel|phone|mobile|number|email|mail|and)\b)",
+    r"\bname ?[:=] ?",
+    r"\bfirst name (?!is\b|and\b|or\b)",
+    r"\b(?:the|first|full) name(?:'?s| is) ",
+    r"\b(?:under|in|with) (?:the )?(?:sur)?name (?:of )?",
+    r"\b(?:booked|booking|reservation|reserved|table|appointment|it'?s|is|it|order|room|all|me) under (?!the name)(?=[a-z]+)(?:mr |mrs |ms )?",
+    r"(?:^|[.,;!?\n] ?)name(?:'?s| is) ",
+    r"(?:you can |please |just |they |people |friends )call me ",
+    r"\bi(?:'?m| am) (?:called|known as|named) ",
+    r"\bi go by (?:the name )?(?:of )?",
+    r"\bcall me (?=[a-z]+(?:[.,!?]|$| please))",
+    r"\b(?:put|write|sign) me (?:down|up) as ",
+    r"\bmy (?:last name|surname|family name) ?(?:'?s| is|:) ",
+    r"(?:^|[.,;!?\n] ?)signed[ :,]+",
+    r"\b(?:benim )?(?:adim|ismim|isim|ad|adi) ?(?:ve |/)?(?:soyadim|soyismim|soyisim|soyad|soyadi)\b ?[:=,-]? ?",
+    r"\b(?:benim )?(?:adim|ismim|adm)\b ?[:=,-]? ?(?:da |de )?",
+    r"\b(?:ad|isim|arayan|gonderen|randevu sahibi|yetkili) ?[:=] ?",
+    r"\bisim (?=[a-z]+(?: [a-z]+){0,2} (?:olsun|olarak|yazin|yazarsaniz))",
+    r"(?:^|[.,;!?\n] ?)soy(?:adim|ismim) ?:? ?",
+    r"\bbana (?=[a-z]+ (?:hanim |bey |abi )?(?:diyebilirsiniz|diyebilirsin|deyin|derler|dersiniz))",
+])  # fmt: skip
+WEAK = _any([
+    r"\bi ?'?m (?:also )?",
+    r"\bi am ",
+    r"(?:^|[.,;!?\n] ?)(?:(?:hi|hello|hey|good morning|good evening|good afternoon|yes)[ ,]+)?(?:this is|it'?s|its) ",
+    r"\bben ",
+])  # fmt: skip
+# cues that are something else: ilk adım, adım adım, kullanıcı adım, the company name is
+NO_CUE = re.compile(
+    r"(?:(?:\b(?:ilk|bir|adim|son|her|iki|uc|sonraki|kac|kullanici|hesap|firma|sirket|sirketimin|dukkanimin|kizlik|\d)|['’]?n[iu]n) adim"
+    r"|\b(?:user|domain|file|brand|company|business|product|maiden|pet|dog|cat|screen|nick|street|road|hotel|shop|store|team|band)'?s? ?name\b"
+    r"|\badim (?:adim|at|say|basi|kaldi)"
+    r"|\bname of (?:the|your|a|my)\b|\b(?:his|her|their|its|your|whose) name)"
+)
+# between a first name and a surname told apart
+SURNAME = re.compile(r"[ ,.]*(?:and |ve )?(?:my |the )?(?:last name|surname|family name|soyadim|soyismim|soyad|soyisim) ?(?:is |'s |:|da |de )? ?")
+# The name stands before these.
+BEHIND = [
+    re.compile(r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|bugun|cuma|dun|gecen|sizi|size|bir)\b)"),
+    re.compile(r"(?<=[a-z]) (?:here|speaking)(?=[.,;!?\n]|$| )"),
+    re.compile(r"(?<=[a-z.']) (?:adina|adiyla|ismine|ismiyle|uzerine kayit|olarak kaydedin|diye kaydedin|olarak yazin|diye yazin|olarak not)\b"),
+    re.compile(r"(?<=[a-z]) (?:diyebilirsiniz|derler bana)\b"),
+]
+# a signature: a closing word, then the name, and nothing more
+_WORDS_OF_PARTING = (
+    r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot|many thanks|saygilar(?:imla)?"
+    r"|saygilarimizla|sevgiler|sevgilerimle|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler"
+    r"|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler|rica ederiz|in advance|simdiden tesekkurler"
+)
+_REST = r"[^,;!?\n\d]{2,40}"
+CLOSING = re.compile(
+    rf"\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>{_REST})\s*$"
+    rf"|(?:\n|[.!?,] |[a-z)] )\s?[-~] ?(?P<dash>[^.,;!?\n\d]{{2,40}})[.\s]*$"
+    rf"|\n(?P<line>[^.,;!?\n\d]{{2,40}})[.\s]*$"
+    rf"|[.!?] (?P<last>[^.,;!?\n\d]{{2,40}})[.\s]*$"
+)
+RELATION = re.compile(
+    r"\b(?:son|daughter|wife|husband|mother|father|mum|mom|dad|brother|sister|friend|boss|colleague|dog|cat|kid|child|partner|baby|"
+    r"oglum|kizim|esim|annem|babam|kardesim|ablam|abim|arkadasim|patronum|kopegim|kedim|bebegim|cocugum|kocam|karim|yegenim|teyzem|"
+    r"halam|amcam|dayim|dedem|ninem|torunum|nisanlim|sevgilim|muduru?m|ortagim)\b"
+)
