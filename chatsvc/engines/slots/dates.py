@@ -6,7 +6,7 @@ from datetime import date
 from itertools import pairwise
 
 from chatsvc.engines.slots import days
-from chatsvc.engines.slots.date_rules import RULES
+from chatsvc.engines.slots.date_rules import GONE, RULES
 from chatsvc.engines.slots.line import Line, rule
 from chatsvc.engines.slots.mentions import Mention
 
@@ -30,7 +30,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
         for match, first, end in line.found(pattern):
             if not any(taken[first:end]):
                 taken[first:end] = [True] * (end - first)
-                found.append(Mention(first, end, reading(match, today), explicit))
+                found.append(Mention(first, end, reading(match, today), explicit, gone=pattern in GONE))
     found.extend(_pairs(line, today, any(mention.value for mention in found)))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]

@@ -62,13 +62,15 @@ _WORDS_OF_PARTING = (
     r"|saygilarimizla|sevgiler|sevgilerimle|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler"
     r"|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler|rica ederiz|in advance|simdiden tesekkurler"
 )
-_REST = r"[^,;!?\n\d]{2,40}"
-CLOSING = re.compile(
-    rf"\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>{_REST})\s*$"
-    rf"|(?:\n|[.!?,] |[a-z)] )\s?[-~] ?(?P<dash>[^.,;!?\n\d]{{2,40}})[.\s]*$"
-    rf"|\n(?P<line>[^.,;!?\n\d]{{2,40}})[.\s]*$"
-    rf"|[.!?] (?P<last>[^.,;!?\n\d]{{2,40}})[.\s]*$"
-)
+_REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
+# (pattern, whether capitals are enough, whether it takes a known first name and more)
+CLOSINGS = [
+    (re.compile(rf"(?s:.*)\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{{2,40}})\s*$"), True, False),
+    (re.compile(rf"(?:\n|[.!?,] )\s?[-~] ?(?P<name>{_REST})"), True, False),
+    (re.compile(rf" [-~] ?(?P<name>{_REST})"), False, False),
+    (re.compile(rf"\n(?P<name>{_REST})"), False, False),
+    (re.compile(rf"[.!?] (?P<name>{_REST})"), False, True),
+]
 RELATION = re.compile(
     r"\b(?:son|daughter|wife|husband|mother|father|mum|mom|dad|brother|sister|friend|boss|colleague|dog|cat|kid|child|partner|baby|"
     r"oglum|kizim|esim|annem|babam|kardesim|ablam|abim|arkadasim|patronum|kopegim|kedim|bebegim|cocugum|kocam|karim|yegenim|teyzem|"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.given_names import NAMES, SURNAMES
-from chatsvc.engines.slots.name_cues import BEHIND, CLOSING, NO_CUE, RELATION, STRONG, SURNAME, WEAK
+from chatsvc.engines.slots.name_cues import BEHIND, CLOSINGS, NO_CUE, RELATION, STRONG, SURNAME, WEAK
 from chatsvc.engines.slots.name_words import BUSINESS, COURTESIES, DEMONYMS, DOUBTED, GOES_ON, NO_NAMES, TITLES, WORDS_TOO
 from chatsvc.engines.slots.tokens import Folded, fold
 from chatsvc.engines.slots.vocabulary import listed
@@ -153,9 +153,10 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
         ends = match.end() >= len(raw) or raw[match.end()] in ".,;!?\n'’"
         follows = _WORD.match(raw, _skip(raw, match.end()))
         stops = follows is not None and (_base(follows[0]) in NO_NAMES or words.symbol_of(_base(follows[0])) != "x")
-        verb = _TURKISH_VERB.search(base) or base.endswith("ing")
-        if verb or not (base in NAMES or base in SURNAMES or ends or stops or shouted):
-            break
+        if base not in NAMES and base not in SURNAMES:
+            verb = _TURKISH_VERB.search(base) or base.endswith("ing") or base in GOES_ON
+            if verb or not (ends or shouted or (stops and sum(one[0] not in _PARTICLES for one in kept) == 1)):
+                break
         kept.append(match)
     return kept
 
@@ -264,12 +265,12 @@ def _backward(raw: str, end: int) -> Name | None:
 
 
 def _signature(folded: Folded, raw: str) -> Name | None:
-    closing = CLOSING.search(folded.text)
-    if closing is None:
-        return None
-    group = next(name for name in ("name", "dash", "line", "last") if closing[name])
-    start, end = folded.place[closing.start(group)], folded.place[closing.end(group)]
-    return _whole(raw, start, end, strong=group in {"name", "dash"}, several=group == "last")
+    for pattern, strong, several in CLOSINGS:
+        for closing in pattern.finditer(folded.text):
+            start, end = folded.place[closing.start("name")], folded.place[closing.end("name")]
+            if name := _whole(raw, start, end, strong=strong, several=several):
+                return name
+    return None
 
 
 def _beside_contact(raw: str, contacts: Sequence[int]) -> Name | None:

@@ -11,6 +11,9 @@ from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS
 
 _CURRENCY = frozenset("$£€₺%#~")
 _TENS = frozenset({10, 20, 30, 40, 50})
+_TURKISH_UNITS = frozenset(
+    {"gun", "gunde", "gunluk", "gune", "hafta", "haftalik", "ay", "aylik", "yil", "dakika", "dk", "kisi", "kisilik", "tane", "adet", "lira", "tl"}
+)
 
 
 def join_numbers(tokens: list[Token]) -> list[Token]:
@@ -27,7 +30,9 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
             continue
         value, case, language, doubtful, used = _number_at(tokens, at)
         symbol = f"#{value}" + ("?" if doubtful else "") + (f"'{case}" if case else "")
-        symbol = "on" if token.text == "on" and used == 1 else symbol  # ten, or the English word: the rules know by the neighbours
+        # ten, or the English word: the rules know by the neighbours
+        if token.text == "on" and used == 1 and (at + 1 == len(tokens) or tokens[at + 1].text not in _TURKISH_UNITS):
+            symbol = "on"
         joined.append(Token(symbol, token.text if used == 1 else f"{language} number", token.start, tokens[at + used - 1].end))
         at += used
     return joined
@@ -36,7 +41,7 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
 def _take_loose_suffix(number: Token, following: Token) -> int:
     """`3 te`, `15 inde`: the suffix typed as a word of its own belongs to the number, where it rhymes with it; 1 if it was taken."""
     digits = number.symbol[1:]
-    wanted = _LOOSE.get(int(digits) % 10 or int(digits), "")
+    wanted = _LOOSE.get(int(digits) % 10 or int(digits) % 100, "")
     if following.text in wanted.split() and following.start - number.end <= 1:
         number.symbol += "'" + words.CASE_OF[following.text]
         number.end = following.end
@@ -97,7 +102,8 @@ def doubt_short_days(tokens: list[Token]) -> None:
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(
                 ("#", "clock=", "at", "morning", "afternoon", "evening", "pair")
             )
-            if not near and not (len(tokens) <= 3):
+            alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
+            if not near and not alone:
                 token.symbol = "x"
 
 
@@ -128,12 +134,18 @@ def block_counts(tokens: list[Token]) -> None:
             continue
         before = tokens[at - 1] if at else None
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        if (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):
+        nights = after is not None and after.text == "gece" and "'" not in token.symbol and not _hour_before(before)
+        if nights or (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):
             token.symbol = "x"
             back = at
             while back >= 2 and tokens[back - 1].symbol in {"-", "and", "to", "or"} and tokens[back - 2].symbol.startswith(("#", "pair=")):
                 tokens[back - 2].symbol = "x"  # 3-4 kişi, 10 ile 12 yaş
                 back -= 2
+
+
+def _hour_before(before: Token | None) -> bool:
+    """`üçü beş geçe` typed without its letters, `saat 11 gece`: no number of nights."""
+    return before is not None and (before.symbol == "saat" or (before.symbol[:1] == "#" and before.symbol.endswith(("'acc", "'pos", "'psa"))))
 
 
 def block_fractions(tokens: list[Token]) -> None:

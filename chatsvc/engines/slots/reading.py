@@ -36,6 +36,7 @@ class Reading:
 
     slots: Slots
     spans: dict[str, Span]
+    gone: bool = False  # whether it speaks of a day that is over, and of no other
 
 
 def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
@@ -57,11 +58,21 @@ def examine(text: str, *, now: datetime, language: str | None = None, country: s
     for kind, several in (("email", addresses), ("phone", numbers)):
         if contact := _wanted_contact(line, several):
             found[kind], spans[kind] = contact.value, (folded.place[contact.start], folded.place[contact.end])
-    _days_and_times(line, folded, now, found, spans)
-    starts = [folded.place[one.start] for one in (*numbers, *addresses)]
-    if name := names.find(folded, text, starts):
+    gone = _days_and_times(line, folded, now, found, spans)
+    if name := names.find(*_without(folded, text, [*numbers, *addresses])):
         found["name"], spans["name"] = name.value, (name.start, name.end)
-    return Reading(Slots(_language(text, line, language, country), **found), spans)  # type: ignore[arg-type]
+    return Reading(Slots(_language(text, line, language, country), **found), spans, gone)  # type: ignore[arg-type]
+
+
+def _without(folded: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
+    """The text with contact data blotted out, whose letters are no name, and where each began."""
+    places = [(folded.place[one.start], folded.place[one.end]) for one in several]
+    blotted = folded.text
+    for one in several:
+        blotted = blotted[: one.start] + "\x00" * (one.end - one.start) + blotted[one.end :]
+    for start, end in places:
+        text = text[:start] + "\x00" * (end - start) + text[end:]
+    return Folded(blotted, folded.place), text, [start for start, _ in places]
 
 
 def _wanted_contact(line: Line, found: list[Contact]) -> Contact | None:
@@ -69,10 +80,11 @@ def _wanted_contact(line: Line, found: list[Contact]) -> Contact | None:
     return None if at is None else found[at]
 
 
-def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> None:
+def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> bool:
+    """Puts what was found into `found` and `spans`; whether only a day that is over was spoken of."""
     days = dates.find(line, now.date())
     shorter = line.replaced([(one.first, one.end, _day_symbol(line, one)) for one in days if one.value or not one.explicit])
-    clocks = times.find(shorter)
+    clocks = [one for one in times.find(shorter) if not _of_the_past(shorter, one)]
     named = [one for one in days if one.value]
     day_places = [_candidate(line, one) for one in named]
     clock_places = [_candidate(shorter, one) for one in clocks]
@@ -84,12 +96,24 @@ def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, 
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
         spans["time"] = (folded.place[clock_places[at].start], folded.place[clock_places[at].end])
+    return any(one.gone for one in days) and not named
+
+
+def _of_the_past(line: Line, clock: Mention[int]) -> bool:
+    """`dün saat 3'te`, `at 3 last Friday`: beside a day that is over."""
+    before = [token.symbol for token in line.tokens[max(0, clock.first - 2) : clock.first]]
+    behind = [token.symbol for token in line.tokens[clock.end : clock.end + 2]]
+    inside = [token.symbol for token in line.tokens[clock.first : clock.end]]
+    return "gone" in inside or before[-1:] == ["gone"] or (before[:1] == ["gone"] and before[1] in _LOOSE) or behind[:1] == ["gone"]
+
+
+_LOOSE = frozenset({"at", "around", "saat", "morning", "noon", "afternoon", "evening", "night", "in"})
 
 
 def _day_symbol(line: Line, mention: Mention[date]) -> str:
     """`DATE`, and the part of the day where "tonight" or "this evening" says one."""
     if mention.value is None:
-        return "nodate"
+        return "gone" if mention.gone else "nodate"
     for token in line.tokens[mention.first : mention.end]:
         if token.symbol in {"morning", "noon", "afternoon", "evening", "night"}:
             return f"DATE:{token.symbol}"
@@ -98,7 +122,7 @@ def _day_symbol(line: Line, mention: Mention[date]) -> str:
     return "DATE"
 
 
-_AROUND = frozenset({"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for"})
+_AROUND = frozenset({"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for", "till", "after"})
 
 
 def _candidate(line: Line, mention: Mention[date] | Mention[int]) -> Candidate:

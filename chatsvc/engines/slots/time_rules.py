@@ -36,6 +36,11 @@ _TO = r"(?:- |to |and |till )"
 # what is done with the groups of a match
 PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(9)
 
+# only beside another time that is rejected or put right: not at 3, make it 4; 3 yerine 5
+_BESIDE: list[tuple[str, int]] = [
+    (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", PLAIN),
+    (rf"(?:makeit |say |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
+]
 _RULES: list[tuple[str, int]] = [
     # outright: 14:30, 3 pm, 1430 hrs
     (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}{_UNTIL}(?:arasi |am |pm )?)?", PLAIN),
@@ -77,7 +82,9 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
     (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
     (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
-    (rf"{_DATE}(?:for |around |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"{_DATE}(?:for |around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (r"(?P<hm>#(?:0[7-9]|1[0-8])(?:00|15|30|45))'loc ", TOGETHER),
     (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
     (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
@@ -90,3 +97,4 @@ _RULES: list[tuple[str, int]] = [
 ]  # fmt: skip
 
 RULES: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _RULES]
+BESIDE: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _BESIDE]

@@ -22,7 +22,9 @@ def find(line: Line) -> list[Mention[int]]:
         line = Line([replace(token, symbol="by") if token.text == "to" else token for token in line.tokens])
     taken = [False] * len(line.tokens)
     found: list[Mention[int]] = []
-    for pattern, form in rules.RULES:
+    for pattern, form in (*rules.RULES, *rules.BESIDE):
+        if not found and pattern is rules.BESIDE[0][0]:
+            break
         for match, first, end in line.found(pattern):
             if any(taken[first:end]):
                 continue

@@ -93,7 +93,11 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
     elif match["sign"]:
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif match["word"]:
-        yield _word(match, start, end)
+        if (number := match["word"].removesuffix("ish")) in words.NUMBER_OF and number != match["word"]:  # fiveish
+            yield Token("", number, start, end - 3)
+            yield Token("ish", "ish", end - 3, end)
+        else:
+            yield _word(match, start, end)
     elif (start and text[start - 1].isalpha()) or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
         yield Token("x", match[0], start, end)  # v2.1, A4, B12
     else:
@@ -108,7 +112,8 @@ def _word(match: re.Match[str], start: int, end: int) -> Token:
     word, suffix = match["word"], match["suffix"]
     if suffix:
         whole = word + suffix
-        if whole in words.SYMBOL_OF or suffix in {"t", "m", "re", "ve", "ll", "d"}:
+        weekday = suffix == "s" and words.symbol_of(word).startswith("De")  # Tuesday's fine
+        if (whole in words.SYMBOL_OF and not weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:
             return Token(words.symbol_of(whole), whole, start, end)
         symbol = words.symbol_of(word)
         if word in words.NUMBER_OF:

@@ -31,7 +31,7 @@ WEEKDAYS = {
 }
 # "Do you open on Sundays?" asks for no day.
 RECURRING = """
-pazartesileri salilari carsambalari persembeleri cumalari cumartesileri pazarlari mondays tuesdays wednesdays thursdays
+pazartesileri salilari carsambalari persembeleri cumalari cumartesileri pazarlari mondays tuesdays wednesdays thursdays pazartesiler salilar carsambalar persembeler cumalar cumartesiler pazarlar
 fridays saturdays sundays weekdays weekends gunleri sabahlari aksamlari geceleri oglenleri daily gunluk
 """
 MONTHS = {
@@ -70,7 +70,13 @@ SYMBOLS = {
     "next": "gelecek sonraki next nxt",
     "coming": "onumuzdeki coming upcoming gelen",
     "this": "bu this",
-    "road": "road rd lane avenue ave drive square caddesi cadde sokagi sokak sok bulvari mahallesi mah meydani parki koprusu st street",
+    "road": "road rd lane avenue ave drive square cadde cad sokak sok mah st street " + " ".join(
+        place + suffix
+        for place in "caddesi sokagi bulvari mahallesi meydani parki koprusu universitesi lisesi okulu ilkokulu stadi stadyumu hastanesi"
+        " apartmani sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii".split()
+        for suffix in ("", "n", "na", "ne", "nda", "nde", "ndan", "nden", "nin", "ni", "ndaki", "ndeki", "ndayim", "ndeyim", "ndayiz", "ndeyiz")
+    ),
+    "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
     "past": "gecen gectigimiz last previous onceki evvelki dunku evvelsi",
     "ago": "once ago evvel earlier",
     "later": "sonra sonraya sonrasi sonrasina sonrasinda later snr sonraki sora",
@@ -80,11 +86,11 @@ SYMBOLS = {
     "every": "every each",
     "her": "her",
     # parts of the day
-    "morning": "sabah sabahin sabaha sabahtan sabahleyin sabahki mornin morning morn",
-    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin noonish",
+    "morning": "sabah sabahin sabaha sabahtan sabahleyin sabahki sabahi sabahina sabahin sabahindan mornin morning morn",
+    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin oglenki ogleni oglenine noonish",
     "afternoon": "afternoon ikindi aftrnoon arvo ikindiye",
-    "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki evening eve aksm",
-    "night": "gece gecenin geceye geceleyin geceki night nite",
+    "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki aksami aksamina aksamin aksaminda aksamdan evening eve aksm",
+    "night": "gece gecenin geceye geceleyin geceki gecesi gecesine gecesinde night nite",
     "midnight": "midnight",
     "am": "am",
     "pm": "pm",
@@ -101,6 +107,8 @@ SYMBOLS = {
     "kala": "kala var",
     "geciyor": "geciyor gece gecerken geceden gecede",
     "to": "to",
+    "than": "than",
+    "maybe": "maybe perhaps belki",
     "past_": "past",
     "gibi": "gibi civari civarinda civar sularinda sulari suları siralari siralarinda raddelerinde dogru cibi gbi civarlarinda",
     "arasi": "arasi arasinda arasina arasindaki arasinin",
@@ -135,7 +143,7 @@ SYMBOLS = {
     no nr numara numarasi numaram numarali number num daire oda kat kapi blok sokak sok cadde cad room flat apartment apt floor suite
     building block house street version surum versiyon v ver order siparis fatura invoice gate bus otobus size beden level seviye
     step masa table page sayfa bolum chapter yas age aged yasi kod kodu code puan score skor perona peron platform channel kanal
-    line hat bolge plaka iphone windows android galaxy model ps playstation formula type tip zone terminal ward grade sinif section
+    line hat bolge plaka iphone windows android ios macos galaxy model ps playstation formula type tip zone terminal ward grade sinif section
     part kisim seat koltuk lot question soru option secenek madde phase faz item article
     """,
     "ordinal1": "ilk",
@@ -171,12 +179,12 @@ NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | listed("degil degildir dii
 NOT_BEHIND_EN = listed("""
 not isnt doesnt dont wont cant cannot couldnt wouldnt bad impossible full busy wrong out unavailable outdated closed old dead
 invalid gone
-""")
+""") | {"no good", "not good"}
 NEGATED_QUESTION = listed("we i you u they he she it")
 NO_REJECTION = listed("before until earlier later after sure forget only mind hesitate if")
 CORRECTIONS = listed("""
-pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make
-""")
+pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make dedim demistim
+""") | {"make it", "make that", "lets make it"}
 MOVES = ("ertele", "tasi", "degistir", "kaydir", "otele", "aktar", "cekelim", "cekebil", "moving", "move", "change", "reschedul", "postpon",
          "push", "shift", "switch", "swap", "bring", "guncelle", "update", "rebook", "becom")  # fmt: skip
 
@@ -200,11 +208,14 @@ PHRASES = {
         "good morning", "good evening", "good afternoon", "good night", "iyi aksamlar", "iyi geceler", "hayirli sabahlar", "iyi gunler",
         "iyi sabahlar", "hayirli aksamlar", "iyi oglenler", "tunaydin", "hayirli gunler", "nice evening", "nice day", "great day",
         "good day", "lovely evening", "lovely day", "nice morning", "nice night", "great evening", "iyi haftalar", "iyi hafta sonlari",
-        "gd morning", "hayirli cumalar", "iyi pazarlar", "mutlu sabahlar",
+        "gd morning", "hayirli cumalar", "iyi pazarlar", "hayirli sabahlar", "mutlu sabahlar",
     ],
+    "today": ["bu gun", "bu gune"],
+    "makeit": ["make it", "make that", "lets do", "lets say", "lets make it", "how about", "what about"],
+    "rejected": ["no good", "not good"],
     "weekend": ["hafta sonu", "hafta sonunda", "hafta sonuna", "hafta ici", "hafta icinde", "hafta sonlari", "week end"],
     "nodate": [
-        "black friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
+        "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
         "pazar payi", "pazar arastirmasi", "pazar alisverisi", "pazar esnafi", "pazar tezgahi", "pazar filesi", "online pazar",
         "cuma namazi", "sunday roast",
         "pazar kahvaltisi",

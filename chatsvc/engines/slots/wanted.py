@@ -15,7 +15,8 @@ _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "
 _LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
 _QUESTION = frozenset({"mi", "mu"})
 # gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
-_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$")
+# and what one is asked not to do: aramayın, yazmayın
+_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
 _REACH = 7
 
 
@@ -119,6 +120,10 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
                 return False
             comma = True
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
+        if token.text in {"yeni", "yenisi"}:
+            return False
+        if token.text in {"eski", "eskisi"} and not last:
+            return True
         if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
         if token.text in v.NOT_BEHIND_EN:
@@ -152,8 +157,8 @@ def _corrected(gap: list[Token]) -> bool:
 def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
     """The day an appointment is moved to, where one is moved."""
     moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
-    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al"} for token in line.tokens)
-    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki"} or any(
+    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al", "aldirmak", "aldirabilir", "almak", "alir", "alsaniz"} for token in line.tokens)
+    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
         token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
         for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
