@@ -121,7 +121,7 @@ _NO_DAYS = [
     r"(?<=on )De\d'gen (?!x )",
     rf"{_ANY_D}(?:x )?market ",
     rf"{_ANY_D}road ",
-    rf"#\d+{_CASE} M\d+{_CASE} road ",
+    rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
     r"(?:nodate|duration|weekend|lastday) ",
 ]
 # days that are over, of which none is to be booked
@@ -129,7 +129,8 @@ _GONE = [
     rf"past (?:week )?{_GUN}{_ANY_D}{_GUN}",
     rf"{_ANY_D}{_GUN}(?:of )?past week ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
-    rf"(?:a|#\d+\??) (?:day|week|month|year) ago ",
+    rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
+    rf"{_ANY_D}till past (?!{_ANY_D})",
     rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
     rf"(?:ayin )?#\d+\??'psl (?:x )?came ",
     rf"came (?:(?:x |in |there |to |ok |by ){{0,3}}?)(?:on )(?:the )?{_ANY_D}",

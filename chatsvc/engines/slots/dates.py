@@ -52,6 +52,8 @@ def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
         slight = len(match[3]) == 1 and (match[2] == "." or (day < month and len(match[1]) == 1)) and day < 13
         if (slight and not said) or not 1 <= month <= 12 or (behind == "x" and slight):
             continue
+        if match[2] == "/" and match[1] == match[3] and behind == "x" and not said:  # 10/10 service
+            continue
         if value := days.next_date(today, month, day):
             found.append(Mention(first, end, value))
     return found

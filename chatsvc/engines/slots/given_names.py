@@ -61,6 +61,7 @@ tyler valerie vanessa vera veronica victor victoria vincent violet virginia vivi
 wesley william yvonne zachary zoe
 """
 _OTHER = """
+mark alev claude sibel nuri leyla wendy elsa hugo theo ines 
 omar ahmed ali hamid hassan hussein ibrahim khalid khaled yousef youssef yusuf fatima aisha layla leila maryam amina karim tariq rashid
 nadia samira noor zara zainab bilal imran faisal saeed abdul mariam rania dina mona salma olga natalia svetlana irina elena tatiana
 ekaterina anastasia ivan sergei sergey dmitri dmitry vladimir mikhail nikolai alexei andrei igor oleg boris yuri viktor yulia ksenia

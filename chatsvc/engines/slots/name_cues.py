@@ -18,7 +18,6 @@ STRONG = _any([
     r"\bfirst name (?!is\b|and\b|or\b)",
     r"\b(?:the|first|full) name(?:'?s| is) ",
     r"\b(?:under|in|with) (?:the )?(?:sur)?name (?:of )?",
-    r"\b(?:booked|booking|reservation|reserved|table|appointment|it'?s|is|it|order|room|all|me) under (?!the name)(?=[a-z]+)(?:mr |mrs |ms )?",
     r"(?:^|[.,;!?\n] ?)name(?:'?s| is) ",
     r"(?:you can |please |just |they |people |friends )call me ",
     r"\bi(?:'?m| am) (?:called|known as|named) ",
@@ -26,6 +25,8 @@ STRONG = _any([
     r"\bcall me (?=[a-z]+(?:[.,!?]|$| please))",
     r"\b(?:put|write|sign) me (?:down|up) as ",
     r"\bmy (?:last name|surname|family name) ?(?:'?s| is|:) ",
+    r"(?:^|[.,;!?\n] ?)(?:surname|last name) ?[:=]? ?(?=[a-z]+ ?(?:$|[.,]))",
+    r"\bname (?:for|on) (?:the|this|my|our) \w+ ?(?:'?s|is|:) ",
     r"(?:^|[.,;!?\n] ?)signed[ :,]+",
     r"\b(?:benim )?(?:adim|ismim|isim|ad|adi) ?(?:ve |/)?(?:soyadim|soyismim|soyisim|soyad|soyadi)\b ?[:=,-]? ?",
     r"\b(?:benim )?(?:adim|ismim|adm)\b ?[:=,-]? ?(?:da |de )?",
@@ -40,6 +41,8 @@ WEAK = _any([
     r"(?:^|[.,;!?\n] ?)(?:(?:hi|hello|hey|good morning|good evening|good afternoon|yes)[ ,]+)?(?:this is|it'?s|its) ",
     r"\bben ",
 ])  # fmt: skip
+# behind these a name shows itself by its capital alone
+CAPITAL = re.compile(r"\bunder (?!the name|name)(?:mr |mrs |ms |dr )?")
 # cues that are something else: ilk adım, adım adım, kullanıcı adım, the company name is
 NO_CUE = re.compile(
     r"(?:(?:\b(?:ilk|bir|adim|son|her|iki|uc|sonraki|kac|kullanici|hesap|firma|sirket|sirketimin|dukkanimin|kizlik|\d)|['’]?n[iu]n) adim"
@@ -51,7 +54,7 @@ NO_CUE = re.compile(
 SURNAME = re.compile(r"[ ,.]*(?:and |ve )?(?:my |the )?(?:last name|surname|family name|soyadim|soyismim|soyad|soyisim) ?(?:is |'s |:|da |de )? ?")
 # The name stands before these.
 BEHIND = [
-    re.compile(r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|bugun|cuma|dun|gecen|sizi|size|bir)\b)"),
+    re.compile(r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|yarinki|bugun|bugunku|haftaya|cuma|cumartesi|pazar|pazartesi|sali|carsamba|persembe|dun|gecen|sizi|size|bir|tekrar|fiyat|bilgi)\b)"),
     re.compile(r"(?<=[a-z]) (?:here|speaking)(?=[.,;!?\n]|$| )"),
     re.compile(r"(?<=[a-z.']) (?:adina|adiyla|ismine|ismiyle|uzerine kayit|olarak kaydedin|diye kaydedin|olarak yazin|diye yazin|olarak not)\b"),
     re.compile(r"(?<=[a-z]) (?:diyebilirsiniz|derler bana)\b"),

@@ -39,7 +39,7 @@ GOES_ON = listed(
     """
     and from here calling speaking again writing of with at by but need want would could can may please ve randevu rezervasyon randevum
     randevuyu siparis siparisim siparisimi gecen dun bugun yarin haftaya sizi size bir bi icin telefonum numaram tel mail mailim
-    sizden hesabim kargom uyeyim uye siz tekrar yine ariyorum aramistim aradim yaziyorum yazmistim gelmistim geldim musteriniz cep
+    sizden hesabim kargom uyeyim uye siz tekrar yine aramistim aradim yaziyorum yazmistim gelmistim geldim musteriniz cep
     """
 )
 
@@ -69,6 +69,7 @@ NO_NAMES = (
     sonu basta yanlis dogru gibi gore kadar beri dolayi ancak yalniz icerde disarda eski yeni buyuk kucuk hazir gec erken bos dolu
     sikayetci memnun pisman vazgectim degilim sadece onayliyorum kabul rica saygilar sevgiler iletisim bilgi fiyat ucret urun hizmet
     seyahat tatil indirim iade iptal degisiklik tasinma oneri
+    rezervasyonu masayi randevuyu faturayi kaydi odayi kutuyu bileti paketi siparisi kargom love
     urunu kargo urunler acil sorum soru sordum bilmiyorum bilgim
     yavrum evladim kuzum canim kardes kardesim hani btw ya yahu eski
     alabilir yapabilir gelebilir edebilir verebilir miyim miyiz olan isim ad soyad
@@ -80,7 +81,7 @@ NO_NAMES = (
 WORDS_TOO = listed(
     """
     will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz kasim eylul nisan temmuz
-    sen turk kurt ak tas koc yol yeni buyuk kucuk gun ay kara oz er kirk day page ward lane park house case young english german french
+    sen turk kurt ak tas koc al yol yeni buyuk kucuk gun ay kara oz er kirk day page ward lane park house case young english german french
     irish early best little regular sali cuma pazar su berlin london ben ince uc isik kaya demir bulut gece bahar dogan summer winter
     """
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.given_names import NAMES, SURNAMES
-from chatsvc.engines.slots.name_cues import BEHIND, CLOSINGS, NO_CUE, RELATION, STRONG, SURNAME, WEAK
+from chatsvc.engines.slots.name_cues import BEHIND, CAPITAL, CLOSINGS, NO_CUE, RELATION, STRONG, SURNAME, WEAK
 from chatsvc.engines.slots.name_words import BUSINESS, COURTESIES, DEMONYMS, DOUBTED, GOES_ON, NO_NAMES, TITLES, WORDS_TOO
 from chatsvc.engines.slots.tokens import Folded, fold
 from chatsvc.engines.slots.vocabulary import listed
@@ -48,8 +48,10 @@ def find(folded: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None:
     """The name the visitor gives as his or her own; `contacts` are the places in `raw` where a number or an address begins."""
     text = folded.text
     shouted = sum(map(str.isupper, raw)) > 0.7 * max(1, sum(map(str.isalpha, raw)))
-    for pattern, strong in ((STRONG, True), (WEAK, False)):
+    for pattern, strong in ((STRONG, True), (CAPITAL, True), (WEAK, False)):
         for match in pattern.finditer(text):
+            if pattern is CAPITAL and not raw[folded.place[match.end()] :][:1].isupper():
+                continue
             if NO_CUE.search(text, max(0, match.start() - 24), match.end()) or _of_another(text, match.start()):
                 continue
             start = folded.place[match.end()]
@@ -86,7 +88,7 @@ def _forward(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | Non
             continue
         if not taken:
             cased = word[0].isupper() and not shouted
-        if not _fits(base, word, bool(taken), cased=cased, strong=strong):
+        if not _fits(base, word, bool(taken), cased=cased, strong=strong or _introduced(raw, start, match.start())):
             break
         taken.append(match)
         at = match.end()
@@ -113,7 +115,7 @@ def _fits(base: str, word: str, inside: bool, *, cased: bool, strong: bool) -> b
         return True  # Ludwig van Beethoven, mohammed al fayed; dropped again in _shortened where nothing follows
     if base in NAMES and not (base in {"can", "will"} and not capital):
         return True
-    if base in WORDS_TOO and cased and capital and (inside or strong):
+    if base in WORDS_TOO and cased and capital and (inside or strong or base in DOUBTED):
         return True
     if base in NO_NAMES or _is_grammar(base):
         return False
@@ -154,8 +156,9 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
         follows = _WORD.match(raw, _skip(raw, match.end()))
         stops = follows is not None and (_base(follows[0]) in NO_NAMES or words.symbol_of(_base(follows[0])) != "x")
         if base not in NAMES and base not in SURNAMES:
-            verb = _TURKISH_VERB.search(base) or base.endswith("ing") or base in GOES_ON
-            if verb or not (ends or shouted or (stops and sum(one[0] not in _PARTICLES for one in kept) == 1)):
+            verb = _TURKISH_VERB.search(base) or (base.endswith("ing") and len(base) > 5) or base in GOES_ON
+            joined = follows is not None and _base(follows[0]) in {"van", "von", "del", "bin", "al"}
+            if verb or not (ends or shouted or joined or (stops and sum(one[0] not in _PARTICLES for one in kept) == 1)):
                 break
         kept.append(match)
     return kept
@@ -173,10 +176,18 @@ def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) 
     begins = not raw[:start].strip() or _begins(raw, start)
     if bases[0] in NAMES and bases[0] not in DOUBTED:
         return begins or cased
-    if bases[0] in NAMES:
+    if bases[0] in NAMES | DOUBTED:
+        closed = closed if cased else not raw[taken[-1].end() :].lstrip(" ") or raw[taken[-1].end()] in ".,;!?\n"
         return begins and (closed or (len(taken) > 1 and (cased or bases[1] in NAMES | SURNAMES)))
+    if _introduced(raw, start, taken[0].start()):
+        return begins
     product = len(taken) == 1 and _IT_IS.search(raw, 0, start) and not raw[taken[0].end() :].strip(" .!?")
     return cased and begins and closed and not product
+
+
+def _introduced(raw: str, start: int, end: int) -> bool:
+    """Whether an English title stands there, behind which only a name can follow."""
+    return raw[start:end].lower().rstrip(" .") in {"mr", "mrs", "ms", "miss"}
 
 
 def _closed(raw: str, end: int, *, enough: bool) -> bool:
@@ -239,9 +250,8 @@ def _backward(raw: str, end: int) -> Name | None:
     taken: list[re.Match[str]] = []
     while len(taken) < _MOST_WORDS and (match := _LAST_WORD.search(raw, max(0, end - 40), end)):
         base = _base(match[1])
-        if base in TITLES and not taken:
-            end = match.start()
-            continue
+        if base in COURTESIES and not taken:
+            return None  # Ahmet Bey adına: for somebody else
         if base in TITLES or (base not in NAMES and base not in WORDS_TOO and (base in NO_NAMES or _is_grammar(base))):
             break
         if base in NO_NAMES and not match[1][0].isupper():
@@ -290,7 +300,8 @@ def _whole(raw: str, start: int, end: int, *, strong: bool, several: bool = Fals
         found.pop(0)
     if found and _base(found[-1][0]) in COURTESIES:
         return None
-    if not 1 + several <= len(found) <= 4 or raw[found[0].start() : found[-1].end()].count(" ") >= len(found):
+    sole = len(found) == 1 and _base(found[0][0]) in NAMES - DOUBTED and found[0][0][0].isupper()
+    if not 1 + (several and not sole) <= len(found) <= 4 or raw[found[0].start() : found[-1].end()].count(" ") >= len(found):
         return None
     bases = [_base(match[0]) for match in found]
     capital = all(match[0][0].isupper() for match in found)

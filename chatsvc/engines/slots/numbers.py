@@ -24,7 +24,7 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
         token = tokens[at]
         if token.symbol:
             if token.symbol.startswith("#") and "'" not in token.symbol and token.symbol[1:].isdigit() and at + 1 < len(tokens):
-                at += _take_loose_suffix(token, tokens[at + 1])
+                at += _take_loose_suffix(token, tokens[at + 1], joined[-1].text if joined else "")
             joined.append(token)
             at += 1
             continue
@@ -38,11 +38,11 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
     return joined
 
 
-def _take_loose_suffix(number: Token, following: Token) -> int:
+def _take_loose_suffix(number: Token, following: Token, before: str) -> int:
     """`3 te`, `15 inde`: the suffix typed as a word of its own belongs to the number, where it rhymes with it; 1 if it was taken."""
     digits = number.symbol[1:]
     wanted = _LOOSE.get(int(digits) % 10 or int(digits) % 100, "")
-    if following.text in wanted.split() and following.start - number.end <= 1:
+    if following.text in wanted.split() and following.start - number.end <= 1 and not (following.text == "a" and before == "at"):
         number.symbol += "'" + words.CASE_OF[following.text]
         number.end = following.end
         return 1
@@ -51,9 +51,9 @@ def _take_loose_suffix(number: Token, following: Token) -> int:
 
 # by the last digit; 10, 20 and 30 for themselves
 _LOOSE = {
-    1: "de e den inde ine", 2: "de den ye sinde sine", 3: "te e ten unde une", 4: "te e ten unde une", 5: "te e ten inde ine",
-    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de e den inde ine", 9: "da dan unda una", 10: "da dan unda una",
-    20: "de den ye sinde sine", 30: "da dan unda una",
+    1: "de e den inde ine i", 2: "de den ye sinde sine", 3: "te e ten unde une", 4: "te e ten unde une", 5: "te e ten inde ine",
+    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de e den inde ine", 9: "da dan unda una a u", 10: "da dan unda una a u",
+    20: "de den ye sinde sine", 30: "da dan unda una a u",
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def doubt_short_days(tokens: list[Token]) -> None:
             before = tokens[at - 1].symbol if at else ""
             after = tokens[at + 1].symbol if at + 1 < len(tokens) else ""
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(
-                ("#", "clock=", "at", "morning", "afternoon", "evening", "pair")
+                ("#", "clock=", "at", "morning", "afternoon", "evening", "night", "pair")
             )
             alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
             if not near and not alone:

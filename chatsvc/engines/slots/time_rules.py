@@ -67,6 +67,8 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_HS} #(?P<m>15|30|45) {_FREE}", PLAIN),
     # spans
     (rf"{_PRE}{_H}{_CASE} (?:{_TO}|ok )?{_H2}arasi ", PLAIN),
+    (rf"{_PRE}{_HS}{_CASE} {_TO}{_H2}gibi ", PLAIN),
+    (rf"{_PRE}{_HS} {_TO}{_H2}(?=(?:in the |at )?{_PART} )", PLAIN),
     (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),

@@ -138,7 +138,15 @@ SYMBOLS = {
     ticket seats cups cup percent plus ton tonluk kisilk bolum ders sayfa madde adim bilet masa koltuk yatak arac araba ev
     ogrenci misafir misafirimiz arkadas gecelik bin milyon hundred thousand million yuz degrees derece students friends dogs cats
     shirts chairs tables months-old apples eggs bags tanesi tanesini tanem adetlik kalem model seri nolu nolu cift cifti hane koli
-    """,
+    """
+    + " ".join(
+        stem + suffix
+        for stem in "kisi yas beden numara kilo metre adet tane paket kutu oda daire lira porsiyon taksit puan derece".split()
+        for suffix in (
+            "den dan ten tan e a ye ya de da te ta yi yu nin in un ler lar leri lari lik luk lige luga likler den sindan sinden indan inden"
+            " sina sine ina ine sinda sinde undan unda sinin iz yiz"
+        ).split()
+    ),
     "label": """
     no nr numara numarasi numaram numarali number num daire oda kat kapi blok sokak sok cadde cad room flat apartment apt floor suite
     building block house street version surum versiyon v ver order siparis fatura invoice gate bus otobus size beden level seviye
@@ -217,7 +225,7 @@ PHRASES = {
     "nodate": [
         "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
         "pazar payi", "pazar arastirmasi", "pazar alisverisi", "pazar esnafi", "pazar tezgahi", "pazar filesi", "online pazar",
-        "cuma namazi", "sunday roast",
+        "cuma namazi", "sunday roast", "sunday times", "friday prayer", "friday prayers", "saturday night fever", "sunday best",
         "pazar kahvaltisi",
         "sali sallanir", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
         "same day", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",

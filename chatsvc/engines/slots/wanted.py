@@ -17,6 +17,7 @@ _QUESTION = frozenset({"mi", "mu"})
 # gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
 # and what one is asked not to do: aramayın, yazmayın
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
+_NEW = frozenset({"yeni", "yenisi", "new"})
 _REACH = 7
 
 
@@ -93,6 +94,8 @@ def _refused_before(tokens: list[Token]) -> bool:
     for back, token in enumerate(reversed(tokens)):
         if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in v.NO_REJECTION:
             return False
+        if token.text in _NEW:
+            return False
         if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
             if token.text == "than" and at and tokens[at - 1].text in v.NO_REJECTION:  # no later than 4
@@ -120,7 +123,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
                 return False
             comma = True
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
-        if token.text in {"yeni", "yenisi"}:
+        if token.text in _NEW:
             return False
         if token.text in {"eski", "eskisi"} and not last:
             return True
@@ -146,6 +149,8 @@ def _corrected(gap: list[Token]) -> bool:
     texts = [token.text for token in gap]
     if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
         return False
+    if "but" in texts and not {"need", "want", "meant", "mean", "prefer"}.isdisjoint(texts):  # I said Monday but I need Wednesday
+        return True
     for at, text in enumerate(texts):
         if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
             continue
@@ -157,11 +162,13 @@ def _corrected(gap: list[Token]) -> bool:
 def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
     """The day an appointment is moved to, where one is moved."""
     moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
-    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al", "aldirmak", "aldirabilir", "almak", "alir", "alsaniz"} for token in line.tokens)
+    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al", "aldirmak", "aldirabilir", "almak", "alir", "alsaniz", "yapabilir", "yapalim", "yapsak"} for token in line.tokens)
     from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
         token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
         for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
+    if taking and found[left[0]].case == "acc":  # 15:00'i 16:00 yapabilir miyiz
+        return left[1]
     if not moving and not (taking and from_day and found[left[-1]].case == "dat"):
         return None
     for at in reversed(left[1:]):
