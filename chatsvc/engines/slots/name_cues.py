@@ -68,7 +68,7 @@ _WORDS_OF_PARTING = (
 _REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
 # (pattern, whether capitals are enough, whether it takes a known first name and more)
 CLOSINGS = [
-    (re.compile(rf"(?s:.*)\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{{2,40}})\s*$"), True, False),
+    (re.compile(rf"\A(?s:.*)\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{{2,40}})\s*$"), True, False),
     (re.compile(rf"(?:\n|[.!?,] )\s?[-~] ?(?P<name>{_REST})"), True, False),
     (re.compile(rf" [-~] ?(?P<name>{_REST})"), False, False),
     (re.compile(rf"\n(?P<name>{_REST})"), False, False),

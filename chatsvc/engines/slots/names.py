@@ -28,6 +28,7 @@ _PARTICLES = listed("de da van von der den del di du la le el al ul bin bint ibn
 _MAY_END_A_NAME = listed("o st")  # of the particles, those that stand before the last word only
 _COPULA = listed("im um yim yum dir dur tir tur m")
 _MOST_WORDS = 5
+_SIGNED_IN = 120  # characters at the end of a text in which it may be signed
 _W = r"[^\W\d_]"
 _WORD = re.compile(rf"{_W}+(?:[-'’]{_W}+)*\.?")
 _LAST_WORD = re.compile(rf"({_W}+(?:[-'’]{_W}+)*\.?) *$")
@@ -275,9 +276,11 @@ def _backward(raw: str, end: int) -> Name | None:
 
 
 def _signature(folded: Folded, raw: str) -> Name | None:
+    skipped = max(0, len(folded.text) - _SIGNED_IN)
+    last = folded.text[skipped:]
     for pattern, strong, several in CLOSINGS:
-        for closing in pattern.finditer(folded.text):
-            start, end = folded.place[closing.start("name")], folded.place[closing.end("name")]
+        for closing in pattern.finditer(last):
+            start, end = (folded.place[skipped + closing_at] for closing_at in closing.span("name"))
             if name := _whole(raw, start, end, strong=strong, several=several):
                 return name
     return None

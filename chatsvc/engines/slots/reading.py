@@ -11,7 +11,7 @@ from chatsvc.engines.slots import contacts, dates, names, times, vocabulary, wan
 from chatsvc.engines.slots.contacts import Contact
 from chatsvc.engines.slots.line import Line
 from chatsvc.engines.slots.mentions import Mention
-from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, fold, line_of
+from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, ends_of, fold, line_of
 from chatsvc.engines.slots.wanted import Candidate
 
 KINDS = ("date", "time", "email", "phone", "name")
@@ -45,8 +45,21 @@ def read(text: str, *, now: datetime, language: str | None = None, country: str 
 
 
 def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
-    """What a text holds, and where."""
-    text = text[:MAX_CHARACTERS]
+    """What a text holds, and where; of a long one its two ends are read."""
+    kept, gap = ends_of(text)
+    reading = _examined(kept, now, language, country)
+    if not gap[1]:
+        return reading
+    spans = {kind: (_back(start, gap), _back(end - 1, gap) + 1) for kind, (start, end) in reading.spans.items()}
+    return replace(reading, spans=spans)
+
+
+def _back(place: int, gap: tuple[int, int]) -> int:
+    """Where a place of the text without its middle is in the whole."""
+    return place if place < gap[0] else place + gap[1]
+
+
+def _examined(text: str, now: datetime, language: str | None, country: str) -> Reading:
     folded = fold(text)
     addresses = contacts.emails(folded, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(folded)
@@ -169,7 +182,8 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     reading = examine(text, now=now, language=language, country=country)
     if getattr(reading.slots, kind) is not None:
         return reading
-    text = text[:MAX_CHARACTERS]
+    if len(text) > MAX_CHARACTERS:  # that is no bare answer
+        return reading
     if kind == "time":
         return _with(reading, kind, *_bare("saat ", text, now, kind))
     if kind == "date":

@@ -15,8 +15,10 @@ from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Line, Token
 from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers
 
-MAX_CHARACTERS = 4_000
-MAX_TOKENS = 600  # a message this long is no answer to "when?"; what stands behind is not looked at
+# What a visitor wants stands at the beginning of a long message or at its end: of more than this, the two halves there are read.
+MAX_CHARACTERS = 1_000
+_WORD_BREAK = 40  # so far a half is shortened in order not to cut a word or a number in two
+MAX_TOKENS = 240  # of anything but hostile text, that many fill both halves
 
 _LETTERS = {"ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": "'", "´": "'"}
 _LETTERS |= {"\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "½": "~", "¼": "~"}
@@ -51,9 +53,22 @@ class Folded:
     place: list[int]
 
 
+def ends_of(text: str) -> tuple[str, tuple[int, int]]:
+    """A text without its middle, where it is long; and where the middle was and how much longer it was than what replaces it."""
+    if len(text) <= MAX_CHARACTERS:
+        return text, (0, 0)
+    half = MAX_CHARACTERS // 2
+    head, tail = text[:half], text[-half:]
+    if (blank := head.rfind(" ", half - _WORD_BREAK)) > 0:
+        head = head[:blank]
+    if (blank := tail.find(" ", 0, _WORD_BREAK)) >= 0:
+        tail = tail[blank + 1 :]
+    kept = f"{head}\n{tail}"
+    return kept, (len(head) + 1, len(text) - len(kept))
+
+
 def fold(text: str) -> Folded:
     """The text folded letter by letter."""
-    text = text[:MAX_CHARACTERS]
     if text.isascii():
         return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
     letters: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ _QUESTION = frozenset({"mi", "mu"})
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
 _NEW = frozenset({"yeni", "yenisi", "new"})
 _REACH = 7
+_FAR = 20  # words looked at on either side; nothing is decided by what stands farther off
 
 
 @dataclass(slots=True)
@@ -82,11 +84,17 @@ def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
 
 
 def _before(line: Line, place: int, floor: int) -> list[Token]:
-    return [token for token in line.tokens if floor <= token.start and token.end <= place]
+    end = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= place]
 
 
 def _behind(line: Line, place: int, ceiling: int) -> list[Token]:
-    return [token for token in line.tokens if token.start >= place and (ceiling < 0 or token.end <= ceiling)]
+    first = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
+
+
+def _start(token: Token) -> int:
+    return token.start
 
 
 def _refused_before(tokens: list[Token]) -> bool:
