@@ -227,6 +227,8 @@ CASES = [
             WISH,
             ("19.11.2026", "geçmişte"),
             ("dün", "geçmişte"),
+            ("Dün saat 3 olur mu?", "geçmişte"),
+            ("2 gün önce", "geçmişte"),
             ("bugün 10:00", "Bu saat geçmişte"),
             ("17:00", "Adınızı"),
             "Ayşe",

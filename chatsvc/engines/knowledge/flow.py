@@ -128,11 +128,12 @@ class _Said:
             return self._taking(heard).go_on(lead)
         if draft.asked == "change":
             return self._on_change()
+        if heard.past and draft.asked in ("date", "time"):
+            return self._again(say("past.date", draft.language))
         if heard.question:
             return self._aside()
         return (
             self._refusal()
-            or (self._again(say("past.date", draft.language)) if draft.asked == "date" and heard.past else None)
             or self._courtesy()
             or self._restated()
             or (None if heard.garbled else self._known())

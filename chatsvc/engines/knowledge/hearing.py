@@ -61,7 +61,6 @@ _NOTHING_ELSE = re.compile(
     r"|ben|i|want|to|istiyorum|tesekkur\w*|thanks|thank|you|stop|quit|this|that|talep\w*|request|the|changed|my|gerek|yok|kalmadi|kalsin|istemiyorum|birak\w*)"
 )
 _KEEPS_TO_ONESELF = re.compile(r" (?:vermek|soylemek|paylasmak|yazmak) istem\w* |(?:want|like) to (?:say|tell|give|share) ")
-_PAST = re.compile(r" (?:dun|dunku|gecen (?:hafta|ay|yil|gun|\w+)|yesterday|last (?:week|month|\w+day)|evvelsi\w*) ")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
@@ -83,12 +82,13 @@ _EMPTY = re.compile(
 class Heard:
     """One message: the values that it names, each as the visitor typed it, and what else it is.
 
-    `garbled` tells that contact data was there in a form that could not be kept (an address spelled out, a number in words).
+    `past` tells that the only day it speaks of is gone by, `garbled` that contact data was there in a form that could not be kept (an address spelled out, a number in words).
     """
 
     line: str
     day: date | None = None
     clock: time | None = None
+    past: bool = False
     name: str | None = None
     email: str | None = None
     phone: str | None = None
@@ -115,11 +115,6 @@ class Heard:
     def objects(self) -> bool:
         """Whether it says that something is otherwise."""
         return bool(_BUT.search(self.line))
-
-    @property
-    def past(self) -> bool:
-        """Whether it speaks of a day gone by."""
-        return bool(_PAST.search(self.line))
 
     def substance(self, least: int) -> bool:
         """Whether it is about something: `least` words at least beyond the wish, courtesies and contact data."""
@@ -157,6 +152,7 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         line=line,
         day=slots.date,
         clock=slots.time,
+        past=reading.gone,
         name=name,
         email=email,
         phone=phone,

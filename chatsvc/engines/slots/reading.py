@@ -182,7 +182,7 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     reading = examine(text, now=now, language=language, country=country)
     if getattr(reading.slots, kind) is not None:
         return reading
-    if len(text) > MAX_CHARACTERS:  # that is no bare answer
+    if len(text) > MAX_CHARACTERS or (reading.gone and kind in {"date", "time"}):  # that is no bare answer
         return reading
     if kind == "time":
         return _with(reading, kind, *_bare("saat ", text, now, kind))

@@ -20,7 +20,7 @@ WEEKDAYS = {
     "Dt3": "persembe prs prsmb",
     "Dt4": "cuma",
     "Dt5": "cumartesi cmt cts",
-    "Dt6": "pazar",
+    "Dt6": "pazar pazr pzar",
     "De0": "monday mon",
     "De1": "tuesday tue tues",
     "De2": "wednesday weds wed",
@@ -77,10 +77,10 @@ SYMBOLS = {
         for suffix in ("", "n", "na", "ne", "nda", "nde", "ndan", "nden", "nin", "ni", "ndaki", "ndeki", "ndayim", "ndeyim", "ndayiz", "ndeyiz")
     ),
     "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
-    "past": "gecen gectigimiz last previous onceki evvelki dunku evvelsi",
+    "past": "gecen gectigimiz last previous onceki evvelki evvelsi",
     "ago": "once ago evvel earlier",
     "later": "sonra sonraya sonrasi sonrasina sonrasinda later snr sonraki sora",
-    "dun": "dun yesterday",
+    "dun": "dun dunku dunden yesterday yesterdays yday",
     "now": "now simdi",
     "time": "time zaman",
     "every": "every each",
@@ -252,8 +252,13 @@ TYPO_SYMBOLS = ("today", "tomorrow", "nextweek", "coming")
 # one slip away from a word above, and words of their own
 NO_TYPOS = listed(
     "sundae sunny mandat monde moray pazarlik pazarlama pazari cumali gunay marsh match matches parch augusta onumuzde salin salim"
-    " mondial fridge sundays moved hastaya haftalik haftada halfway toddy"
+    " mondial fridge sundays sundry aprin moved hastaya haftalik haftada halfway toddy"
 )
+
+NO_TYPO_STEMS = (
+    "kesim", "kasik", "kisim", "kazim", "kasap", "merch", "avril", "subay", "pazen", "hazirla", "martha", "ekib", "mayin", "maya",
+    "pazil", "nisap", "marcu", "marci", "macro", "aprik",
+)  # fmt: skip
 
 CARDINALS_TR = {
     1: "bir", 2: "iki", 3: "uc", 4: "dort", 5: "bes", 6: "alti", 7: "yedi", 8: "sekiz", 9: "dokuz", 10: "on", 20: "yirmi", 30: "otuz",

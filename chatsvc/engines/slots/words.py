@@ -78,12 +78,17 @@ PHRASE_STARTS = frozenset(phrase[0] for phrase in PHRASE_OF)
 LONGEST_PHRASE = max(map(len, PHRASE_OF))
 
 
+_SHORTEST = frozenset(
+    name for names in (v.WEEKDAYS, v.MONTHS) for text in names.values() for name in text.split()[:2] if len(name) == 5 and name != "thurs"
+)
+
+
 def _typo_words() -> dict[str, list[str]]:
     """The words a slip may lead away from, by their first letter."""
     found: dict[str, list[str]] = {}
     for word, symbol in SYMBOL_OF.items():
         base = symbol.partition("'")[0]
-        if len(word) >= 6 and (base[:2] in {"Dt", "De"} or (base in v.TYPO_SYMBOLS and len(word) >= 8) or base[0] == "M"):
+        if (len(word) >= 6 or word in _SHORTEST) and (base[:2] in {"Dt", "De"} or (base in v.TYPO_SYMBOLS and len(word) >= 8) or base[0] == "M"):
             found.setdefault(word[0], []).append(word)
     return found
 
@@ -96,7 +101,7 @@ def symbol_of(word: str) -> str:
     """The symbol of one folded word; "x" where it has none."""
     if symbol := SYMBOL_OF.get(word):
         return symbol
-    if len(word) < 5 or len(word) > 16 or word in v.NO_TYPOS or word in NUMBER_OF:
+    if len(word) < 5 or len(word) > 16 or word in v.NO_TYPOS or word.startswith(v.NO_TYPO_STEMS) or word in NUMBER_OF:
         return "x"
     best: tuple[int, str] | None = None
     for meant in _TYPO_WORDS.get(word[0], ()):
