@@ -252,13 +252,13 @@ TYPO_SYMBOLS = ("today", "tomorrow", "nextweek", "coming")
 # one slip away from a word above, and words of their own
 NO_TYPOS = listed(
     "sundae sunny mandat monde moray pazarlik pazarlama pazari cumali gunay marsh match matches parch augusta onumuzde salin salim"
-    " mondial fridge sundays sundry aprin moved hastaya haftalik haftada halfway toddy"
+    " mondial fridge sundays sundry aprin moved karim kadim surat kanim kavim sunay nissan nihan"
+    " kalim kasip frida kasit kastim sebat kasin ayril kapim kasif marco maris marcy mavis mayes marche marca sundan satirda samuray"
+    " patatesi pazaryeri deceiver sturdy haftayi onumdeki onunuzdeki aradik araclik auguste augusto matis hastaya haftalik haftada halfway toddy"
 )
 
-NO_TYPO_STEMS = (
-    "kesim", "kasik", "kisim", "kazim", "kasap", "merch", "avril", "subay", "pazen", "hazirla", "martha", "ekib", "mayin", "maya",
-    "pazil", "nisap", "marcu", "marci", "macro", "aprik",
-)  # fmt: skip
+SHORT_FORMS = listed("tues thurs weds prsmb")
+NO_TYPO_STEMS = ("kesim", "kasik", "kisim", "kazim", "kasap", "merch", "avril", "subay", "hazirla", "martha", "mayin")
 
 CARDINALS_TR = {
     1: "bir", 2: "iki", 3: "uc", 4: "dort", 5: "bes", 6: "alti", 7: "yedi", 8: "sekiz", 9: "dokuz", 10: "on", 20: "yirmi", 30: "otuz",

@@ -78,18 +78,24 @@ PHRASE_STARTS = frozenset(phrase[0] for phrase in PHRASE_OF)
 LONGEST_PHRASE = max(map(len, PHRASE_OF))
 
 
-_SHORTEST = frozenset(
-    name for names in (v.WEEKDAYS, v.MONTHS) for text in names.values() for name in text.split()[:2] if len(name) == 5 and name != "thurs"
-)
-
-
 def _typo_words() -> dict[str, list[str]]:
-    """The words a slip may lead away from, by their first letter."""
+    """The words a slip may lead away from, by their first letter.
+
+    Those are the names of days and months of five letters and more, and the forms of the long days: those of short names are one
+    slip away from other words (saniye from saliye, yakinda from yarinda, arasindan from araliktan).
+    """
     found: dict[str, list[str]] = {}
-    for word, symbol in SYMBOL_OF.items():
-        base = symbol.partition("'")[0]
-        if (len(word) >= 6 or word in _SHORTEST) and (base[:2] in {"Dt", "De"} or (base in v.TYPO_SYMBOLS and len(word) >= 8) or base[0] == "M"):
-            found.setdefault(word[0], []).append(word)
+    for names in (v.WEEKDAYS, v.MONTHS):
+        for text in names.values():
+            for stem in text.split():
+                forms = [form for form in _noun_forms(stem) if form == stem or (len(stem) > 7 and names is v.WEEKDAYS)]
+                for word in forms if len(stem) > 4 and stem not in v.SHORT_FORMS else ():
+                    if word in SYMBOL_OF:
+                        found.setdefault(word[0], []).append(word)
+    for symbol in v.TYPO_SYMBOLS:
+        for word in v.SYMBOLS[symbol].split():
+            if len(word) > 7:
+                found.setdefault(word[0], []).append(word)
     return found
 
 
