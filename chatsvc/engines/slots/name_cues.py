@@ -25,7 +25,7 @@ STRONG = _any([
     r"\bcall me (?=[a-z]+(?:[.,!?]|$| please))",
     r"\b(?:put|write|sign) me (?:down|up) as ",
     r"\bmy (?:last name|surname|family name) ?(?:'?s| is|:) ",
-    r"(?:^|[.,;!?\n] ?)(?:surname|last name) ?[:=]? ?(?=[a-z]+ ?(?:$|[.,]))",
+    r"(?:^|[.,;!?\n] ?)(?:surname|last name)\b ?[:=]? ?(?=[a-z]+ ?(?:$|[.,]))",
     r"\bname (?:for|on) (?:the|this|my|our) \w+ ?(?:'?s|is|:) ",
     r"(?:^|[.,;!?\n] ?)signed[ :,]+",
     r"\b(?:benim )?(?:adim|ismim|isim|ad|adi) ?(?:ve |/)?(?:soyadim|soyismim|soyisim|soyad|soyadi)\b ?[:=,-]? ?",

@@ -74,7 +74,9 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
     (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
     # the hour with a word that says it is one
-    (rf"{_PRE}(?!#24 hrs ){_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
+    (rf"{_PRE}{_H} (?:oclock|- ish|ish|around) ", PLAIN),
+    (rf"(?:saat |at ){_H} hrs ", PLAIN),
+    (r"#(?P<h>1[3-9]|2[0-3]) hrs ", PLAIN),  # 2h and 8 hrs are lengths of time
     (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),

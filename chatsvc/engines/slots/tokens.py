@@ -108,7 +108,9 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
     elif match["sign"]:
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif match["word"]:
-        if (number := match["word"].removesuffix("ish")) in words.NUMBER_OF and number != match["word"]:  # fiveish
+        if raw and match["word"] in words.NUMBER_OF and _is_other_word(match["word"], raw[folded.place[start] : folded.place[end]]):
+            yield Token("x", match["word"], start, end)
+        elif (number := match["word"].removesuffix("ish")) in words.NUMBER_OF and number != match["word"]:  # fiveish
             yield Token("", number, start, end - 3)
             yield Token("ish", "ish", end - 3, end)
         else:
@@ -117,10 +119,16 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
         yield Token("x", match[0], start, end)  # v2.1, A4, B12
     else:
         hung = match["hung"] or ""
-        if hung and not match["mark"] and hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper():
-            yield Token("x", match[0], start, end)  # Daire 3A
+        capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper()
+        if hung and not match["mark"] and (capital or (hung == "a" and match["number"][-1] in "1234578")):
+            yield Token("x", match[0], start, end)  # Daire 3A; the ending would be 3e
         else:
             yield from _numeral(match["number"], hung, start, match.end("number"), end)
+
+
+def _is_other_word(folded: str, typed: str) -> bool:
+    """önde is not on, uçta not üç, where the letters that tell them apart were typed."""
+    return (folded.startswith("on") and typed[0] in "öÖ") or (folded.startswith("uc") and typed[0] in "uU" and typed[1] in "çÇ")
 
 
 def _word(match: re.Match[str], start: int, end: int) -> Token:
@@ -128,6 +136,8 @@ def _word(match: re.Match[str], start: int, end: int) -> Token:
     if suffix:
         whole = word + suffix
         weekday = suffix == "s" and words.symbol_of(word).startswith("De")  # Tuesday's fine
+        if whole == "wed":  # we'd
+            return Token("ok", whole, start, end)
         if (whole in words.SYMBOL_OF and not weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:
             return Token(words.symbol_of(whole), whole, start, end)
         symbol = words.symbol_of(word)

@@ -276,7 +276,7 @@ ORDINALS_EN = {
 }  # fmt: skip
 # Number words that are other words more often: they count only where a rule asks for them outright.
 DOUBTFUL_NUMBERS = listed("on ona onu onda ondan onun bir biri bire birde birden birinde birine birini ikide ikisi ikisini one first"
-                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine")  # fmt: skip
+                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine onunda onuna onunu onundan ondaki ucuna ucunu")  # fmt: skip
 
 # what hangs on a number or a name, by case; the letters are folded, so that ı and i, ü and u are one
 CASES = {

@@ -21,6 +21,8 @@ def _noun_forms(stem: str) -> dict[str, str]:
         if suffix[0] in _VOWELS if stem[-1] in _VOWELS else suffix in _BEHIND_VOWELS:  # cumai, pazarya: no such thing
             continue
         forms[stem + suffix] = CASE_OF.get(suffix, "psl")
+        if stem[-1] == "k" and suffix[0] in _VOWELS:  # aralığa, ocağın
+            forms[f"{stem[:-1]}g{suffix}"] = CASE_OF.get(suffix, "psl")
     return forms
 
 
@@ -52,6 +54,16 @@ def _symbols() -> dict[str, str]:
     return known | dict.fromkeys(v.RECURRING.split(), "recurring")
 
 
+_FRONT = frozenset({1, 2, 3, 4, 5, 7, 8, 20, 50})
+
+
+def _rhymes(number: int, stem: str, suffix: str) -> bool:
+    """Whether a Turkish ending has the vowels that the number asks for: bire and not bira, onu and not oni."""
+    high = "u" if next(char for char in reversed(stem) if char in _VOWELS) in "uo" else "i"
+    low = "e" if number in _FRONT else "a"
+    return all(char in {high, low} for char in suffix.removesuffix("ki") if char in _VOWELS)
+
+
 def _numbers() -> dict[str, tuple[int, str, str]]:
     """word -> (value, case, language)"""
     known: dict[str, tuple[int, str, str]] = {}
@@ -65,7 +77,7 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
         known[stem] = (value, "", "tr")
         soft = stem.removesuffix("dort") + "dord" if stem.endswith("dort") else stem
         for suffix, case in CASE_OF.items():
-            if case == "ord" or (stem[-1] in _VOWELS and suffix[0] in "iueao"):
+            if case == "ord" or (stem[-1] in _VOWELS and suffix[0] in "iueao") or not _rhymes(value % 10 or value, stem, suffix):
                 continue
             known.setdefault((soft if suffix[0] in _VOWELS else stem) + suffix, (value, case, "tr"))
     return known
