@@ -82,7 +82,10 @@ def main() -> None:
             cells = ((counts[language, kind, "right"], counts[language, kind, "all"], language) for language in ("tr", "en"))
             print(
                 f"{kind:10}",
-                *(f"{right:4}/{total:3} {right / max(1, total):6.1%} {counts[lang, kind, 'wrong']:2} wrong" for right, total, lang in cells),
+                *(
+                    f"{right:4}/{total:3} {right / max(1, total):6.1%} {counts[lang, kind, 'wrong']:2} wrong"
+                    for right, total, lang in cells
+                ),
             )
         if rest:
             print(*misread, sep="\n")

@@ -51,12 +51,18 @@ NO_CUE = re.compile(
     r"|\bname of (?:the|your|a|my)\b|\b(?:his|her|their|its|your|whose) name)"
 )
 # between a first name and a surname told apart
-SURNAME = re.compile(r"[ ,.]*(?:and |ve )?(?:my |the )?(?:last name|surname|family name|soyadim|soyismim|soyad|soyisim) ?(?:is |'s |:|da |de )? ?")
+SURNAME = re.compile(
+    r"[ ,.]*(?:and |ve )?(?:my |the )?(?:last name|surname|family name|soyadim|soyismim|soyad|soyisim) ?(?:is |'s |:|da |de )? ?"
+)
 # The name stands before these.
 BEHIND = [
-    re.compile(r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|yarinki|bugun|bugunku|haftaya|cuma|cumartesi|pazar|pazartesi|sali|carsamba|persembe|dun|gecen|sizi|size|bir|tekrar|fiyat|bilgi)\b)"),
+    re.compile(
+        r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|yarinki|bugun|bugunku|haftaya|cuma|cumartesi|pazar|pazartesi|sali|carsamba|persembe|dun|gecen|sizi|size|bir|tekrar|fiyat|bilgi)\b)"
+    ),
     re.compile(r"(?<=[a-z]) (?:here|speaking)(?=[.,;!?\n]|$| )"),
-    re.compile(r"(?<=[a-z.']) (?:adina|adiyla|ismine|ismiyle|uzerine kayit|olarak kaydedin|diye kaydedin|olarak yazin|diye yazin|olarak not)\b"),
+    re.compile(
+        r"(?<=[a-z.']) (?:adina|adiyla|ismine|ismiyle|uzerine kayit|olarak kaydedin|diye kaydedin|olarak yazin|diye yazin|olarak not)\b"
+    ),
     re.compile(r"(?<=[a-z]) (?:diyebilirsiniz|derler bana)\b"),
 ]
 # a signature: a closing word, then the name, and nothing more

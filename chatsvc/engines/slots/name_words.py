@@ -82,7 +82,7 @@ WORDS_TOO = listed(
     """
     will may mark april june august rose hope grant chase art bay ocak ekim mart aksam yedi tek kilo umut deniz kasim eylul nisan temmuz
     sen turk kurt ak tas koc al yol yeni buyuk kucuk gun ay kara oz er kirk day page ward lane park house case young english german french
-    irish early best little regular sali cuma pazar su berlin london ben ince uc isik kaya demir bulut gece bahar dogan summer winter
+    irish early best little regular sali cuma pazar su berlin london ben ince uc isik price kaya demir bulut gece bahar dogan summer winter
     """
 )
 
@@ -95,4 +95,3 @@ DOUBTED = listed(
     crystal frank dean jean jay ray guy art max pat april june dawn ivy holly daisy lily iris olive ginger angel
     """
 )
-

@@ -7,12 +7,30 @@ from itertools import pairwise
 
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Token
-from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS
+from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS, SERVED
 
 _CURRENCY = frozenset("$£€₺%#~")
 _TENS = frozenset({10, 20, 30, 40, 50})
 _TURKISH_UNITS = frozenset(
-    {"gun", "gunde", "gunluk", "gune", "hafta", "haftalik", "ay", "aylik", "yil", "dakika", "dk", "kisi", "kisilik", "tane", "adet", "lira", "tl"}
+    {
+        "gun",
+        "gunde",
+        "gunluk",
+        "gune",
+        "hafta",
+        "haftalik",
+        "ay",
+        "aylik",
+        "yil",
+        "dakika",
+        "dk",
+        "kisi",
+        "kisilik",
+        "tane",
+        "adet",
+        "lira",
+        "tl",
+    }
 )
 
 
@@ -102,12 +120,20 @@ def doubt_short_days(tokens: list[Token]) -> None:
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(
                 ("#", "clock=", "at", "morning", "afternoon", "evening", "night", "pair")
             )
+            near = near or (after in {"-", "/"} and at + 2 < len(tokens) and tokens[at + 2].symbol.startswith("De"))
             alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
             if not near and not alone:
                 token.symbol = "x"
 
 
 _LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})
+
+
+def unname_parts(tokens: list[Token]) -> None:
+    """`öğle menüsü`, `midnight buffet`: no time of day."""
+    for part, following in pairwise(tokens):
+        if part.symbol in {"noon", "midnight"} and following.symbol == "x" and following.text.startswith(SERVED):
+            part.symbol = "x"
 
 
 def first_of_spans(tokens: list[Token]) -> list[Token]:
@@ -134,6 +160,9 @@ def block_counts(tokens: list[Token]) -> None:
             continue
         before = tokens[at - 1] if at else None
         after = tokens[at + 1] if at + 1 < len(tokens) else None
+        last = tokens[at + 2].symbol if at + 2 < len(tokens) else ""
+        if after is not None and after.symbol == "gibi" and last in _COUNTED:  # 20 civarı kişi
+            after = tokens[at + 2]
         nights = after is not None and after.text == "gece" and "'" not in token.symbol and not _hour_before(before)
         if nights or (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):
             token.symbol = "x"
@@ -145,7 +174,9 @@ def block_counts(tokens: list[Token]) -> None:
 
 def _hour_before(before: Token | None) -> bool:
     """`üçü beş geçe` typed without its letters, `saat 11 gece`: no number of nights."""
-    return before is not None and (before.symbol == "saat" or (before.symbol[:1] == "#" and before.symbol.endswith(("'acc", "'pos", "'psa"))))
+    return before is not None and (
+        before.symbol == "saat" or (before.symbol[:1] == "#" and before.symbol.endswith(("'acc", "'pos", "'psa")))
+    )
 
 
 def block_fractions(tokens: list[Token]) -> None:

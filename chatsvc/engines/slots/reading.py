@@ -135,7 +135,9 @@ def _day_symbol(line: Line, mention: Mention[date]) -> str:
     return "DATE"
 
 
-_AROUND = frozenset({"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for", "till", "after", "to"})
+_AROUND = frozenset(
+    {"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for", "till", "after", "to"}
+)
 
 
 def _candidate(line: Line, mention: Mention[date] | Mention[int]) -> Candidate:

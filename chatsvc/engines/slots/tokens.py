@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Line, Token
-from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers
+from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
 
 # What a visitor wants stands at the beginning of a long message or at its end: of more than this, the two halves there are read.
 MAX_CHARACTERS = 1_000
@@ -98,6 +98,7 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
     doubt_short_days(tokens)
     block_counts(tokens)
     block_fractions(tokens)
+    unname_parts(tokens)
     return Line(tokens)
 
 

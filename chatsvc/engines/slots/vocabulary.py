@@ -70,11 +70,29 @@ SYMBOLS = {
     "next": "gelecek sonraki next nxt",
     "coming": "onumuzdeki coming upcoming gelen",
     "this": "bu this",
-    "road": "road rd lane avenue ave drive square cadde cad sokak sok mah st street " + " ".join(
+    "road": "road rd lane avenue ave drive square cadde cad sokak sok mah st street "
+    + " ".join(
         place + suffix
         for place in "caddesi sokagi bulvari mahallesi meydani parki koprusu universitesi lisesi okulu ilkokulu stadi stadyumu hastanesi"
         " apartmani sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii".split()
-        for suffix in ("", "n", "na", "ne", "nda", "nde", "ndan", "nden", "nin", "ni", "ndaki", "ndeki", "ndayim", "ndeyim", "ndayiz", "ndeyiz")
+        for suffix in (
+            "",
+            "n",
+            "na",
+            "ne",
+            "nda",
+            "nde",
+            "ndan",
+            "nden",
+            "nin",
+            "ni",
+            "ndaki",
+            "ndeki",
+            "ndayim",
+            "ndeyim",
+            "ndayiz",
+            "ndeyiz",
+        )
     ),
     "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
     "past": "gecen gectigimiz last previous onceki evvelki evvelsi",
@@ -138,6 +156,7 @@ SYMBOLS = {
     ticket seats cups cup percent plus ton tonluk kisilk bolum ders sayfa madde adim bilet masa koltuk yatak arac araba ev
     ogrenci misafir misafirimiz arkadas gecelik bin milyon hundred thousand million yuz degrees derece students friends dogs cats
     shirts chairs tables months-old apples eggs bags tanesi tanesini tanem adetlik kalem model seri nolu nolu cift cifti hane koli
+    kilos kgs grams litres liters pints slices portions plates servings boyunda boyundayim boyu boyum boylarinda
     """
     + " ".join(
         stem + suffix
@@ -152,6 +171,7 @@ SYMBOLS = {
     building block house street version surum versiyon v ver order siparis fatura invoice gate bus otobus size beden level seviye
     step masa table page sayfa bolum chapter yas age aged yasi kod kodu code puan score skor perona peron platform channel kanal
     line hat bolge plaka iphone windows android ios macos galaxy model ps playstation formula type tip zone terminal ward grade sinif section
+    ages build firmware ubuntu python java debian fedora kernel driver surumu surum excel fiyati ucreti tutari price cost costs
     part kisim seat koltuk lot question soru option secenek madde phase faz item article
     """,
     "ordinal1": "ilk",
@@ -198,6 +218,12 @@ MOVES = ("ertele", "tasi", "degistir", "kaydir", "otele", "aktar", "cekelim", "c
 
 INFLECTED = ("today", "tomorrow", "obur")
 
+# What is served at a part of the day, and is no time: öğle menüsü, midnight buffet. Beginnings of words.
+SERVED = (
+    "menu", "servis", "yemeg", "yemek", "paket", "namaz", "uyku", "buf", "kahve", "snack", "wedding", "tea", "nap", "prayer", "meal", "price",
+    "sun", "train", "special", "deal", "cruise", "feast", "mass", "paint", "dress", "cream",
+)  # fmt: skip
+
 # Several words that are one, longest first when they are looked up.
 PHRASES = {
     "afternoon": ["ogleden sonra", "ogleden snr", "ogledn sonra", "oglenden sonra", "ogleden sonraya", "after noon", "after lunch"],
@@ -228,7 +254,7 @@ PHRASES = {
         "cuma namazi", "sunday roast", "sunday times", "friday prayer", "friday prayers", "saturday night fever", "sunday best",
         "pazar kahvaltisi",
         "sali sallanir", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
-        "same day", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
+        "same day", "one to one", "1 to 1", "one on one", "yarimda biraktim", "yarimda kaldi", "yarimda kalan", "yarimda birakilan", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
         "business days", "is gununde", "business day", "is gunune", "resmi tatil",
     ],
     "label": ["table for", "party of", "group of", "family of", "team of", "there are", "there will be", "we are", "we will be"],

@@ -170,7 +170,26 @@ def _corrected(gap: list[Token]) -> bool:
 def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
     """The day an appointment is moved to, where one is moved."""
     moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
-    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al", "aldirmak", "aldirabilir", "almak", "alir", "alsaniz", "yapabilir", "yapalim", "yapsak"} for token in line.tokens)
+    taking = any(
+        token.text
+        in {
+            "alalim",
+            "alabilir",
+            "alin",
+            "alsak",
+            "alinabilir",
+            "al",
+            "aldirmak",
+            "aldirabilir",
+            "almak",
+            "alir",
+            "alsaniz",
+            "yapabilir",
+            "yapalim",
+            "yapsak",
+        }
+        for token in line.tokens
+    )
     from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
         token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
         for token in _behind(line, found[left[0]].end, found[left[1]].start)

@@ -70,9 +70,7 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
     for table, case in ((v.CARDINALS_EN, ""), (v.ORDINALS_EN, "ord")):
         for value, word in table.items():
             known[word] = (value, case, "en")
-    together = {
-        ten + unit: v.CARDINALS_TR[ten] + v.CARDINALS_TR[unit] for ten in (10, 20, 30, 40, 50) for unit in range(1, 10)
-    }  # onbeş
+    together = {ten + unit: v.CARDINALS_TR[ten] + v.CARDINALS_TR[unit] for ten in (10, 20, 30, 40, 50) for unit in range(1, 10)}  # onbeş
     for value, stem in (v.CARDINALS_TR | together).items():
         known[stem] = (value, "", "tr")
         soft = stem.removesuffix("dort") + "dord" if stem.endswith("dort") else stem
