@@ -157,7 +157,8 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"{_D}in {_N}week (?:time )?", _day_of_week_ahead),
     (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
     (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),
-    (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?", _ahead),
+    (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
+    (rf"{_N}day by tomorrow ", lambda match, today: days.after(today, _number(match) + 1)),
     (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
     (r"(?:nextweek today|today nextweek|this time nextweek|nextweek this time) ", _in_days(7)),
     (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
@@ -183,6 +184,7 @@ _WEEKDAYS: list[tuple[str, Reading]] = [
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
     (rf"De(?P<wd>\d) week ", _coming_week),  # noqa: F541
+    (rf"this {_D}{_GUN}coming ", _coming),
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),
     (rf"this {_D}{_GUN}", _in_week(0)),

@@ -16,7 +16,7 @@ STRONG = _any([
     r"(?:^|[.,;!?\n] ?)(?:full |first )?name (?=[a-z]+ [a-z]+ (?:tel|phone|mobile|number|email|mail|and)\b)",
     r"\bname ?[:=] ?",
     r"\bfirst name (?!is\b|and\b|or\b)",
-    r"\b(?:the|first|full) name(?:'?s| is) ",
+    r"\b(?:the|first|full|booking|guest|contact|customer) name(?:'?s| is) ",
     r"\b(?:under|in|with) (?:the )?(?:sur)?name (?:of )?",
     r"(?:^|[.,;!?\n] ?)name(?:'?s| is) ",
     r"(?:you can |please |just |they |people |friends )call me ",
@@ -42,7 +42,7 @@ WEAK = _any([
     r"\bben ",
 ])  # fmt: skip
 # behind these a name shows itself by its capital alone
-CAPITAL = re.compile(r"\bunder (?!the name|name)(?:mr |mrs |ms |dr )?")
+CAPITAL = re.compile(r"(?:\b(?:under|booked as) (?!the name|name)|\b(?:booking|reservation|rezervasyon|randevu) ?: )(?:mr |mrs |ms |dr )?[\"']?")
 # cues that are something else: ilk adım, adım adım, kullanıcı adım, the company name is
 NO_CUE = re.compile(
     r"(?:(?:\b(?:ilk|bir|adim|son|her|iki|uc|sonraki|kac|kullanici|hesap|firma|sirket|sirketimin|dukkanimin|kizlik|\d)|['’]?n[iu]n) adim"
@@ -67,13 +67,14 @@ BEHIND = [
 ]
 # a signature: a closing word, then the name, and nothing more
 _WORDS_OF_PARTING = (
-    r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot|many thanks|saygilar(?:imla)?"
+    r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot|(?:thanks|thank you) (?:so|very) much|many thanks|saygilar(?:imla)?"
     r"|saygilarimizla|sevgiler|sevgilerimle|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler"
     r"|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler|rica ederiz|in advance|simdiden tesekkurler"
 )
 _REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
 # (pattern, whether capitals are enough, whether it takes a known first name and more)
 CLOSINGS = [
+    (re.compile(rf"\b(?:{_WORDS_OF_PARTING})[ ,.!]*\n+(?P<name>[^,;!?\n\d]{{2,40}})(?=\n|$)"), True, False),
     (re.compile(rf"\A(?s:.*)\b(?:{_WORDS_OF_PARTING})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{{2,40}})\s*$"), True, False),
     (re.compile(rf"(?:\n|[.!?,] )\s?[-~] ?(?P<name>{_REST})"), True, False),
     (re.compile(rf" [-~] ?(?P<name>{_REST})"), False, False),

@@ -69,6 +69,7 @@ NO_NAMES = (
     sonu basta yanlis dogru gibi gore kadar beri dolayi ancak yalniz icerde disarda eski yeni buyuk kucuk hazir gec erken bos dolu
     sikayetci memnun pisman vazgectim degilim sadece onayliyorum kabul rica saygilar sevgiler iletisim bilgi fiyat ucret urun hizmet
     seyahat tatil indirim iade iptal degisiklik tasinma oneri
+    tel gsm cep mobile eposta adres contact note not notu deaf blind important serious ridiculous unacceptable awful terrible amazing annoying granny grandma mum dad mom
     rezervasyonu masayi randevuyu faturayi kaydi odayi kutuyu bileti paketi siparisi kargom love
     urunu kargo urunler acil sorum soru sordum bilmiyorum bilgim
     yavrum evladim kuzum canim kardes kardesim hani btw ya yahu eski

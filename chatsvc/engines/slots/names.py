@@ -131,7 +131,7 @@ def _is_grammar(base: str) -> bool:
 
 def _ends_name(word: str) -> bool:
     """Whether no word of the name can follow: behind an ending (Ayşe'yim), or a full stop that is no initial's."""
-    return "'" in word or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2)
+    return ("'" in word and len(word.partition("'")[0]) > 1) or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2)
 
 
 def _shortened(taken: list[re.Match[str]], raw: str, *, cased: bool, shouted: bool) -> list[re.Match[str]]:
@@ -262,10 +262,11 @@ def _backward(raw: str, end: int) -> Name | None:
     if not taken:
         return None
     known = [_base(match[1]) in NAMES for match in taken]
+    titled = re.search(r"(?i)\b(?:mr|mrs|ms|miss|dr)\.? $", raw[: taken[0].start(1)])
     if all(match[1][0].isupper() for match in taken[-2:]) or taken[-1][1][0].isupper():
         while not taken[0][1][0].isupper() or (not known[0] and len(taken) > 1 and known[1] and _base(taken[1][1]) not in DOUBTED):
             taken, known = taken[1:], known[1:]  # ofisten Elif, masayı Elif
-        if not (known[0] or len(taken) > 1 or _base(taken[0][1]) in SURNAMES or not raw[: taken[0].start()].strip()):
+        if not (known[0] or titled or len(taken) > 1 or _base(taken[0][1]) in SURNAMES or not raw[: taken[0].start()].strip()):
             return None
     else:
         first = next((at for at, one in enumerate(known) if one and len(taken) - at <= 3), None)

@@ -39,6 +39,7 @@ PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(
 # only beside another time that is rejected or put right: not at 3, make it 4; 3 yerine 5
 _BESIDE: list[tuple[str, int]] = [
     (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", PLAIN),
+    (rf"(?<=, ){_HS} (?=ok |[?.!] |$)", PLAIN),
     (rf"(?:makeit |say |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
 ]
 _RULES: list[tuple[str, int]] = [
@@ -93,7 +94,9 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
     (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", PLAIN),
+    (rf"(?:saat |{_PART} |{_DATE}){_H}'loc ", PLAIN),
     # names of hours
+    (r"half past_ noon ", HALF_TWELVE),
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),
     (r"saat yarim(?:'\w+)? |(?:saat )?yarimda |yarim (?:gibi|arasi) ", HALF_TWELVE),
     (rf"(?:{_PART} |{_DATE})yarim {_NO_NOUN}", HALF_TWELVE),

@@ -78,7 +78,7 @@ def _past(match: re.Match[str], form: int) -> int:
 
 def _is_span(line: Line, match: re.Match[str], first: int, end: int) -> bool:
     """`10 to 12` in figures is a span of hours; `ten to three`, `at 5 to 6` and `20 to 4` are minutes."""
-    if not match["m"] or match["q"] or not re.search(r" (?:to|till) ", match[0]):
+    if not _group(match, "m") or match["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
     here = line.tokens[first:end]
     minutes, hour = int(match["m"]), int(match["h"] or 0)

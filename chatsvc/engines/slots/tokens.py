@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Line, Token
 from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
@@ -92,7 +93,7 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
         tokens.extend(_tokens(match, text, raw, folded))
         if len(tokens) > MAX_TOKENS:
             break
-    tokens = _join_phrases(tokens)
+    tokens = _join_phrases(_without_stops(tokens))
     tokens = join_numbers(tokens)
     tokens = first_of_spans(tokens)
     doubt_short_days(tokens)
@@ -100,6 +101,16 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
     block_fractions(tokens)
     unname_parts(tokens)
     return Line(tokens)
+
+
+def _without_stops(tokens: list[Token]) -> list[Token]:
+    """Without the full stop of `Nov. 25`, `Pzt. 10:00`."""
+    stops = {
+        at
+        for at in range(1, len(tokens) - 1)
+        if tokens[at].symbol == "." and tokens[at - 1].text in v.SHORT_FORMS and tokens[at + 1].symbol.startswith(("#", "clock=", "pair="))
+    }
+    return [token for at, token in enumerate(tokens) if at not in stops] if stops else tokens
 
 
 def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterator[Token]:

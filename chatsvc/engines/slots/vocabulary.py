@@ -247,6 +247,7 @@ PHRASES = {
     "today": ["bu gun", "bu gune"],
     "makeit": ["make it", "make that", "lets do", "lets say", "lets make it", "how about", "what about"],
     "rejected": ["no good", "not good"],
+    "x": ["too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"],
     "weekend": ["hafta sonu", "hafta sonunda", "hafta sonuna", "hafta ici", "hafta icinde", "hafta sonlari", "week end"],
     "nodate": [
         "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
@@ -283,7 +284,9 @@ NO_TYPOS = listed(
     " patatesi pazaryeri deceiver sturdy haftayi onumdeki onunuzdeki aradik araclik auguste augusto matis hastaya haftalik haftada halfway toddy"
 )
 
-SHORT_FORMS = listed("tues thurs weds prsmb")
+SHORT_FORMS = listed(
+    "tues thurs weds prsmb mon tue wed thu thur fri sat sun jan feb mar apr jun jul aug sept sep oct nov dec pzt pts crs prs cmt cts"
+)
 NO_TYPO_STEMS = ("kesim", "kasik", "kisim", "kazim", "kasap", "merch", "avril", "subay", "hazirla", "martha", "mayin")
 
 CARDINALS_TR = {

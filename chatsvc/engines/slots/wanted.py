@@ -18,6 +18,10 @@ _QUESTION = frozenset({"mi", "mu"})
 # gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
 # and what one is asked not to do: aramayın, yazmayın
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
+# said of a time or a number this refuses it only where another one follows
+_UNLESS_LAST = frozenset(
+    {"eski", "eskisi", "too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"}
+)
 _NEW = frozenset({"yeni", "yenisi", "new"})
 _REACH = 7
 _FAR = 20  # words looked at on either side; nothing is decided by what stands farther off
@@ -133,7 +137,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
         if token.text in _NEW:
             return False
-        if token.text in {"eski", "eskisi"} and not last:
+        if token.text in _UNLESS_LAST and not last:
             return True
         if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
