@@ -26,7 +26,8 @@ def rows(path: Path) -> list[tuple[str, Held]]:
 
 def found_in(text: str) -> Held:
     slots = read(text, now=NOW)
-    day, clock = slots.date and slots.date.isoformat(), slots.time and slots.time.isoformat("minutes")
+    day = None if slots.date is None else slots.date.isoformat()
+    clock = None if slots.time is None else slots.time.isoformat("minutes")
     return day, clock, slots.email, slots.phone, slots.name
 
 

@@ -82,7 +82,8 @@ _EMPTY = re.compile(
 class Heard:
     """One message: the values that it names, each as the visitor typed it, and what else it is.
 
-    `past` tells that the only day it speaks of is gone by, `garbled` that contact data was there in a form that could not be kept (an address spelled out, a number in words).
+    `past` tells that the only day it speaks of is gone by, `garbled` that contact data was there in a form that could not be kept
+    (an address spelled out, a number in words).
     """
 
     line: str

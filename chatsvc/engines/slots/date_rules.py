@@ -132,7 +132,7 @@ _GONE = [
     rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
     rf"{_ANY_D}till past (?!{_ANY_D})",
     rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
-    rf"(?:ayin )?#\d+\??'psl (?:x )?came ",
+    r"(?:ayin )?#\d+\??'psl (?:x )?came ",
     rf"came (?:(?:x |in |there |to |ok |by ){{0,3}}?)(?:on )(?:the )?{_ANY_D}",
     r"(?:dun|past day|past week|past month) ",
 ]

@@ -68,10 +68,10 @@ selenay semiramis serenay simal sinemis sumeyye sumeyra sirma tilbe ulviye vusla
 aliriza altug anil atahan aydemir aykan aytac baha bahadir berkcan bugra burakhan cahit caner cihat cuneyt dogancan ekber emirkan enis
 ercument erdi ersan ersel eyup fahrettin feridun feyyaz fikri gencay gokberk gorkem gultekin gungor gurcan gurhan hulusi huzeyfe
 iskender kadri kamuran kemalettin kutlay lokman mansur mazhar mertcan mesih mirza muhittin mumtaz munir nahit naim namik necip nejat
-oguzcan okay onder osmancan raif ramiz rasim rasit recai refet rustem sadettin samim sarper selman sadi senol serdal serhan seyfettin
+oguzcan onder osmancan raif ramiz rasim rasit recai refet rustem sadettin samim sarper selman sadi senol serdal serhan seyfettin
 suavi sukrullah tacettin tamer tarhan tayyar timur tufan tugrulhan tunahan ubeyd ulvi vahap vecdi vehbi yavuzhan yilmazcan zeynal
 zubeyir
-mark alev claude sibel nuri leyla wendy elsa hugo theo georgia ines 
+mark alev claude sibel nuri leyla wendy elsa hugo theo georgia ines
 omar ahmed ali hamid hassan hussein ibrahim khalid khaled yousef youssef yusuf fatima aisha layla leila maryam amina karim tariq rashid
 nadia samira noor zara zainab bilal imran faisal saeed abdul mariam rania dina mona salma olga natalia svetlana irina elena tatiana
 ekaterina anastasia ivan sergei sergey dmitri dmitry vladimir mikhail nikolai alexei andrei igor oleg boris yuri viktor yulia ksenia

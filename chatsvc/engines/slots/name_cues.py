@@ -42,11 +42,15 @@ WEAK = _any([
     r"\bben ",
 ])  # fmt: skip
 # behind these a name shows itself by its capital alone
-CAPITAL = re.compile(r"(?:\b(?:under|booked as) (?!the name|name)|\b(?:booking|reservation|rezervasyon|randevu) ?: )(?:mr |mrs |ms |dr )?[\"']?")
+CAPITAL = re.compile(
+    r"(?:\b(?:under|booked as) (?!the name|name)|\b(?:booking|reservation|rezervasyon|randevu) ?: )"
+    r"(?:mr |mrs |ms |dr )?[\"']?"
+)
 # cues that are something else: ilk adım, adım adım, kullanıcı adım, the company name is
 NO_CUE = re.compile(
     r"(?:(?:\b(?:ilk|bir|adim|son|her|iki|uc|sonraki|kac|kullanici|hesap|firma|sirket|sirketimin|dukkanimin|kizlik|\d)|['’]?n[iu]n) adim"
-    r"|\b(?:user|domain|file|brand|company|business|product|maiden|pet|dog|cat|screen|nick|street|road|hotel|shop|store|team|band)'?s? ?name\b"
+    r"|\b(?:user|domain|file|brand|company|business|product|maiden|pet|dog|cat|screen|nick|street|road|hotel|shop|store|team"
+    r"|band)'?s? ?name\b"
     r"|\badim (?:adim|at|say|basi|kaldi)"
     r"|\bname of (?:the|your|a|my)\b|\b(?:his|her|their|its|your|whose) name)"
 )
@@ -57,7 +61,8 @@ SURNAME = re.compile(
 # The name stands before these.
 BEHIND = [
     re.compile(
-        r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|yarinki|bugun|bugunku|haftaya|cuma|cumartesi|pazar|pazartesi|sali|carsamba|persembe|dun|gecen|sizi|size|bir|tekrar|fiyat|bilgi)\b)"
+        r"(?<=[a-z]) ben(?=[.,;!?\n]|$| (?:randevu|rezervasyon|siparis|yarin|yarinki|bugun|bugunku|haftaya|cuma|cumartesi|pazar|pazartesi"
+        r"|sali|carsamba|persembe|dun|gecen|sizi|size|bir|tekrar|fiyat|bilgi)\b)"
     ),
     re.compile(r"(?<=[a-z]) (?:here|speaking)(?=[.,;!?\n]|$| )"),
     re.compile(
@@ -67,9 +72,10 @@ BEHIND = [
 ]
 # a signature: a closing word, then the name, and nothing more
 _WORDS_OF_PARTING = (
-    r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot|(?:thanks|thank you) (?:so|very) much|many thanks|saygilar(?:imla)?"
-    r"|saygilarimizla|sevgiler|sevgilerimle|tesekkurler|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler"
-    r"|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler|rica ederiz|in advance|simdiden tesekkurler"
+    r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot"
+    r"|(?:thanks|thank you) (?:so|very) much|many thanks|saygilar(?:imla)?|saygilarimizla|sevgiler|sevgilerimle|tesekkurler"
+    r"|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler"
+    r"|rica ederiz|in advance|simdiden tesekkurler"
 )
 _REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
 # (pattern, whether capitals are enough, whether it takes a known first name and more)

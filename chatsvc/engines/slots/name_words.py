@@ -31,8 +31,8 @@ DEMONYMS = listed(
     turkum kurdum turk kurt alman ingiliz fransiz italyan rus arap turkish german english french british american canadian irish scottish
     welsh dutch italian spanish russian arab kurdish greek australian portuguese mexican brazilian chinese japanese korean indian pakistani
     iranian iraqi syrian egyptian israeli lebanese ukrainian polish romanian bulgarian serbian croatian swedish norwegian danish finnish
-    swiss austrian belgian african asian european muslim christian jewish catholic protestant hindu buddhist sikh ingilizce almanca fransizca
-    cinli japon koreli suriyeli iranli azeri ozbek kurt laz cerkez musluman hristiyan alevi
+    swiss austrian belgian african asian european muslim christian jewish catholic protestant hindu buddhist sikh ingilizce almanca
+    fransizca     cinli japon koreli suriyeli iranli azeri ozbek kurt laz cerkez musluman hristiyan alevi
     """
 )
 GOES_ON = listed(
@@ -69,7 +69,9 @@ NO_NAMES = (
     sonu basta yanlis dogru gibi gore kadar beri dolayi ancak yalniz icerde disarda eski yeni buyuk kucuk hazir gec erken bos dolu
     sikayetci memnun pisman vazgectim degilim sadece onayliyorum kabul rica saygilar sevgiler iletisim bilgi fiyat ucret urun hizmet
     seyahat tatil indirim iade iptal degisiklik tasinma oneri
-    tel gsm cep mobile eposta adres contact note not notu deaf blind important serious ridiculous unacceptable awful terrible amazing annoying granny grandma mum dad mom
+    tel gsm cep mobile eposta adres contact note not notu deaf blind important serious ridiculous unacceptable awful terrible amazing
+    annoying
+    granny grandma mum dad mom
     rezervasyonu masayi randevuyu faturayi kaydi odayi kutuyu bileti paketi siparisi kargom love
     urunu kargo urunler acil sorum soru sordum bilmiyorum bilgim
     yavrum evladim kuzum canim kardes kardesim hani btw ya yahu eski
@@ -87,12 +89,19 @@ WORDS_TOO = listed(
     """
 )
 
+# and those that are ordinary words nearly always
+CAPITAL_ONLY = listed(
+    "kim eve adam alan emin saniye dan ben kit zafer bayram eylem engin bilge ender beste servet adil guler ulku erdi basak"
+)
+
 # known names that are ordinary words as often: behind "ben" they take a capital, or must be all that is said
 DOUBTED = listed(
     """
     deniz umut can gul inci toprak gunes yagmur bahar cicek ipek altin kaya baris sevgi doga ozgur savas hale melek pinar yaz elmas
-    ege dunya yildiz sultan kader hayat irmak damla lale ada bulut poyraz ask yeter safak ufuk cinar kutlu dilek nazar meltem tekin tan gunay
+    ege dunya yildiz sultan kader hayat irmak damla lale ada bulut poyraz ask yeter safak ufuk cinar kutlu dilek nazar meltem tekin tan
+    gunay
     ceylan ates onur guven emek ilke evren ufuk bora firat dicle will may mark grace hope faith joy summer sue bill rob jack rose amber ruby
-    crystal frank dean jean jay ray guy art max pat april june dawn ivy holly daisy lily iris olive ginger angel
+    adam alan emin saniye ruya adil zafer bayram eylem engin bilge ender duru yaprak beste oyku servet saadet sirin duygu
+    gonul dursun umit dan kit crystal frank dean jean jay ray guy art max pat april june dawn ivy holly daisy lily iris olive ginger angel
     """
 )

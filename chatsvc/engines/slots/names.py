@@ -10,7 +10,7 @@ from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.given_names import NAMES, SURNAMES
 from chatsvc.engines.slots.name_cues import BEHIND, CAPITAL, CLOSINGS, NO_CUE, RELATION, STRONG, SURNAME, WEAK
-from chatsvc.engines.slots.name_words import BUSINESS, COURTESIES, DEMONYMS, DOUBTED, GOES_ON, NO_NAMES, TITLES, WORDS_TOO
+from chatsvc.engines.slots.name_words import BUSINESS, CAPITAL_ONLY, COURTESIES, DEMONYMS, DOUBTED, GOES_ON, NO_NAMES, TITLES, WORDS_TOO
 from chatsvc.engines.slots.tokens import Folded, fold
 from chatsvc.engines.slots.vocabulary import listed
 
@@ -114,7 +114,7 @@ def _fits(base: str, word: str, inside: bool, *, cased: bool, strong: bool) -> b
     capital = word[0].isupper()
     if inside and base in _PARTICLES and not capital and (cased or strong):
         return True  # Ludwig van Beethoven, mohammed al fayed; dropped again in _shortened where nothing follows
-    if base in NAMES and not (base in {"can", "will"} and not capital):
+    if base in NAMES and (capital or not (base in {"can", "will"} or (base in CAPITAL_ONLY and not strong))):
         return True
     if base in WORDS_TOO and cased and capital and (inside or strong or base in DOUBTED):
         return True
@@ -131,7 +131,8 @@ def _is_grammar(base: str) -> bool:
 
 def _ends_name(word: str) -> bool:
     """Whether no word of the name can follow: behind an ending (Ayşe'yim), or a full stop that is no initial's."""
-    return ("'" in word and len(word.partition("'")[0]) > 1) or ("’" in word and _cut_copula(word) != word) or (word.endswith(".") and len(word) > 2)
+    hung = ("'" in word and len(word.partition("'")[0]) > 1) or ("’" in word and _cut_copula(word) != word)
+    return hung or (word.endswith(".") and len(word) > 2)
 
 
 def _shortened(taken: list[re.Match[str]], raw: str, *, cased: bool, shouted: bool) -> list[re.Match[str]]:

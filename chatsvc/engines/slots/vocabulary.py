@@ -12,6 +12,11 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def forms(stems: str, endings: str) -> str:
+    """Each stem, bare and with each ending."""
+    return " ".join(stem + ending for stem in stems.split() for ending in ("", *endings.split()))
+
+
 # `Dt0` is Turkish Monday, `De6` English Sunday: "her pazartesi" is "every", "see her Monday" is not.
 WEEKDAYS = {
     "Dt0": "pazartesi pzt pts",
@@ -31,7 +36,8 @@ WEEKDAYS = {
 }
 # "Do you open on Sundays?" asks for no day.
 RECURRING = """
-pazartesileri salilari carsambalari persembeleri cumalari cumartesileri pazarlari mondays tuesdays wednesdays thursdays pazartesiler salilar carsambalar persembeler cumalar cumartesiler pazarlar
+pazartesileri salilari carsambalari persembeleri cumalari cumartesileri pazarlari mondays tuesdays wednesdays thursdays
+pazartesiler salilar carsambalar persembeler cumalar cumartesiler pazarlar
 fridays saturdays sundays weekdays weekends gunleri sabahlari aksamlari geceleri oglenleri daily gunluk
 """
 MONTHS = {
@@ -71,28 +77,10 @@ SYMBOLS = {
     "coming": "onumuzdeki coming upcoming gelen",
     "this": "bu this",
     "road": "road rd lane avenue ave drive square cadde cad sokak sok mah st street "
-    + " ".join(
-        place + suffix
-        for place in "caddesi sokagi bulvari mahallesi meydani parki koprusu universitesi lisesi okulu ilkokulu stadi stadyumu hastanesi"
-        " apartmani sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii".split()
-        for suffix in (
-            "",
-            "n",
-            "na",
-            "ne",
-            "nda",
-            "nde",
-            "ndan",
-            "nden",
-            "nin",
-            "ni",
-            "ndaki",
-            "ndeki",
-            "ndayim",
-            "ndeyim",
-            "ndayiz",
-            "ndeyiz",
-        )
+    + forms(
+        "caddesi sokagi bulvari mahallesi meydani parki koprusu universitesi lisesi okulu ilkokulu stadi stadyumu hastanesi apartmani"
+        " sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii",
+        "n na ne nda nde ndan nden nin ni ndaki ndeki ndayim ndeyim ndayiz ndeyiz",
     ),
     "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
     "past": "gecen gectigimiz last previous onceki evvelki evvelsi",
@@ -158,20 +146,17 @@ SYMBOLS = {
     shirts chairs tables months-old apples eggs bags tanesi tanesini tanem adetlik kalem model seri nolu nolu cift cifti hane koli
     kilos kgs grams litres liters pints slices portions plates servings boyunda boyundayim boyu boyum boylarinda
     """
-    + " ".join(
-        stem + suffix
-        for stem in "kisi yas beden numara kilo metre adet tane paket kutu oda daire lira porsiyon taksit puan derece".split()
-        for suffix in (
-            "den dan ten tan e a ye ya de da te ta yi yu nin in un ler lar leri lari lik luk lige luga likler den sindan sinden indan inden"
-            " sina sine ina ine sinda sinde undan unda sinin iz yiz"
-        ).split()
+    + forms(
+        "kisi yas beden numara kilo metre adet tane paket kutu oda daire lira porsiyon taksit puan derece",
+        "den dan ten tan e a ye ya de da te ta yi yu nin in un ler lar leri lari lik luk lige luga likler sindan sinden indan inden"
+        " sina sine ina ine sinda sinde undan unda sinin iz yiz",
     ),
     "label": """
     no nr numara numarasi numaram numarali number num daire oda kat kapi blok sokak sok cadde cad room flat apartment apt floor suite
     building block house street version surum versiyon v ver order siparis fatura invoice gate bus otobus size beden level seviye
     step masa table page sayfa bolum chapter yas age aged yasi kod kodu code puan score skor perona peron platform channel kanal
-    line hat bolge plaka iphone windows android ios macos galaxy model ps playstation formula type tip zone terminal ward grade sinif section
-    ages build firmware ubuntu python java debian fedora kernel driver surumu surum excel fiyati ucreti tutari price cost costs
+    line hat bolge plaka iphone windows android ios macos galaxy model ps playstation formula type tip zone terminal ward grade sinif
+    section     ages build firmware ubuntu python java debian fedora kernel driver surumu surum excel fiyati ucreti tutari price cost costs
     part kisim seat koltuk lot question soru option secenek madde phase faz item article
     """,
     "ordinal1": "ilk",
@@ -220,8 +205,8 @@ INFLECTED = ("today", "tomorrow", "obur")
 
 # What is served at a part of the day, and is no time: öğle menüsü, midnight buffet. Beginnings of words.
 SERVED = (
-    "menu", "servis", "yemeg", "yemek", "paket", "namaz", "uyku", "buf", "kahve", "snack", "wedding", "tea", "nap", "prayer", "meal", "price",
-    "sun", "train", "special", "deal", "cruise", "feast", "mass", "paint", "dress", "cream",
+    "menu", "servis", "yemeg", "yemek", "paket", "namaz", "uyku", "buf", "kahve", "snack", "wedding", "tea", "nap", "prayer", "meal",
+    "price", "sun", "train", "special", "deal", "cruise", "feast", "mass", "paint", "dress", "cream",
 )  # fmt: skip
 
 # Several words that are one, longest first when they are looked up.
@@ -250,12 +235,14 @@ PHRASES = {
     "x": ["too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"],
     "weekend": ["hafta sonu", "hafta sonunda", "hafta sonuna", "hafta ici", "hafta icinde", "hafta sonlari", "week end"],
     "nodate": [
-        "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
+        "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday",
+        "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
         "pazar payi", "pazar arastirmasi", "pazar alisverisi", "pazar esnafi", "pazar tezgahi", "pazar filesi", "online pazar",
         "cuma namazi", "sunday roast", "sunday times", "friday prayer", "friday prayers", "saturday night fever", "sunday best",
         "pazar kahvaltisi",
         "sali sallanir", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
-        "same day", "one to one", "1 to 1", "one on one", "yarimda biraktim", "yarimda kaldi", "yarimda kalan", "yarimda birakilan", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
+        "same day", "one to one", "1 to 1", "one on one", "yarimda biraktim", "yarimda kaldi", "yarimda kalan",
+        "yarimda birakilan", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
         "business days", "is gununde", "business day", "is gunune", "resmi tatil",
     ],
     "label": ["table for", "party of", "group of", "family of", "team of", "there are", "there will be", "we are", "we will be"],
@@ -281,7 +268,8 @@ NO_TYPOS = listed(
     "sundae sunny mandat monde moray pazarlik pazarlama pazari cumali gunay marsh match matches parch augusta onumuzde salin salim"
     " mondial fridge sundays sundry aprin moved karim kadim surat kanim kavim sunay nissan nihan"
     " kalim kasip frida kasit kastim sebat kasin ayril kapim kasif marco maris marcy mavis mayes marche marca sundan satirda samuray"
-    " patatesi pazaryeri deceiver sturdy haftayi onumdeki onunuzdeki aradik araclik auguste augusto matis hastaya haftalik haftada halfway toddy"
+    " patatesi pazaryeri deceiver sturdy haftayi onumdeki onunuzdeki aradik araclik auguste augusto matis hastaya haftalik"
+    " haftada halfway toddy"
 )
 
 SHORT_FORMS = listed(
@@ -305,7 +293,8 @@ ORDINALS_EN = {
 }  # fmt: skip
 # Number words that are other words more often: they count only where a rule asks for them outright.
 DOUBTFUL_NUMBERS = listed("on ona onu onda ondan onun bir biri bire birde birden birinde birine birini ikide ikisi ikisini one first"
-                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine onunda onuna onunu onundan ondaki ucuna ucunu")  # fmt: skip
+                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine onunda onuna onunu"
+                             " onundan ondaki ucuna ucunu")  # fmt: skip
 
 # what hangs on a number or a name, by case; the letters are folded, so that ı and i, ü and u are one
 CASES = {

@@ -20,7 +20,9 @@ _QUESTION = frozenset({"mi", "mu"})
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
 # said of a time or a number this refuses it only where another one follows
 _UNLESS_LAST = frozenset(
-    {"eski", "eskisi", "too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"}
+    {"eski", "eskisi", "a problem"}
+    | {f"{much} {when}" for much in ("too", "a bit") for when in ("early", "late")}
+    | {f"{much} {when}" for much in ("cok", "biraz") for when in ("erken", "gec")}
 )
 _NEW = frozenset({"yeni", "yenisi", "new"})
 _REACH = 7
@@ -128,15 +130,10 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
     """Monday doesn't work; pazartesi olmaz; salı yerine"""
     comma = False
     for at, token in enumerate(tokens[: _REACH + 2]):
-        if token.symbol in _STOPS or token.text in _BUT:
+        if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
             return False
-        if token.text == ",":
-            if comma or at > 0:
-                return False
-            comma = True
+        comma = comma or token.text == ","
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
-        if token.text in _NEW:
-            return False
         if token.text in _UNLESS_LAST and not last:
             return True
         if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
