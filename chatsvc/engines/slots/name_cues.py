@@ -74,7 +74,8 @@ BEHIND = [
 _WORDS_OF_PARTING = (
     r"(?:best |kind |warm )?(?:regards|wishes)|best|cheers|thanks|thank you|thx|ta|love|sincerely|yours|thanks a lot"
     r"|(?:thanks|thank you) (?:so|very) much|many thanks|saygilar(?:imla)?|saygilarimizla|sevgiler|sevgilerimle|tesekkurler"
-    r"|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler"
+    r"|tesekkur ederi[mz]|tsk ederi[mz]|sagolun|sagol|hoscakalin|rica ederim|selamlar|iyi gunler"
+    r"|iyi calismalar|kolay gelsin|iyi aksamlar|tsk|tskler"
     r"|rica ederiz|in advance|simdiden tesekkurler"
 )
 _REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
