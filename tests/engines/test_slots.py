@@ -226,7 +226,7 @@ def test_what_stands_at_the_ends_of_a_long_message_is_found_where_it_stands(fill
         *((word, None) for word in ["saniye", "satışı", "yakında", "elimde", "bundan", "bira", "önünde", "cuisine", "salute"]),
         *(
             (f"3 {word}", None)
-            for word in ["kesim", "kaşık", "kapım", "karım", "subay", "matı", "sales", "many", "merch", "margin", "aralıksız", "ayrıl"]
+            for word in ["kesim", "kaşık", "kapım", "karım", "subay", "matı", "sales", "many", "merch", "margin", "ayrıl"]
         ),
         ("is there a sale on", None),
         ("we march in", None),

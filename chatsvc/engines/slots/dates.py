@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from chatsvc.engines.slots import days
 from chatsvc.engines.slots.date_rules import GONE, RULES
@@ -42,7 +42,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
 def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
     """15.03 and 15/3, which are days where they can be and nothing speaks against it."""
     found: list[Mention[date]] = []
-    for match, first, end in line.found(_PAIR):
+    for match, first, end in islice(line.found(_PAIR), _MOST):
         day, month = int(match[1]), int(match[3])
         before = line.tokens[first - 1].symbol if first else ""
         behind = line.tokens[end].symbol if end < len(line.tokens) else ""

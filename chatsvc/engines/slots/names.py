@@ -37,7 +37,7 @@ _QUALITY = re.compile(r"(?:[lc][iu]y?[iu]m|y[iu]m|ish|ian|ese|[iu]m)$")
 _TURKISH_VERB = re.compile(r"(?:yor(?:um|uz)?|[ae]ca[gk](?:im|iz)?|[ae]ce[gk](?:im|iz)?|m[ae]k|d[iu][mk]|t[iu][mk]|[ae]bilir(?:im|iz)?)$")
 _TIMELY = frozenset({"today", "tomorrow", "nextweek", "coming", "next", "this", "obur", "saat", "ayin", "tonight"})
 _IT_IS = re.compile(r"\b[Ii]t['’]?s $")  # "it's Samsung" answers what, and not who
-_ENGLISH = re.compile(r"\b(?:thanks|thank|regards|cheers|wishes|here|speaking|the|is|my|you|can|i|please|best|love|name)\b")
+_ENGLISH = re.compile(r"\b(?:thanks|thank|regards|cheers|wishes|here|speaking|the|my|you|please|table|book)\b")
 _RATHER = re.compile(r",? degil,? ")
 _SENTENCE_BEGINS = re.compile(
     r"(?:^|[.,;:!?\n]|\b(?:merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey"

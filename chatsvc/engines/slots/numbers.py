@@ -163,7 +163,7 @@ def block_counts(tokens: list[Token]) -> None:
         last = tokens[at + 2].symbol if at + 2 < len(tokens) else ""
         if after is not None and after.symbol == "gibi" and last in _COUNTED:  # 20 civarı kişi
             after = tokens[at + 2]
-        if token.symbol.endswith("'loc"):  # saat yirmide masa
+        if token.symbol.endswith(("'loc", "'dat", "'abl")):  # saat yirmide masa
             after = None
         nights = after is not None and after.text == "gece" and "'" not in token.symbol and not _hour_before(before)
         if nights or (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):

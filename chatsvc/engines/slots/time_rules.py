@@ -40,7 +40,7 @@ PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(
 _BESIDE: list[tuple[str, int]] = [
     (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", PLAIN),
     (rf"(?<=, ){_HS} (?=ok |[?.!] |$)", PLAIN),
-    (rf"(?:makeit |say |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"(?:makeit |maybe |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
 ]
 _RULES: list[tuple[str, int]] = [
     # outright: 14:30, 3 pm, 1430 hrs
@@ -85,16 +85,17 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
-    (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
+    (rf"(?:{_PART} )(?:around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
     (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
-    (rf"{_DATE}(?:for |around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"{_DATE}(?:around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (r"(?P<hm>#(?:0[7-9]|1[0-8])(?:00|15|30|45))'loc ", TOGETHER),
     (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
     (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
     (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", PLAIN),
-    (rf"(?:saat |{_PART} |{_DATE}){_H}'loc ", PLAIN),
+    (rf"(?:saat |{_PART} |{_DATE}){_H}'(?:loc|dat|abl) ", PLAIN),
+    (rf"(?:{_DATE}|{_PART} )(?:, )?maybe {_HS} {_NO_NOUN}{_FREE}", PLAIN),
     # names of hours
     (r"half past_ noon ", HALF_TWELVE),
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),

@@ -17,9 +17,9 @@ from chatsvc.engines.slots.line import Line, Token
 from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
 
 # What a visitor wants stands at the beginning of a long message or at its end: of more than this, the two halves there are read.
-MAX_CHARACTERS = 1_000
+MAX_CHARACTERS = 800
 _WORD_BREAK = 40  # so far a half is shortened in order not to cut a word or a number in two
-MAX_TOKENS = 240  # of anything but hostile text, that many fill both halves
+MAX_TOKENS = 200  # of anything but hostile text, that many fill both halves
 
 _LETTERS = {"ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": "'", "´": "'"}
 _LETTERS |= {"\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "½": "~", "¼": "~"}

@@ -114,7 +114,7 @@ SYMBOLS = {
     "geciyor": "geciyor gece gecerken geceden gecede",
     "to": "to",
     "than": "than",
-    "maybe": "maybe perhaps belki",
+    "maybe": "maybe perhaps belki say",
     "past_": "past",
     "gibi": "gibi civari civarinda civar sularinda sulari suları siralari siralarinda raddelerinde dogru cibi gbi civarlarinda",
     "arasi": "arasi arasinda arasina arasindaki arasinin",
