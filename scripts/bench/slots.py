@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 from chatsvc.engines.slots import KINDS, Slots, read
 
@@ -89,10 +89,10 @@ def main() -> None:
             )
         if rest:
             print(*misread, sep="\n")
-    started = perf_counter()
+    started = process_time()
     for one in everything:
         read(one.text, now=NOW)
-    print(f"{(perf_counter() - started) / len(everything) * 1e6:.0f} us a sentence")
+    print(f"{(process_time() - started) / len(everything) * 1e6:.0f} us of processor time a sentence")
 
 
 if __name__ == "__main__":
