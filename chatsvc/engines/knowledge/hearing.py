@@ -146,7 +146,8 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
     named = slots.name or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
-    name = contacts.own_name(named, own) if named else None
+    # a first name and a surname told apart stand nowhere as one: the first is kept
+    name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
     phone = contacts.own_phone(slots.phone, own, country) if slots.phone else None
     return Heard(
