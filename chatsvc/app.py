@@ -33,6 +33,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
+from chatsvc.usecases import backups
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.shared_library import SharedLibrary
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
 FLUSH_EVERY_S = 10.0
+BACKUP_CHECK_S = 60.0
 GRACE_S = 5.0
 MAX_FILES = 65_536
 
@@ -105,9 +107,10 @@ class App:
         turns = Turns()
         self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns)
         self._undo.append(self.services.directory.flush_key_uses)
-        keeper = asyncio.create_task(self._keep())
+        backups.clear_outgoing(self.config)
+        keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._back_up())]
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
-        self._undo.append(lambda: _cancelled(keeper, *starting))
+        self._undo.append(lambda: _cancelled(*keepers, *starting))
         interface = Interface(self.services, self._limiter)
         runner = web.ServerRunner(Server(interface.handle, interface.unknown_slot), shutdown_timeout=GRACE_S)
         await runner.setup()
@@ -193,6 +196,19 @@ class App:
             except StoreUnavailable as fault:
                 log.error("the store cannot answer: %s", fault)
             await asyncio.sleep(FLUSH_EVERY_S)
+
+    async def _back_up(self) -> None:
+        """Make the scheduled backups."""
+        if self.config.backup.every_s is None:
+            return
+        while True:
+            try:
+                made = await backups.keep(self.services)
+                if made:
+                    log.info("backup %s written to %s", made, self.config.backup.folder)
+            except (StoreUnavailable, OSError) as fault:
+                log.error("the scheduled backup failed and will be tried again: %s", fault)
+            await asyncio.sleep(BACKUP_CHECK_S)
 
     async def stop(self) -> None:
         """Stop in the opposite order of the start; a fault in one part does not keep the others from stopping."""

@@ -22,6 +22,7 @@ COMMANDS = {
     "key": ("chatsvc.cli.key:key", "API keys."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove, look for weak spots, export."),
     "webhook": ("chatsvc.cli.webhook:webhook", "Webhooks: where captured requests are sent, and what became of each delivery."),
+    "backup": ("chatsvc.cli.backup:backup", "Backups: made while the service runs, verified, put back."),
     "master-key": ("chatsvc.cli.master_key:master_key", "The master key: put another one in its place."),
     "request": ("chatsvc.cli.capture:request", "Requests that bots have captured."),
     "appointment": ("chatsvc.cli.capture:appointment", "Appointments that bots have captured."),

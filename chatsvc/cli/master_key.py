@@ -16,7 +16,7 @@ def master_key() -> None:
     """The master key, with which the secrets in the database are sealed."""
 
 
-def _key_in(file: Path) -> str:
+def key_in(file: Path) -> str:
     with file.open("rb") as stream:
         text = stream.read(1024).decode("ascii", "replace").strip()
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
@@ -41,7 +41,7 @@ def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None
     \b
     Example: chatsvc master-key rotate
     """
-    rotated = call(ctx, "master_key.rotate", key=_key_in(new_key_file) if new_key_file else None)
+    rotated = call(ctx, "master_key.rotate", key=key_in(new_key_file) if new_key_file else None)
     show(rotated, as_json)
     if not as_json and rotated["master_key"] is None:
         click.echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from chatsvc.config import values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Config, Limits, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Config, Limits, Secret, Server, Tls, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -68,9 +68,22 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
 
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     root = Section(
-        source, node, "", "server", "data_dir", "master_key", "master_key_file", "limits", "engines", "models", "plans", "webhooks"
+        source,
+        node,
+        "",
+        "server",
+        "data_dir",
+        "master_key",
+        "master_key_file",
+        "limits",
+        "engines",
+        "models",
+        "plans",
+        "webhooks",
+        "backup",
     )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
+    backup = root.section("backup", "every", "folder", "keep")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
     return Config(
         path=path,
@@ -88,6 +101,11 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             timeout_s=webhooks.plain("timeout_s", values.seconds(60), 10.0),
             allowed_networks=webhooks.texts("allowed_networks", values.network),
             ca_file=webhooks.file("ca_file"),
+        ),
+        backup=Backups(
+            every_s=backup.optional("every", values.interval),
+            folder=backup.folder("folder", "backups"),
+            keep=backup.plain("keep", values.whole(1, 1000), 7),
         ),
     )
 

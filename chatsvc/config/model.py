@@ -88,6 +88,15 @@ class Webhooks:
 
 
 @dataclass(frozen=True)
+class Backups:
+    """Backups made by the service itself: how often, in seconds (None: never), where, and how many are kept."""
+
+    every_s: float | None
+    folder: Path
+    keep: int
+
+
+@dataclass(frozen=True)
 class Config:
     """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
 
@@ -100,6 +109,7 @@ class Config:
     models: Mapping[str, Tier]
     plans: Mapping[str, Plan]
     webhooks: Webhooks
+    backup: Backups
 
     @property
     def given_master_key(self) -> bytes | None:

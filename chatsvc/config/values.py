@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
+_INTERVAL = re.compile(r"([1-9][0-9]{0,3})([mhd])")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MASTER_KEY = re.compile(r"[0-9a-fA-F]{64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
@@ -43,6 +44,14 @@ def seconds(most: int) -> Callable[[str], float]:
         return float(text)
 
     return read
+
+
+def interval(text: str) -> float:
+    """A time between two things that are done again and again, in seconds."""
+    match = _INTERVAL.fullmatch(text)
+    if not match:
+        raise ValueError("expected a time such as 30m, 24h or 7d")
+    return int(match[1]) * {"m": 60.0, "h": 3600.0, "d": 86400.0}[match[2]]
 
 
 def usd(text: str) -> int:

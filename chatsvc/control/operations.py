@@ -41,6 +41,7 @@ OPERATIONS = {
     "webhook.resend_failed": "webhooks.resend_failed",
     "webhook.events": "webhooks.events",
     "master_key.rotate": "master_key.rotate",
+    "backup.create": "backups.create",
     "request.list": "captures.list_requests",
     "request.set": "captures.set_request",
     "appointment.list": "captures.list_appointments",

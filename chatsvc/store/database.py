@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from chatsvc.store.migrations import migrate
+from chatsvc.store.migrations import is_older, migrate, schema_version
 
 T = TypeVar("T")
 Unit = Callable[[sqlite3.Connection], T]
@@ -64,6 +64,7 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_size_limit=67108864")
             # Said outright, since builds differ: what an account deletes is overwritten, not left in free pages.
             connection.execute("PRAGMA secure_delete=ON")
+            _back_up_before_upgrade(connection, path)
             migrate(connection)
         else:
             connection.execute("PRAGMA query_only=ON")
@@ -72,6 +73,22 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path) -> None:
+    """Keep the database as it is before a newer version changes its schema; raises StoreUnavailable where that cannot be done."""
+    if not is_older(connection):
+        return
+
+    # Imported where it is needed, once in a version: commands start without it.
+    from chatsvc import __version__
+    from chatsvc.domain.times import now_ms
+    from chatsvc.store import backup
+
+    kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
+    # One that is there was made by an upgrade that did not get further.
+    kept.unlink(missing_ok=True)
+    backup.create(path, kept, made_at=now_ms(), version=__version__)
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:

@@ -46,6 +46,11 @@ class MasterKey:
         return [derive(key, purpose) for key in self._known]
 
     @property
+    def in_force(self) -> bytes:
+        """The key itself, for a backup that is to hold it."""
+        return self._known[0]
+
+    @property
     def check(self) -> bytes:
         """What a store keeps to tell its key by."""
         return self("check")
@@ -79,6 +84,17 @@ class MasterKey:
         else:
             draft.unlink()
         _sync(self.file.parent)
+
+
+def keep_master_key(folder: Folder, key: bytes) -> Path:
+    """Put a key into the data folder, in the place of the one there; raises OSError."""
+    file = folder.path / MASTER_KEY
+    draft = file.with_name(f"{MASTER_KEY}.restored")
+    _write(draft, key)
+    draft.replace(file)
+    file.with_name(NEXT).unlink(missing_ok=True)
+    _sync(folder.path)
+    return file
 
 
 def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:

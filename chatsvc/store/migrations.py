@@ -253,13 +253,37 @@ class SchemaTooNew(Exception):
     """The database was written by a newer program and must not be opened by this one."""
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema to this program's version, each step in a transaction of its own; raises SchemaTooNew."""
+def schema_version(connection: sqlite3.Connection) -> int:
+    """How many steps a database has behind it; 0 is a new one."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
+    return version
+
+
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether this is the database of an earlier version of the program."""
+    return 0 < schema_version(connection) < len(MIGRATIONS)
+
+
+def is_newer(connection: sqlite3.Connection) -> bool:
+    """Whether this is the database of a later version of the program."""
+    return schema_version(connection) > len(MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the schema to this program's version, all steps in one transaction: a failed one leaves what was there. Raises SchemaTooNew."""
+    version = schema_version(connection)
+    if is_newer(connection):
         raise SchemaTooNew(
             f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"
         )
-    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+    if version == len(MIGRATIONS):
+        return
+    steps = ";".join(MIGRATIONS[version:])
+    marks = f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={len(MIGRATIONS)}"
+    try:
         # executescript() would commit whatever is open before it runs, so the transaction is part of the script.
-        connection.executescript(f"BEGIN IMMEDIATE;{script};PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={number};COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE;{steps};{marks};COMMIT;")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

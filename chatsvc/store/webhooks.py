@@ -160,15 +160,23 @@ async def remove(db: Database, bot_id: str, now: int) -> bool:
     return removed
 
 
-def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int) -> int:
-    """Record pending events of a webhook that is gone as failed, a batch of them; gives how many."""
+def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
+    """Record pending events that will not be sent as failed, a batch of them; gives how many."""
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, _BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
-        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, 'webhook_removed', 0)",
-        [(_attempt_id(now), number, bot_id, str(uuid.uuid4()), now) for (number,) in pending],
+        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0)",
+        [(_attempt_id(now), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
     )
     return len(pending)
+
+
+def interrupt_all(connection: sqlite3.Connection, now: int) -> None:
+    """In a store that was put back: what was pending or under way may have been sent since, and nobody can tell."""
+    connection.execute("UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL")
+    for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
+        while _fail_pending(connection, bot_id, now, "interrupted"):
+            pass
 
 
 def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:

@@ -1,0 +1,172 @@
+"""Backups: made while the service runs, looked through, and put back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from chatsvc import __version__
+from chatsvc.config import Config
+from chatsvc.domain import times
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.shapes import Json
+from chatsvc.store import backup
+from chatsvc.store.backup import Backup
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
+from chatsvc.usecases.services import Services
+
+OUTGOING = "outgoing-"  # backups on their way from the data folder to where they were asked for
+NAME = "chatsvc-{}.backup"
+
+
+def _shape(made: Backup) -> Json:
+    return {
+        "made_at": times.with_millis(made.made_at),
+        "chatsvc_version": made.chatsvc_version,
+        "schema_version": made.schema_version,
+        "master_key": made.master_key is not None,
+        "counts": made.counts,
+    }
+
+
+async def create(services: Services, *, with_master_key: bool = False) -> Json:
+    """Write a backup into the data folder, as `draft`; whoever asked puts it where it belongs. Raises StoreUnavailable."""
+    folder, now = Folder(services.config.data_dir), services.clock()
+    draft = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    key = services.secret.in_force if with_master_key else None
+    made = await services.offload(lambda: backup.create(folder.database, draft, made_at=now, version=__version__, master_key=key))
+    return {**_shape(made), "bytes": draft.stat().st_size, "draft": str(draft)}
+
+
+async def keep(services: Services) -> str | None:
+    """Write the scheduled backup if the last one is old enough, and let go of the oldest; gives its name where one was written.
+
+    Raises StoreUnavailable, and OSError where the folder cannot be used.
+    """
+    settings, now = services.config.backup, services.clock()
+    if settings.every_s is None:
+        return None
+    folder = settings.folder
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept = sorted(folder.glob(NAME.format("*")))
+    due = NAME.format(_stamp(now - int(settings.every_s * 1000)))
+    if kept and kept[-1].name > due:
+        return None
+    target = folder / NAME.format(_stamp(now))
+    database = Folder(services.config.data_dir).database
+    await services.offload(lambda: backup.create(database, target, made_at=now, version=__version__))
+    for old in [*kept, target][: -settings.keep]:
+        old.unlink(missing_ok=True)
+    return target.name
+
+
+def _stamp(now: int) -> str:
+    return times.without_fraction(now).replace("-", "").replace(":", "")
+
+
+def clear_outgoing(config: Config) -> None:
+    """Remove what a crash left on its way."""
+    for left in config.data_dir.glob(f"{OUTGOING}*"):
+        left.unlink(missing_ok=True)
+
+
+def verify(file: Path) -> Json:
+    """Restore a backup to a temporary place and look for faults; raises Refused where the file cannot be read."""
+    with _scratch() as scratch:
+        try:
+            found = backup.examine(file, scratch)
+        except StoreUnavailable as fault:
+            raise Refused(str(fault)) from None
+    return {"valid": not found.faults, "file": str(file), **_shape(found), "faults": found.faults}
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="chatsvc-") as folder:
+        yield Path(folder) / "restored.db"
+
+
+def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> Json:
+    """Put a backup into the data folder; a store there is kept beside it under another name.
+
+    Raises Refused where a service runs, where the store there is newer, where the backup has faults, or where its master key is missing.
+    """
+    folder = Folder(config.data_dir)
+    folder.prepare()
+    try:
+        lock = folder.lock()
+    except FolderInUse:
+        raise Refused(f"a chatsvc is running on {folder.path}: stop it first") from None
+    incoming = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    try:
+        with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
+            shutil.copyfileobj(source, copied)
+        found = _faultless(incoming, folder)
+        key, key_file = _key_of(found, config, folder, master_key)
+        replaced = _set_aside(folder, found, now)
+        backup.unpack(incoming, folder.database, now)
+        if key_file is None and config.given_master_key is None:
+            key_file = keep_master_key(folder, key)
+    except OSError as fault:
+        raise Refused(f"the backup cannot be restored: {fault.strerror or fault}") from None
+    finally:
+        incoming.unlink(missing_ok=True)
+        os.close(lock)
+    return {**_shape(found), "data_dir": str(folder.path), "replaced": str(replaced) if replaced else None}
+
+
+def _faultless(incoming: Path, folder: Folder) -> Backup:
+    scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    try:
+        found = backup.examine(incoming, scratch)
+    finally:
+        scratch.unlink(missing_ok=True)
+    if found.faults:
+        raise Refused(f"the backup has faults: {'; '.join(found.faults)}")
+    return found
+
+
+def _key_of(found: Backup, config: Config, folder: Folder, given: bytes | None) -> tuple[bytes, Path | None]:
+    """The master key that the backup belongs to, and its file where it is in place already."""
+    file = folder.path / MASTER_KEY
+    present = config.given_master_key
+    if present is None and file.exists():
+        present = bytes.fromhex(file.read_text("ascii").strip())
+    known = [key for key in (present, given, found.master_key) if key is not None]
+    try:
+        key = MasterKey(*known).of(found.check).in_force if known else None
+    except StoreUnavailable:
+        key = None
+    if key is None:
+        raise Refused("the master key that this backup belongs to is not here: give it with --master-key-file")
+    if config.given_master_key is not None and key != config.given_master_key:
+        raise Refused("the configuration gives another master key (master_key) than this backup belongs to: change it there first")
+    return key, file if key == present and config.given_master_key is None else None
+
+
+def _set_aside(folder: Folder, found: Backup, now: int) -> Path | None:
+    """Rename the store that is there, unless it is newer than the backup."""
+    database = folder.database
+    if not database.exists():
+        return None
+    try:
+        changed = backup.last_change(database)
+    except StoreUnavailable as fault:
+        raise Refused(f"{fault}; to restore all the same, move it away first") from None
+    if changed > found.made_at:
+        raise Refused(
+            f"the store in {folder.path} is newer than the backup: something happened there at {times.with_millis(changed)},"
+            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move {database.name} away first"
+        )
+    aside = database.with_name(f"{database.name}.replaced-{_stamp(now)}")
+    backup.close_up(database)
+    database.replace(aside)
+    return aside

@@ -1,0 +1,231 @@
+"""Backups as their users have them: made while the service runs, verified, put back elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Serving, Site
+from tests.crash.books import disagreements, threads
+
+KNOWLEDGE = "language: en\n\n## When are you open?\nalt: opening hours\nalt: are you open\n\nFrom nine to six.\n"
+
+
+class Shop(Site):
+    """An installation with a bot that answers one question."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        super().__init__(folder)
+        self.owner = self.account()
+        self.desk = self.bot(self.owner, "--model", "offline")
+        (folder / "faq.md").write_text(KNOWLEDGE)
+        self.json("knowledge", "add", self.desk, str(folder / "faq.md"))
+        self.secret = self.key(self.owner)
+
+    def say(self, serving: Serving, visitor: str) -> None:
+        """One message that is answered."""
+        sent = {"chatbot_id": self.desk, "message": "When are you open?", "user_id": visitor}
+        assert serving.ask(self.secret, "POST", "/messages", sent).status == 200
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    """An installation to back up."""
+    return Shop(tmp_path / "shop")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Site:
+    """Another machine, with nothing on it."""
+    (tmp_path / "elsewhere").mkdir()
+    return Site(tmp_path / "elsewhere")
+
+
+@pytest.fixture(params=["alone", "served"])
+def serving(request: pytest.FixtureRequest, shop: Shop) -> Iterator[Serving | None]:
+    """The service running, or not."""
+    if request.param == "alone":
+        yield None
+        return
+    with shop.serve() as running:
+        yield running
+
+
+def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, serving: Serving | None, tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    made = shop.json("backup", "create", file)
+    assert (made["file"], made["bytes"], made["master_key"]) == (str(file), file.stat().st_size, False)
+    assert (made["counts"]["accounts"], made["counts"]["bots"], made["counts"]["knowledge_entries"]) == (1, 1, 1)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["one.backup"]
+    assert not list(shop.data.glob("outgoing*"))
+    verified = shop.json("backup", "verify", file)
+    assert verified["valid"]
+    assert verified["faults"] == []
+    assert {name: verified[name] for name in ("made_at", "schema_version", "counts")} == {
+        name: made[name] for name in ("made_at", "schema_version", "counts")
+    }
+
+
+def test_what_was_acknowledged_before_a_backup_under_load_is_there_when_it_is_restored_elsewhere(
+    shop: Shop, elsewhere: Site, tmp_path: Path
+) -> None:
+    file, ends, said = tmp_path / "one.backup", threading.Event(), []
+    with shop.serve() as running:
+
+        def talk(speaker: int) -> None:
+            while not ends.is_set():
+                visitor = f"{speaker}-{len(said)}"
+                shop.say(running, visitor)
+                said.append(visitor)
+
+        talking = [threading.Thread(target=talk, args=(speaker,)) for speaker in range(3)]
+        for thread in talking:
+            thread.start()
+        while len(said) < 20:
+            time.sleep(0.01)
+        before = list(said)
+        shop.json("backup", "create", file, "--with-master-key")
+        ends.set()
+        for thread in talking:
+            thread.join()
+    restored = elsewhere.json("backup", "restore", file)
+    assert restored["replaced"] is None
+    assert disagreements(elsewhere.data / "chatsvc.db") == []
+    assert set(before) <= set(threads(elsewhere.data / "chatsvc.db"))
+    assert elsewhere.json("master-key", "rotate")["unusable"] == 0
+    with elsewhere.serve() as again:
+        assert again.ask(shop.secret, "GET", "/chatbots").json["data"][0]["id"] == shop.desk
+
+
+def test_a_backup_overwrites_nothing(shop: Shop, tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("letters")
+    assert "overwrites nothing" in shop.refused("backup", "create", tmp_path / "precious")
+    assert (tmp_path / "precious").read_text() == "letters"
+
+
+def test_a_backup_that_cannot_be_written_leaves_nothing_behind(shop: Shop, tmp_path: Path) -> None:
+    assert "No such file" in shop.refused("backup", "create", tmp_path / "no such folder" / "x.backup")
+    assert not list(shop.data.glob("outgoing*"))
+
+
+DAMAGES = {
+    "one byte is another one": lambda content: content[:9000] + bytes([content[9000] ^ 1]) + content[9001:],
+    "the end is missing": lambda content: content[:-4096],
+    "something is added": lambda content: content + b"x",
+    "it is empty": lambda _: b"",
+    "it is something else": lambda _: b"Dear diary, " * 1000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_backup_is_neither_valid_nor_restored(damage: str, shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    shop.json("backup", "create", file, "--with-master-key")
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    found = shop.refused_with("backup", "verify", file)
+    assert not found["valid"]
+    assert found["faults"]
+    assert "faults" in elsewhere.refused("backup", "restore", file)
+    assert not (elsewhere.data / "chatsvc.db").exists()
+    assert not list(elsewhere.data.glob("outgoing*"))
+
+
+def test_any_database_is_no_backup(shop: Shop, tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger.db"
+    with closing(sqlite3.connect(stranger)) as connection:
+        connection.execute("CREATE TABLE a (b)")
+    shop.json("account", "list")
+    for file in (stranger, shop.data / "chatsvc.db"):
+        assert not shop.refused_with("backup", "verify", file)["valid"]
+    assert "No such file" in shop.refused("backup", "verify", tmp_path / "nowhere")
+
+
+def test_a_running_service_is_not_overwritten(shop: Shop, tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    shop.json("backup", "create", file, "--with-master-key")
+    with shop.serve():
+        assert "stop it first" in shop.refused("backup", "restore", file)
+
+
+def test_a_newer_store_is_not_overwritten_and_an_older_one_is_kept(shop: Shop, tmp_path: Path) -> None:
+    file, later = tmp_path / "one.backup", tmp_path / "later.backup"
+    shop.json("backup", "create", file)
+    time.sleep(0.01)
+    shop.account("Another")
+    assert "newer than the backup" in shop.refused("backup", "restore", file)
+    assert len(shop.json("account", "list")) == 2
+    shop.json("backup", "create", later)
+    kept = Path(shop.json("backup", "restore", later)["replaced"])
+    assert kept.exists()
+    assert disagreements(kept) == []
+    (shop.data / "chatsvc.db").unlink()
+    shop.json("backup", "restore", file)
+    assert len(shop.json("account", "list")) == 1
+
+
+def test_without_its_master_key_a_backup_is_not_restored(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    shop.json("backup", "create", file)
+    assert "--master-key-file" in elsewhere.refused("backup", "restore", file)
+    wrong = tmp_path / "wrong.key"
+    wrong.write_text("ab" * 32)
+    assert "--master-key-file" in elsewhere.refused("backup", "restore", file, "--master-key-file", wrong)
+    assert not (elsewhere.data / "chatsvc.db").exists()
+    elsewhere.json("backup", "restore", file, "--master-key-file", shop.data / "master.key")
+    assert (elsewhere.data / "master.key").read_bytes().strip() == (shop.data / "master.key").read_bytes().strip()
+    assert elsewhere.json("account", "list") == shop.json("account", "list")
+
+
+def test_what_was_pending_when_a_backup_was_made_is_not_sent_by_the_restored_store(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
+    file = tmp_path / "one.backup"
+    shop.json("webhook", "set", shop.desk, "https://203.0.113.9/hook", "--event", "request.created")
+    with closing(sqlite3.connect(shop.data / "chatsvc.db")) as connection, connection:
+        connection.execute(
+            "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (?, 'request.created', 'r', '{}', 1, 0)",
+            (shop.desk,),
+        )
+    shop.json("backup", "create", file, "--with-master-key")
+    elsewhere.json("backup", "restore", file)
+    (attempt,) = elsewhere.json("webhook", "attempts", shop.desk)
+    assert (attempt["success"], attempt["error"], attempt["record_id"]) == (False, "interrupted", "r")
+
+
+def test_the_service_makes_backups_by_itself_and_keeps_the_last_ones(shop: Shop, tmp_path: Path) -> None:
+    shop.config.write_text(shop.config.read_text() + f"backup: {{every: 1m, folder: {tmp_path}/kept, keep: 2}}\n")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    for name in ("chatsvc-20200101T000000Z.backup", "chatsvc-20200102T000000Z.backup", "mine.backup"):
+        (folder / name).write_text("old")
+    with shop.serve():
+        deadline = time.monotonic() + 20
+        while len(list(folder.iterdir())) != 3 or (folder / "chatsvc-20200101T000000Z.backup").exists():
+            assert time.monotonic() < deadline, list(folder.iterdir())
+            time.sleep(0.05)
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[0] == "chatsvc-20200102T000000Z.backup"
+    assert names[2] == "mine.backup"
+    assert shop.json("backup", "verify", folder / names[1])["valid"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another")
+def test_root_backs_up_to_its_own_folder_what_belongs_to_the_service(shop: Shop, tmp_path: Path) -> None:
+    for path in (shop.folder, shop.data, *shop.data.iterdir()):
+        shutil.chown(path, 65534, 65534)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o700)
+    shop.json("backup", "create", mine / "one.backup")
+    assert (mine / "one.backup").stat().st_uid == 0
+    shop.json("backup", "restore", mine / "one.backup")
+    assert {path.stat().st_uid for path in shop.data.iterdir()} == {65534}
