@@ -42,12 +42,20 @@ def as_document(config: Config) -> dict[str, Any]:
             "allowed_networks": [str(network) for network in webhooks.allowed_networks],
             "ca_file": str(webhooks.ca_file) if webhooks.ca_file else None,
         },
+        "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
     }
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
     """The text of a file that says the same."""
     return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+
+
+def _interval(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    size, unit = next((size, unit) for size, unit in ((86400, "d"), (3600, "h"), (60, "m")) if seconds % size == 0)
+    return f"{int(seconds) // size}{unit}"
 
 
 def _tier(tier: Tier) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -24,7 +22,7 @@ class Shop(Site):
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
-        super().__init__(folder)
+        super().__init__(folder, "models: {offline: {engine: knowledge}}\nlimits: {requests_per_minute: 1000000}")
         self.owner = self.account()
         self.desk = self.bot(self.owner, "--model", "offline")
         (folder / "faq.md").write_text(KNOWLEDGE)
@@ -79,7 +77,8 @@ def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, ser
 def test_what_was_acknowledged_before_a_backup_under_load_is_there_when_it_is_restored_elsewhere(
     shop: Shop, elsewhere: Site, tmp_path: Path
 ) -> None:
-    file, ends, said = tmp_path / "one.backup", threading.Event(), []
+    file, ends = tmp_path / "one.backup", threading.Event()
+    said: list[str] = []
     with shop.serve() as running:
 
         def talk(speaker: int) -> None:
@@ -118,7 +117,7 @@ def test_a_backup_that_cannot_be_written_leaves_nothing_behind(shop: Shop, tmp_p
     assert not list(shop.data.glob("outgoing*"))
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "one byte is another one": lambda content: content[:9000] + bytes([content[9000] ^ 1]) + content[9001:],
     "the end is missing": lambda content: content[:-4096],
     "something is added": lambda content: content + b"x",
@@ -188,7 +187,7 @@ def test_without_its_master_key_a_backup_is_not_restored(shop: Shop, elsewhere: 
 
 def test_what_was_pending_when_a_backup_was_made_is_not_sent_by_the_restored_store(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
     file = tmp_path / "one.backup"
-    shop.json("webhook", "set", shop.desk, "https://203.0.113.9/hook", "--event", "request.created")
+    shop.json("webhook", "set", shop.desk, "https://8.8.8.8/hook", "--event", "request.created")
     with closing(sqlite3.connect(shop.data / "chatsvc.db")) as connection, connection:
         connection.execute(
             "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (?, 'request.created', 'r', '{}', 1, 0)",
@@ -215,17 +214,3 @@ def test_the_service_makes_backups_by_itself_and_keeps_the_last_ones(shop: Shop,
     assert names[0] == "chatsvc-20200102T000000Z.backup"
     assert names[2] == "mine.backup"
     assert shop.json("backup", "verify", folder / names[1])["valid"]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another")
-def test_root_backs_up_to_its_own_folder_what_belongs_to_the_service(shop: Shop, tmp_path: Path) -> None:
-    for path in (shop.folder, shop.data, *shop.data.iterdir()):
-        shutil.chown(path, 65534, 65534)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    mine = tmp_path / "mine"
-    mine.mkdir(mode=0o700)
-    shop.json("backup", "create", mine / "one.backup")
-    assert (mine / "one.backup").stat().st_uid == 0
-    shop.json("backup", "restore", mine / "one.backup")
-    assert {path.stat().st_uid for path in shop.data.iterdir()} == {65534}

@@ -19,6 +19,7 @@ engines: {anthropic: {api_key: sk-nobody-may-see-this, base_url: "http://10.0.0.
 models: {own: {engine: anthropic, model: llama, input_usd_per_mtok: 0.25}, offline: {engine: knowledge}}
 plans: {one: {messages: 5, bots: 1, webhooks: true, rest_api: true}}
 webhooks: {allowed_networks: [10.1.0.0/16, "fd00::/8"], timeout_s: 3}
+backup: {every: 36h, keep: 3}
 """
 
 

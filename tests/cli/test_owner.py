@@ -145,3 +145,15 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkey
             assert serving.end() == 0
         assert owners(site.data) == set()
         assert "Traceback" not in site.log.read_text()
+
+
+def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_the_folders_owner(site: Site) -> None:
+    site.data.mkdir()
+    os.chown(site.data, NOBODY, NOBODY)
+    site.account()
+    with tempfile.TemporaryDirectory() as mine:
+        file = Path(mine) / "one.backup"
+        site.json("backup", "create", file)
+        assert (file.stat().st_uid, file.stat().st_mode & 0o777) == (0, 0o600)
+        site.json("backup", "restore", file)
+    assert owners(site.data) == set()

@@ -84,14 +84,13 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
     "broken",
     ["CREATE TABLE half (a); CREATE TABLE half (a)", "CREATE TABLE half (a); INSERT INTO nowhere VALUES (1)", "CREATE TABLE half (a); x"],
 )
-def test_a_step_that_fails_half_way_leaves_the_schema_of_the_step_before(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     connect(path, writes=True).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEPS[0], broken))
     with pytest.raises(sqlite3.OperationalError):
         connect(path, writes=True)
-    assert version(path) == len(MIGRATIONS) + 1
-    assert "half" not in [name for name, _ in schema(path)]
-    assert rows(path, "SELECT * FROM second") == [(1,)]
+    assert version(path) == len(MIGRATIONS)
+    assert not {"half", "second"} & {name for name, _ in schema(path)}
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
     connect(path, writes=True).close()
     assert version(path) == len(MIGRATIONS) + 3

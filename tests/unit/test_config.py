@@ -10,13 +10,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Config, ConfigError, Limits, Secret, Server, Tls, load, locate
+from chatsvc.config import Backups, Config, ConfigError, Limits, Secret, Server, Tls, load, locate
 from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -94,8 +95,10 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
 
 def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
     example, nothing = load(REPOSITORY / "config.example.yaml", {}), Folder(tmp_path).load("")
-    assert dataclasses.replace(example, path=None, data_dir=tmp_path) == dataclasses.replace(nothing, path=None, data_dir=tmp_path)
+    paths: dict[str, Any] = {"path": None, "data_dir": tmp_path, "backup": None}
+    assert dataclasses.replace(example, **paths) == dataclasses.replace(nothing, **paths)
     assert example.data_dir == REPOSITORY / "data"
+    assert example.backup == Backups(None, REPOSITORY / "backups", 7)
 
 
 def test_the_example_file_names_every_setting() -> None:
@@ -204,7 +207,7 @@ colour: red
         "11:3: models.slow: expected model: the name of one of the provider's models",
         "13:8: plans: expected names, each with its settings",
         "14:43: webhooks.allowed_networks[1]: expected a network such as 10.0.0.0/8 or fd00::/8, without bits set beyond its length",
-        "15:1: unknown setting colour: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks",
+        "15:1: unknown setting colour: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup",
     ]
 
 
@@ -220,7 +223,7 @@ def test_a_fault_can_be_taken_apart(folder: Folder) -> None:
 def test_a_file_that_is_no_map_is_refused(folder: Folder, text: str) -> None:
     assert (
         folder.fault(text)
-        == "1:1: expected settings (server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks)"
+        == "1:1: expected settings (server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup)"
     )
 
 
@@ -305,7 +308,7 @@ def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None
         "engines: {anthropic: {api_key: *a}}\n"
     )
     assert [fault for fault in folder.faults(text) if "aliases" not in fault and "anchors" not in fault] == [
-        "1:1: unknown setting x: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks"
+        "1:1: unknown setting x: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup"
     ]
 
 
