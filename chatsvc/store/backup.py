@@ -22,6 +22,32 @@ from chatsvc.store.webhooks import interrupt_all
 FORMAT = 1
 _DIGEST = "chatsvc-backup-sha256:"
 _CHUNK = 1 << 20
+# All tables of all versions; a backup has those of its own.
+COUNTS = (
+    ("accounts", "SELECT count(*) FROM accounts"),
+    ("allowances", "SELECT count(*) FROM allowances"),
+    ("api_keys", "SELECT count(*) FROM api_keys"),
+    ("appointments", "SELECT count(*) FROM appointments"),
+    ("bots", "SELECT count(*) FROM bots"),
+    ("conversation_counts", "SELECT count(*) FROM conversation_counts"),
+    ("conversations", "SELECT count(*) FROM conversations"),
+    ("idempotency_keys", "SELECT count(*) FROM idempotency_keys"),
+    ("knowledge_entries", "SELECT count(*) FROM knowledge_entries"),
+    ("messages", "SELECT count(*) FROM messages"),
+    ("requests", "SELECT count(*) FROM requests"),
+    ("store_facts", "SELECT count(*) FROM store_facts"),
+    ("usage_records", "SELECT count(*) FROM usage_records"),
+    ("webhook_attempts", "SELECT count(*) FROM webhook_attempts"),
+    ("webhook_events", "SELECT count(*) FROM webhook_events"),
+    ("webhooks", "SELECT count(*) FROM webhooks"),
+)
+_MOMENTS = (
+    "SELECT max(max(created_at, updated_at)) FROM accounts",
+    "SELECT max(max(created_at, updated_at)) FROM bots",
+    "SELECT max(max(created_at, coalesce(revoked_at, 0))) FROM api_keys",
+    "SELECT max(created_at) FROM usage_records",
+    "SELECT max(created_at) FROM knowledge_entries",
+)
 
 
 @dataclass
@@ -146,26 +172,15 @@ def last_change(database: Path) -> int:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
             if is_newer(connection):
                 raise StoreUnavailable(f"{database} was written by a newer chatsvc")
-            questions = {
-                "accounts": "max(created_at, updated_at)",
-                "bots": "max(created_at, updated_at)",
-                "usage_records": "created_at",
-                "api_keys": "max(created_at, coalesce(revoked_at, 0))",
-            }
-            moments = [connection.execute(f"SELECT max({what}) FROM {table}").fetchone()[0] for table, what in questions.items()]
+            moments = [connection.execute(question).fetchone()[0] for question in _MOMENTS]
     except sqlite3.Error as fault:
         raise StoreUnavailable(f"{database} cannot be read: {fault}") from fault
     return max((moment or 0 for moment in moments), default=0)
 
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int]:
-    names = [
-        row[0]
-        for row in connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('backup') AND name NOT LIKE 'sqlite%'"
-        )
-    ]
-    return {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in sorted(names)}
+    there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    return {name: connection.execute(question).fetchone()[0] for name, question in COUNTS if name in there}
 
 
 def _describe(copy: sqlite3.Connection, made: Backup, digest: str) -> None:

@@ -279,10 +279,12 @@ def migrate(connection: sqlite3.Connection) -> None:
     if version == len(MIGRATIONS):
         return
     steps = ";".join(MIGRATIONS[version:])
-    marks = f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={len(MIGRATIONS)}"
     try:
-        # executescript() would commit whatever is open before it runs, so the transaction is part of the script.
-        connection.executescript(f"BEGIN IMMEDIATE;{steps};{marks};COMMIT;")
+        # executescript() would commit whatever is open before it runs, so the transaction begins in the script.
+        connection.executescript(f"BEGIN IMMEDIATE;{steps};PRAGMA application_id={APPLICATION_ID}")
+        for number, _ in enumerate(MIGRATIONS, start=1):
+            connection.execute(f"PRAGMA user_version={number}")
+        connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -22,6 +22,7 @@ from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
+SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup"
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
@@ -207,7 +208,7 @@ colour: red
         "11:3: models.slow: expected model: the name of one of the provider's models",
         "13:8: plans: expected names, each with its settings",
         "14:43: webhooks.allowed_networks[1]: expected a network such as 10.0.0.0/8 or fd00::/8, without bits set beyond its length",
-        "15:1: unknown setting colour: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup",
+        f"15:1: unknown setting colour: expected {SETTINGS}",
     ]
 
 
@@ -221,10 +222,7 @@ def test_a_fault_can_be_taken_apart(folder: Folder) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n", "some text\n", "5\n", "true\n"])
 def test_a_file_that_is_no_map_is_refused(folder: Folder, text: str) -> None:
-    assert (
-        folder.fault(text)
-        == "1:1: expected settings (server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup)"
-    )
+    assert folder.fault(text) == f"1:1: expected settings ({SETTINGS})"
 
 
 @pytest.mark.parametrize(
@@ -308,7 +306,7 @@ def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None
         "engines: {anthropic: {api_key: *a}}\n"
     )
     assert [fault for fault in folder.faults(text) if "aliases" not in fault and "anchors" not in fault] == [
-        "1:1: unknown setting x: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup"
+        f"1:1: unknown setting x: expected {SETTINGS}"
     ]
 
 
