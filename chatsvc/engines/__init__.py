@@ -47,10 +47,11 @@ class EngineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry found, with its score from 0 to 1."""
+    """One entry found, with its score from 0 to 1; `why` tells for people which words met, where that was asked for."""
 
     entry: Entry
     score: float
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Knowledge(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
 
-    def search(self, text: str, language: str | None = None, limit: int = 5) -> Finding: ...
+    def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding: ...
 
 
 @dataclass(frozen=True, slots=True)

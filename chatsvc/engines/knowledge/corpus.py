@@ -25,9 +25,10 @@ Pair = tuple[int, int]
 
 EDGE = NO_STEM - 1  # stands before the first and behind the last word, for how a question opens says much
 _RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
-_ANSWER = 0.12  # weight of a word that only the answer holds
+_ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
 _MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
+PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
 _BREATH = 4  # entries between two breaths, about half a millisecond
 
 
@@ -36,6 +37,7 @@ class Corpus:
 
     def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
         self.size = len(entries)
+        self.lexicon = lexicon
         self.terms = Terms(lexicon)
         self.first = array("I", [0])  # entry -> number of its first phrasing
         self.starts = array("I", [0])  # phrasing -> its first word in `_tokens`
@@ -117,6 +119,12 @@ class Corpus:
         """What a phrasing is found by: features of its words, and pairs of neighbouring stems."""
         row = self.tokens(phrasing)
         return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
+
+    def held(self, entry: int) -> set[int]:
+        """The features of an entry's phrasings."""
+        start, stop = self.first[entry], min(self.first[entry + 1], self.first[entry] + PHRASINGS)
+        row = self._tokens[self.starts[start] : self.starts[stop]]
+        return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row)))
 
     def _pairs_of(self, row: Sequence[int]) -> Iterator[Pair]:
         return pairs([stem for stem in map(self.terms.stems.__getitem__, row) if stem != NO_STEM])

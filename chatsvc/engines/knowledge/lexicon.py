@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib import resources
 
 from chatsvc.engines.knowledge.spelling import Speller
+from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import fold, stem, words
 
 _SHORTEST_BEGINNING = 3
@@ -38,7 +39,9 @@ class Lexicon:
         self._base = base
         self._words: dict[str, list[str]] = {}  # a word or a stem -> its concepts
         self._beginnings: dict[str, list[str]] = {}
-        self._expressions: dict[str, list[tuple[tuple[str, ...], str]]] = {}  # first stem -> (what follows, as stems or beginnings*; concept)
+        self._expressions: dict[
+            str, list[tuple[tuple[str, ...], str]]
+        ] = {}  # first stem -> (what follows, as stems or beginnings*; concept)
         self.names: list[str] = []
         for name, members in concepts:
             self.names.append(name)
@@ -78,10 +81,17 @@ class Lexicon:
     def of_word(self, word: str) -> tuple[str, ...]:
         """The concepts of one folded word."""
         concepts = list(self._base.of_word(word)) if self._base else []
-        concepts.extend(self._words.get(word) or self._words.get(stem(word), ()))
+        concepts.extend(self._own_of(word))
+        return tuple(dict.fromkeys(concepts))
+
+    def _own_of(self, word: str) -> list[str]:
+        """What stands there as it is, means just that; the endings of a word like "should" or "olur" are no endings."""
+        if word in self._words or word in STOPWORDS:
+            return self._words.get(word, [])
+        concepts = list(self._words.get(stem(word), ()))
         for length in range(_SHORTEST_BEGINNING, len(word) + 1):
             concepts.extend(self._beginnings.get(word[:length], ()))
-        return tuple(dict.fromkeys(concepts))
+        return concepts
 
     def forms(self) -> list[str]:
         """The single words, for what visitors mistype."""

@@ -41,6 +41,10 @@ class Postings:
         """How many entries hold the feature."""
         return self._offsets[feature + 1] - self._offsets[feature]
 
+    def holds(self, feature: int, entry: int) -> bool:
+        """Whether the entry holds the feature."""
+        return entry in self._entries[self._offsets[feature] : self._offsets[feature + 1]]
+
     def accumulate(self, query: Iterable[tuple[int, float]]) -> dict[int, float]:
         """Entry number -> sum of weight products over the query's features, within BUDGET."""
         scores: dict[int, float] = {}

@@ -9,6 +9,7 @@ from chatsvc.engines.knowledge import features
 from chatsvc.engines.knowledge.lexicon import Lexicon
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
 
+_STEM, _ROOT = map(ord, "sr")
 NO_STEM = 0xFFFF_FFFF  # of a concept that several words stand for, kept as if it were one more word
 
 
@@ -21,6 +22,7 @@ class Terms:
         self.features: dict[str, int] = {}
         self.weights = array("f")  # feature -> weight of its kind
         self.weak = bytearray()  # feature -> whether it is the stem of a stop word
+        self._kinds = bytearray()  # feature -> first letter of its name
         self.stems = array("I")  # word -> the feature that is its stem, or NO_STEM
         self.of_word: list[tuple[int, ...]] = []  # word -> its features
         self._opens = bytearray()  # word -> whether an expression begins with it
@@ -29,8 +31,7 @@ class Terms:
         """The words of a phrasing as numbers, new ones added, followed by the concepts of its expressions."""
         numbers = [self.words[word] if word in self.words else self._add(word) for word in said]
         if any(self._opens[number] for number in numbers):
-            for match in self.lexicon.expressions(said):
-                numbers.append(self._add_concept(match.concept))
+            numbers.extend(self._add_concept(match.concept) for match in self.lexicon.expressions(said))
         return numbers
 
     def known(self, feature: str) -> int | None:
@@ -43,6 +44,7 @@ class Terms:
         if number == len(self.weights):
             self.weights.append(weight)
             self.weak.append(0)
+            self._kinds.append(ord(feature[0]))
         return number
 
     def _add(self, word: str) -> int:
@@ -64,3 +66,24 @@ class Terms:
         self.stems.append(stem)
         self._opens.append(opens)
         return self.words.setdefault(word, len(self.words))
+
+    def names(self) -> list[str]:
+        """Word -> how it is written; worked out anew at each call."""
+        return list(self.words)
+
+    def is_weak(self, word: int) -> bool:
+        """Whether it is a stop word."""
+        stem = self.stems[word]
+        return stem != NO_STEM and bool(self.weak[stem])
+
+    def is_stem(self, feature: int) -> bool:
+        """Whether a feature is a stem."""
+        return self._kinds[feature] == _STEM
+
+    def means(self, feature: int) -> bool:
+        """Whether a feature says what is meant: a stem or a concept, not how a word begins."""
+        return self._kinds[feature] != _ROOT
+
+    def concept(self, feature: int) -> str | None:
+        """The name of a concept; None where the feature is none."""
+        return next((name[1:] for name, number in self.features.items() if number == feature and name[0] == "c"), None)
