@@ -9,6 +9,7 @@ import os
 import signal
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse, derive
+from chatsvc.supervisor import Supervisor
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.shared_library import SharedLibrary
@@ -218,7 +220,7 @@ async def _cancelled(*tasks: asyncio.Task[None]) -> None:
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
     """Run until SIGTERM or SIGINT, however often it comes; what is in flight is finished."""
-    stop = asyncio.Event()
+    stop, supervisor = asyncio.Event(), Supervisor()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
@@ -229,6 +231,12 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)
         ready(app)
-        await stop.wait()
+        supervisor.tell("READY=1")
+        # From the event loop: where that hangs, nothing is said, and systemd starts the service anew.
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), supervisor.every_s)
+            supervisor.tell("WATCHDOG=1")
+        supervisor.tell("STOPPING=1")
         log.info("stopping: no new connections, finishing what is in flight")
     log.info("stopped")

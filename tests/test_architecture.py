@@ -28,6 +28,7 @@ REACH: dict[str, set[str]] = {
     "chatsvc": set(),
     "log": set(),
     "samples": set(),
+    "supervisor": set(),
     "domain": set(),
     "config": {"domain"},
     "store": {"domain"},
@@ -39,7 +40,7 @@ REACH: dict[str, set[str]] = {
     "channels": {"domain", "config", "store", "usecases", "log"},
     "dashboard": {"domain", "config", "store", "usecases", "log"},
     "cli": {"chatsvc", "domain", "config", "store", "engines", "webhooks", "usecases", "control", "samples", "log", "app"},
-    "app": {"domain", "config", "store", "engines", "webhooks", "usecases", "control", "api", "channels", "dashboard", "log"},
+    "app": {"domain", "config", "store", "engines", "webhooks", "usecases", "control", "api", "channels", "dashboard", "log", "supervisor"},
     "__main__": {"cli"},
 }
 # The only files in which a library is used; a folder stands for all that is in it.

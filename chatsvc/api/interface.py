@@ -7,7 +7,7 @@ import logging
 from aiohttp import hdrs, web
 from aiohttp.web import BaseRequest
 
-from chatsvc.api import render, routes
+from chatsvc.api import outside, render, routes
 from chatsvc.api.gates import GATES, Call
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -41,6 +41,9 @@ class Interface:
         path = _path(request)
         inside = path.startswith(API_ROOT)
         try:
+            if path in outside.PAGES:
+                status, body = await outside.page(self._services, request.method, path, stopping=self.stopping)
+                return render.respond(status, body, call.request_id, None)
             if not inside:
                 raise routes.unknown(request.method, path)
             body = await self._pass(call, path)

@@ -19,6 +19,7 @@ from chatsvc.domain.limiter import Slot
 log = logging.getLogger(__name__)
 
 HEAD_TIMEOUT_S = 10.0
+READER_TIMEOUT_S = 10.0  # for what the sockets hold of an answer (some 50 KiB) to be taken: 5 KiB a second are enough
 KEEPALIVE_S = 75.0
 MAX_HEAD_FIELD = 8190
 VERSIONS = (HttpVersion10, HttpVersion11)
@@ -31,11 +32,36 @@ if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
 class Connection(RequestHandler):
     """One connection; what cannot be parsed or does not arrive in time is 400 `invalid_json`, and the connection is closed."""
 
-    __slots__ = ("_head_timer",)
+    __slots__ = ("_head_begun", "_head_timer", "_reader_timer")
 
     def __init__(self, manager: Server, **options: Any) -> None:
         super().__init__(manager, **options)
         self._head_timer: asyncio.TimerHandle | None = None
+        self._head_begun = False
+        self._reader_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A new connection: its first head must come in time."""
+        super().connection_made(transport)
+        self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+
+    def pause_writing(self) -> None:
+        """The caller does not take its answer: that has an end too, for the answer is held in memory meanwhile."""
+        super().pause_writing()
+        self._reader_timer = self._loop.call_later(READER_TIMEOUT_S, self._reader_is_late, self.transport)
+
+    def resume_writing(self) -> None:
+        """The caller has taken what was waiting."""
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+        super().resume_writing()
+
+    def _reader_is_late(self, transport: asyncio.Transport | None) -> None:
+        self._reader_timer = None
+        if transport is not None:
+            log.info("a caller who did not read its answer was disconnected")
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; a head that has begun must be whole in time, and a body that breaks off must not be waited for."""
@@ -45,8 +71,10 @@ class Connection(RequestHandler):
             self._stop_timer()
             self._refuse_other_versions(self._request_count - seen)
             self._tell_reader()
-        elif self._head_timer is None and self._is_between() and data.strip(b"\r\n"):
-            self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
+        elif not self._head_begun and self._is_between() and data.strip(b"\r\n"):
+            self._head_begun = True
+            if self._head_timer is None:
+                self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
 
     def _refuse_other_versions(self, new: int) -> None:
         """aiohttp's parser takes HTTP/0.9 and a textual HTTP/2.0 too, and its answers would claim to be of that version."""
@@ -72,9 +100,13 @@ class Connection(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         """The peer has gone."""
         self._stop_timer()
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
         super().connection_lost(exc)
 
     def _stop_timer(self) -> None:
+        self._head_begun = False
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
@@ -88,7 +120,8 @@ class Connection(RequestHandler):
             # The answer under way comes first.
             self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
         elif not self._waiter.done():
-            self.transport.write(render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot()))
+            if self._head_begun:
+                self.transport.write(render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot()))
             self.force_close()
 
     def handle_error(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 from aiohttp import HttpVersion11, hdrs, web
@@ -18,7 +19,11 @@ from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Slot
 from chatsvc.domain.pricing import Usd
 
+if TYPE_CHECKING:
+    from aiohttp.http_writer import StreamWriter
+
 JSON_TYPE = "application/json; charset=utf-8"
+PIECE = 64 * 1024  # bytes of an answer handed over at a time
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
@@ -70,11 +75,30 @@ class Response(web.StreamResponse):
 
     async def write_eof(self, data: bytes = b"") -> None:  # noqa: ARG002  # aiohttp's signature; it passes none
         """Send everything; raises ConnectionError where the caller has gone."""
-        request = self._to
+        request, writer = self._to, cast("StreamWriter", self._to.writer)
         connection = "Connection: close\r\n" if self._closes else "Connection: keep-alive\r\n" if request.version < HttpVersion11 else ""
         head = f"{self._begin}{connection}\r\n".encode()
-        await request.writer.write(head if request.method == hdrs.METH_HEAD else head + self._content)
-        await request.writer.drain()
+        if request.method == hdrs.METH_HEAD:
+            self._content = b""
+        await writer.write(head + self._content[:PIECE], drain=False)
+        at = PIECE
+        while at < len(self._content) and not request.protocol.writing_paused:
+            await writer.write(self._content[at : at + PIECE], drain=False)
+            at += PIECE
+        if at < len(self._content):
+            await self._send_as_it_is_read(writer, at)
+        self._content = b""
+        await writer.drain()
+
+    async def _send_as_it_is_read(self, writer: StreamWriter, at: int) -> None:
+        """Send the rest of a big answer; what has to wait for its reader waits in a file, not in memory."""
+        with tempfile.TemporaryFile(buffering=0) as waiting:
+            waiting.write(self._content[at:])
+            waiting.seek(0)
+            self._content = b""
+            while piece := waiting.read(PIECE):
+                await writer.drain()
+                await writer.write(piece, drain=False)
 
 
 @lru_cache(maxsize=2)

@@ -20,7 +20,7 @@ FILE = "config.yaml"
 def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     """Make a configuration with comments, a data folder and its master key in DIR, and a first account, bot and API key.
 
-    What is there already is kept.
+    Without a DIR it is the configuration of -c, else of $CHATSVC_CONFIG, else ./config.yaml. What is there already is kept.
 
     \b
     Example: chatsvc init /srv/chatsvc
@@ -31,6 +31,8 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     named = ctx.find_root().obj
     if directory is not None and named is not None:
         raise click.UsageError("give a DIR or -c FILE, one of them")
+    if directory is None:
+        named = named or os.environ.get("CHATSVC_CONFIG")
     file = (Path(named) if named is not None else (directory or Path()) / FILE).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():

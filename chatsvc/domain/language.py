@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(
+PATTERN = (
     r"([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})"  # language
     r"(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"  # script, region
     r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*"  # variants
     r"(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-[xX](-[0-9A-Za-z]{1,8})+)?"  # extensions, private use
 )
+_TAG = re.compile(PATTERN)
 MAX_LENGTH = 128
 
 

@@ -125,6 +125,9 @@ class _Thread:
                 results = [_Failed(fault)] * len(batch)
             for work, result in zip(batch, results, strict=True):
                 _settle(work, result)
+            # The thread holds on to both until its next batch, which may be long in coming; what was read may be big.
+            batch.clear()
+            results.clear()
         self.under_way = 0
         self._draining = None
 

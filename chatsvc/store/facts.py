@@ -22,3 +22,12 @@ async def belongs_to(db: Database, check: bytes) -> None:
 
     if not await db.write(unit):
         raise StoreUnavailable("the master key is not the one this database was made with")
+
+
+async def answers(db: Database) -> None:
+    """Read one row; raises StoreUnavailable."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT name FROM store_facts LIMIT 1").fetchone()
+
+    await db.read(unit)

@@ -37,7 +37,8 @@ async def page(
 
 async def find(services: Services, held: Held, conversation_id: str, message_limit: int) -> stored.Thread:
     """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
-    thread = await stored.find(services.db, held.account.id, conversation_id, message_limit)
+    async with services.big_reads:
+        thread = await stored.find(services.db, held.account.id, conversation_id, message_limit)
     if thread is None:
         raise errors.conversation_not_found()
     return thread

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from chatsvc.domain.times import now_ms
 
 if TYPE_CHECKING:
+    import asyncio
+
     from chatsvc.config import Config
     from chatsvc.domain.cursors import Cursors
     from chatsvc.engines import Engine
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from chatsvc.webhooks.dispatcher import Dispatcher
 
 T = TypeVar("T")
+BIG_READS = 4
 
 
 @dataclass
@@ -48,6 +51,13 @@ class Services:
         from chatsvc.domain.cursors import Cursors
 
         return Cursors(self.secret("cursors"))
+
+    @cached_property
+    def big_reads(self) -> asyncio.Semaphore:
+        """Held while a long history is read: it is megabytes, and a crowd that asks for some must not have them all at once."""
+        import asyncio
+
+        return asyncio.Semaphore(BIG_READS)
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""

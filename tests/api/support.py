@@ -9,7 +9,7 @@ import sqlite3
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import ClientSession
 from multidict import CIMultiDict
@@ -101,6 +101,25 @@ class Wire:
         except TimeoutError:
             return False
 
+    def stop_reading(self) -> None:
+        """Take nothing more off the wire, not even into a buffer."""
+        cast(asyncio.ReadTransport, self._writer.transport).pause_reading()
+
+    def go_on_reading(self) -> None:
+        """Take what has come meanwhile."""
+        cast(asyncio.ReadTransport, self._writer.transport).resume_reading()
+
+    async def breaks_off(self, within_s: float = 5.0) -> bool:
+        """Whether the other side lets go before all of what it promised has come."""
+        try:
+            async with asyncio.timeout(within_s):
+                while True:
+                    await self.answer()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return True
+        except TimeoutError:
+            return False
+
     def hang_up(self) -> None:
         """Close at once, with whatever is under way."""
         self._writer.transport.abort()
@@ -146,6 +165,22 @@ async def insert_conversations(app: App, caller: Caller, last_message_at: Iterab
 
     await app.services.db.write(unit)
     return [row[0] for row in rows]
+
+
+async def insert_history(app: App, caller: Caller, messages: int, characters: int) -> str:
+    """One conversation with so many messages of that length, straight into the store."""
+    (conversation,) = await insert_conversations(app, caller, [START])
+
+    def unit(connection: sqlite3.Connection) -> None:
+        number = connection.execute("SELECT number FROM conversations WHERE id = ?", (conversation,)).fetchone()[0]
+        connection.executemany(
+            "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, 'user', ?, ?)",
+            ((number, str(uuid.uuid4()), "x" * characters, START) for _ in range(messages)),
+        )
+        connection.execute("UPDATE conversations SET message_count = ? WHERE number = ?", (messages, number))
+
+    await app.services.db.write(unit)
+    return conversation
 
 
 async def insert_usage(app: App, caller: Caller, records: Iterable[tuple[int, int, int]], bot: str | None = None) -> None:

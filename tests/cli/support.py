@@ -192,6 +192,13 @@ class Site:
         assert done.out == ""
         return one_line(done.err)
 
+    def refused_with(self, *arguments: str | Path) -> Any:
+        """Run one command that has a failure to report: exit status 1, the report in JSON, one line on standard error."""
+        done = self.run(*arguments, "--json")
+        assert done.status == 1, done
+        one_line(done.err)
+        return json.loads(done.out)
+
     def serve(self, **options: Any) -> Serving:
         """Start a service on it."""
         self.serving = Serving(self.config, self.log, self.folder, **options)

@@ -146,7 +146,7 @@ async def test_closing_is_nothing_to_it() -> None:
 
 
 async def test_one_likely_entry_is_asked_about_alone() -> None:
-    assert await say("visa kart geçerli mi sizde") == "Şunu mu demek istediniz?\n\n- Nasıl ödeme yapabilirim?"
+    assert await say("hafta içi kaça kadar hizmet veriyorsunuz") == "Şunu mu demek istediniz?\n\n- Açılış ve kapanış saatleriniz nedir?"
 
 
 ONE_ENTRY = KnowledgeIndex(

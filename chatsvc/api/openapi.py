@@ -1,0 +1,317 @@
+"""The interface described for machines: an OpenAPI 3.1 document, made from the same tables that the interface itself uses."""
+
+from __future__ import annotations
+
+from chatsvc.api import BASE_PATH, bodies
+from chatsvc.domain import language
+from chatsvc.domain.cursors import MAX_DEPTH
+from chatsvc.domain.errors import PROBLEMS, Problem
+from chatsvc.domain.limiter import WINDOW_S
+from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES
+from chatsvc.usecases import analytics, conversations
+from chatsvc.usecases.paging import DEFAULT_LIMIT, MAX_LIMIT
+
+Schema = dict[str, object]
+
+TEXT: Schema = {"type": "string"}
+MAYBE: Schema = {"type": ["string", "null"]}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+BOOLEAN: Schema = {"type": "boolean"}
+ID: Schema = {"type": "string", "format": "uuid"}
+SECOND: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "examples": ["2026-11-20T15:14:28Z"]}
+INSTANT: Schema = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "examples": ["2026-11-20T15:14:28.123Z"]}
+UNMARKED: Schema = {
+    "type": "string",
+    "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$",
+    "description": "UTC, without a designator.",
+    "examples": ["2026-11-20T15:14:28.123"],
+}
+_PRINTABLE = "^[^\\u0000]*$"
+
+
+def _object(**fields: Schema) -> Schema:
+    return {"type": "object", "required": list(fields), "properties": fields, "additionalProperties": False}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list_of(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+CHATBOT = _object(
+    id=ID,
+    name=TEXT,
+    description=MAYBE,
+    model={**TEXT, "description": "The name of a model tier."},
+    active=BOOLEAN,
+    messages_used=COUNT,
+    created_at=SECOND,
+    updated_at=SECOND,
+)
+EXCHANGE = _object(
+    chatbot_id=ID,
+    user_id=TEXT,
+    session_id={**TEXT, "description": "The channel and the user id, joined by a colon."},
+    channel={"const": "api"},
+    message=TEXT,
+    reply={**TEXT, "minLength": 1},
+    created_at=INSTANT,
+)
+MESSAGE = _object(id=ID, role={"enum": ["user", "assistant"]}, content=TEXT, created_at=INSTANT)
+_CONVERSATION: dict[str, Schema] = {
+    "id": ID,
+    "chatbot_id": ID,
+    "channel": {"enum": list(CHANNELS)},
+    "user_id": TEXT,
+    "session_id": TEXT,
+    "visitor_name": MAYBE,
+    "visitor_email": MAYBE,
+    "last_message_at": UNMARKED,
+    "created_at": UNMARKED,
+    "updated_at": UNMARKED,
+}
+CONVERSATION = _object(**_CONVERSATION)
+THREAD = _object(
+    **_CONVERSATION,
+    message_count={**COUNT, "description": "All messages of the conversation."},
+    messages={**_list_of(_ref("Message")), "maxItems": conversations.MAX_MESSAGES, "description": "The newest, oldest first."},
+    messages_truncated=BOOLEAN,
+)
+PAGINATION = _object(
+    limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
+    returned=COUNT,
+    total=COUNT,
+    has_more=BOOLEAN,
+    next_cursor=MAYBE,
+)
+ANALYTICS = _object(
+    account=_object(
+        plan=MAYBE,
+        plan_version={"type": ["integer", "null"]},
+        subscription_status={"enum": list(SUBSCRIPTION_STATUSES)},
+        messages_used=COUNT,
+        messages_limit=COUNT,
+        plan_message_limit={"type": ["integer", "null"]},
+        plan_bot_limit={"type": ["integer", "null"]},
+        message_credits=COUNT,
+    ),
+    chatbots=_list_of(_object(id=ID, name=TEXT, active=BOOLEAN, messages_used_total=COUNT, messages_in_window=COUNT)),
+    usage=_object(
+        window_days={"type": "integer", "minimum": 1, "maximum": analytics.MAX_DAYS},
+        **{"from": INSTANT},
+        to=INSTANT,
+        covers_from=INSTANT,
+        truncated=BOOLEAN,
+        row_cap={"const": analytics.ROW_CAP},
+        total_messages=COUNT,
+        total_tokens=COUNT,
+        total_cost_usd={"type": "number", "minimum": 0},
+        by_day=_list_of(_object(day={"type": "string", "format": "date"}, messages=COUNT)),
+    ),
+)
+SEND_MESSAGE: Schema = {
+    "type": "object",
+    "required": ["chatbot_id", "message"],
+    "additionalProperties": False,
+    "properties": {
+        "chatbot_id": {"type": "string", "minLength": 1, "pattern": _PRINTABLE},
+        "message": {
+            "type": "string",
+            "maxLength": bodies.MAX_MESSAGE,
+            "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$",
+            "description": "Not only white space; characters are Unicode code points.",
+        },
+        "user_id": {
+            "type": ["string", "null"],
+            "maxLength": bodies.MAX_USER_ID,
+            "pattern": _PRINTABLE,
+            "description": "Who writes. Left out or empty, a random one is made, which continues the conversation when it is sent again.",
+        },
+        "language": {
+            "type": ["string", "null"],
+            "pattern": f"^({language.PATTERN})?$",
+            "description": "A BCP 47 tag; overrides the detection of the language.",
+            "examples": ["tr", "en-GB"],
+        },
+    },
+    "examples": [{"chatbot_id": "<chatbot_id>", "message": "Are you open on Saturdays?", "user_id": "visitor-42"}],
+}
+# The types of what single errors add to the envelope (SPEC.md section 7).
+_EXTRA: dict[str, Schema] = {
+    "max_chars": {"const": bodies.MAX_MESSAGE},
+    "required_plan": MAYBE,
+    "feature": {"const": "rest_api"},
+    "plan": MAYBE,
+    "limit": COUNT,
+    "window_seconds": {"const": WINDOW_S},
+    "max_offset": {"const": MAX_DEPTH},
+    "chatbot_id": TEXT,
+    "allow": _list_of(TEXT),
+    "method": TEXT,
+    "path": TEXT,
+    "supported_endpoints": _list_of(TEXT),
+    "reason": TEXT,
+}
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+
+def _parameter(name: str, description: str, schema: Schema | None = None) -> Schema:
+    return {"name": name, "in": "query", "description": description, "schema": schema or {}}
+
+
+def _integer(name: str, default: int, most: int) -> Schema:
+    """A count in the query, which is clamped or left out of account where it is wrong: nothing is an error."""
+    return _parameter(name, f"1 to {most}, clamped; what is no integer counts as {default}.", {"default": default, "examples": [default]})
+
+
+_PAGE = (_integer("limit", DEFAULT_LIMIT, MAX_LIMIT), _parameter("cursor", "The `next_cursor` of the page before, as it was received."))
+_EVERYWHERE = (
+    "invalid_json",
+    "missing_api_key",
+    "invalid_api_key",
+    "account_not_found",
+    "plan_required",
+    "plan_upgrade_required",
+    "rate_limit_exceeded",
+    "unknown_endpoint",
+    "method_not_allowed",
+    "internal_error",
+    "auth_backend_unavailable",
+    "rate_limit_unavailable",
+    "service_unavailable",
+)
+_CURSOR = ("invalid_cursor", "cursor_out_of_range")
+_IN_BODY = ("missing_chatbot_id", "missing_message", "message_too_long")
+_ANSWERING = ("chatbot_inactive", "message_quota_exceeded", "assistant_unavailable", "assistant_empty_reply")
+
+
+def document(base_url: str) -> Schema:
+    """The OpenAPI 3.1 document of SPEC.md section 4; `base_url` ends with the version segment."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "chatsvc",
+            "version": BASE_PATH.rpartition("v")[2],
+            "summary": "Chatbots, conversations, messages with the bot's reply, and usage, from server to server.",
+        },
+        "servers": [{"url": base_url}],
+        "security": [{"api_key": []}],
+        "paths": {
+            "/chatbots": {"get": _reads("list_chatbots", "The account's chatbots, newest first", _page("Chatbot"), _PAGE, _CURSOR)},
+            "/chatbots/{id}": {
+                "parameters": [_ID],
+                "get": _reads("get_chatbot", "One chatbot", _data(_ref("Chatbot")), (), ("chatbot_not_found",)),
+            },
+            "/messages": {"post": _send_message()},
+            "/conversations": {
+                "get": _reads(
+                    "list_conversations",
+                    "The conversations of the account's bots, the one with the newest message first",
+                    _page("Conversation"),
+                    (
+                        *_PAGE,
+                        _parameter("chatbot_id", "Only those of this bot.", TEXT),
+                        _parameter("channel", f"Only those of this channel: {', '.join(CHANNELS)}.", TEXT),
+                    ),
+                    (*_CURSOR, "chatbot_not_found"),
+                )
+            },
+            "/conversations/{id}": {
+                "parameters": [_ID],
+                "get": _reads(
+                    "get_conversation",
+                    "One conversation with its newest messages",
+                    _data(_ref("Thread")),
+                    (_integer("message_limit", conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES),),
+                    ("conversation_not_found",),
+                ),
+            },
+            "/analytics": {
+                "get": _reads(
+                    "get_analytics",
+                    "The account's usage over the last days, with its cost",
+                    _data(_ref("Analytics")),
+                    (_integer("days", analytics.DEFAULT_DAYS, analytics.MAX_DAYS),),
+                    (),
+                )
+            },
+        },
+        "components": {
+            "securitySchemes": {"api_key": {"type": "http", "scheme": "bearer", "description": "An API key of the account."}},
+            "schemas": {
+                "Chatbot": CHATBOT,
+                "Exchange": EXCHANGE,
+                "Message": MESSAGE,
+                "Conversation": CONVERSATION,
+                "Thread": THREAD,
+                "Pagination": PAGINATION,
+                "Analytics": ANALYTICS,
+                **{code: _problem(problem) for code, problem in PROBLEMS.items()},
+            },
+        },
+    }
+
+
+def _send_message() -> Schema:
+    operation = _reads(
+        "send_message",
+        "Send a message to a bot and get its reply",
+        _data(_ref("Exchange")),
+        (
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "The same key with the same body within 24 hours gives the first answer again, charged once.",
+                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+            },
+        ),
+        (*_IN_BODY, "chatbot_not_found", *_ANSWERING),
+    )
+    return {**operation, "requestBody": {"required": True, "content": {"application/json": {"schema": SEND_MESSAGE}}}}
+
+
+def _reads(name: str, summary: str, answer: Schema, parameters: tuple[Schema, ...], problems: tuple[str, ...]) -> Schema:
+    responses: dict[str, Schema] = {"200": _response("Done.", answer)}
+    codes: dict[int, list[str]] = {}
+    for code in (*_EVERYWHERE, *problems):
+        codes.setdefault(PROBLEMS[code].status, []).append(code)
+    for status, those in sorted(codes.items()):
+        one_of = [_ref(code) for code in those]
+        responses[str(status)] = _response(", ".join(those), one_of[0] if len(one_of) == 1 else {"oneOf": one_of})
+    return {"operationId": name, "summary": summary, "parameters": list(parameters), "responses": responses}
+
+
+def _response(description: str, schema: Schema) -> Schema:
+    headers: Schema = {
+        name: {"required": True, "description": text, "schema": kind}
+        for name, text, kind in (
+            ("X-Request-Id", "Names the request in the service's log.", TEXT),
+            ("X-RateLimit-Limit", "Requests a minute.", {"type": "integer"}),
+            ("X-RateLimit-Remaining", "Requests left in this minute.", {"type": "integer"}),
+            ("X-RateLimit-Reset", "The minute's end, in Unix seconds.", {"type": "integer"}),
+        )
+    }
+    return {"description": description, "headers": headers, "content": {"application/json": {"schema": schema}}}
+
+
+def _data(schema: Schema) -> Schema:
+    return _object(success={"const": True}, data=schema)
+
+
+def _page(name: str) -> Schema:
+    return _object(success={"const": True}, data={**_list_of(_ref(name)), "maxItems": MAX_LIMIT}, pagination=_ref("Pagination"))
+
+
+def _problem(problem: Problem) -> Schema:
+    """The flat envelope of SPEC.md section 7, with what this code adds."""
+    schema = _object(
+        success={"const": False},
+        error={"const": problem.code},
+        message={**TEXT, "description": "In Turkish."},
+        message_en={**TEXT, "description": "In English."},
+        **{name: _EXTRA[name] for name in problem.extra},
+    )
+    return {**schema, "description": problem.en}

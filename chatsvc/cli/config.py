@@ -1,0 +1,32 @@
+"""`chatsvc config`: the configuration in force."""
+
+from __future__ import annotations
+
+import click
+
+from chatsvc.cli.main import load_config
+from chatsvc.cli.output import json_option, show
+
+
+@click.group()
+def config() -> None:
+    """The configuration: what is in force."""
+
+
+@config.command("show")
+@json_option
+@click.pass_context
+def show_config(ctx: click.Context, as_json: bool) -> None:
+    """Show all settings as they are in force, defaults filled in and secrets masked; without --json as a configuration file.
+
+    \b
+    Example: chatsvc -c /etc/chatsvc/config.yaml config show
+    """
+    from chatsvc.config.shown import as_document, as_yaml
+
+    loaded = load_config(ctx)
+    document = as_document(loaded)
+    if as_json:
+        show({"config": str(loaded.path) if loaded.path else None, **document}, True)
+    else:
+        click.echo(f"# {loaded.path or 'no file: everything is the default'}\n{as_yaml(document)}", nl=False)

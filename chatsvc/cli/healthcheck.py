@@ -1,0 +1,60 @@
+"""`chatsvc healthcheck`: whether the service answers, for supervisors and load balancers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import click
+
+from chatsvc.cli.main import load_config
+from chatsvc.cli.output import json_option, show
+from chatsvc.domain.errors import Refused
+
+if TYPE_CHECKING:
+    from chatsvc.config import Server
+
+ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what is listened on, not what is listened to
+
+
+@click.command()
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.1, 60), default=5.0, show_default=True, help="Seconds to wait.")
+@json_option
+@click.pass_context
+def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
+    """Ask the service that this configuration describes whether it is ready; exit status 0 if it is, else 1.
+
+    \b
+    Example: chatsvc healthcheck || systemctl restart chatsvc
+    """
+    server = load_config(ctx).server
+    if not server.port:
+        raise Refused("server.listen has port 0, any free one: nobody knows which to ask")
+    state = _ask(server, timeout_s)
+    show({"status": state}, as_json)
+    if state != "ready":
+        raise Refused(f"the service on {server.host or '*'}:{server.port} is not ready: {state}")
+
+
+def _ask(server: Server, timeout_s: float) -> str:
+    host = ANYWHERE.get(server.host, server.host)
+    connection: http.client.HTTPConnection
+    if server.tls:
+        # The machine's own listener, by its address: the name in its certificate is for callers from outside.
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, server.port, timeout=timeout_s, context=context)
+    else:
+        connection = http.client.HTTPConnection(host, server.port, timeout=timeout_s)
+    with closing(connection):
+        try:
+            connection.request("GET", "/readyz")
+            return str(json.loads(connection.getresponse().read(10_000))["status"])
+        except OSError as fault:
+            return f"unreachable ({fault.strerror or type(fault).__name__})"
+        except (http.client.HTTPException, ValueError, KeyError, TypeError):
+            return "something else answers there"

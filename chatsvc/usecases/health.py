@@ -1,0 +1,18 @@
+"""Whether the service can do its work."""
+
+from __future__ import annotations
+
+from chatsvc.store import facts
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.services import Services
+
+
+async def state(services: Services, *, stopping: bool) -> str:
+    """`ready`; or why it is not: `stopping`, `store_unavailable`."""
+    if stopping:
+        return "stopping"
+    try:
+        await facts.answers(services.db)
+    except StoreUnavailable:
+        return "store_unavailable"
+    return "ready"

@@ -1,0 +1,123 @@
+"""The OpenAPI document and the other pages outside of the interface, held against what the interface does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from chatsvc.api import BASE_PATH, openapi
+from chatsvc.api.routes import ROUTES
+from chatsvc.app import App
+from chatsvc.domain.errors import PROBLEMS
+from tests.api.support import fetch, insert_conversations, out_of_reach
+from tests.conftest import Caller
+from tests.fakes import START
+
+DOCUMENT: Any = openapi.document("https://chat.example.com/api/v2")
+SCHEMAS = DOCUMENT["components"]["schemas"]
+
+
+def _operations() -> dict[str, Any]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, operations in DOCUMENT["paths"].items()
+        for method, operation in operations.items()
+        if method != "parameters"
+    }
+
+
+def _one_of(schema: Any) -> list[Any]:
+    return schema.get("oneOf", [schema])  # type: ignore[no-any-return]  # a document, read as it stands
+
+
+def _agrees(value: Any, schema: Any, place: str = "$") -> None:
+    """Hold a value against a schema of the document; only what the document uses is understood."""
+    if "$ref" in schema:
+        schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
+    types = schema.get("type", [])
+    names = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+    if types:
+        own = names[type(value)]
+        assert own in ([types] if isinstance(types, str) else types) or (own == "integer" and types == "number"), place
+    if "const" in schema:
+        assert value == schema["const"], place
+    if "enum" in schema:
+        assert value in schema["enum"], place
+    if isinstance(value, dict):
+        assert list(value) == schema["required"], place
+        for name, inner in value.items():
+            _agrees(inner, schema["properties"][name], f"{place}.{name}")
+    if isinstance(value, list):
+        for number, inner in enumerate(value):
+            _agrees(inner, schema["items"], f"{place}[{number}]")
+
+
+def test_the_document_has_the_routes_of_the_interface_and_no_other() -> None:
+    assert list(_operations()) == [f"{route.method} {route.path}" for route in ROUTES]
+
+
+def test_every_error_is_described_where_it_occurs() -> None:
+    described = {
+        schema["$ref"].rpartition("/")[2]: int(status)
+        for operation in _operations().values()
+        for status, response in operation["responses"].items()
+        if status != "200"
+        for schema in _one_of(response["content"]["application/json"]["schema"])
+    }
+    assert described == {code: problem.status for code, problem in PROBLEMS.items()}
+
+
+def test_an_error_is_described_with_all_its_fields() -> None:
+    for code, problem in PROBLEMS.items():
+        assert SCHEMAS[code]["required"] == ["success", "error", "message", "message_en", *problem.extra]
+
+
+async def test_answers_have_the_fields_of_the_document_in_their_order(app: App, caller: Caller) -> None:
+    assert (await caller.send(user_id="v")).status == 200
+    await insert_conversations(app, caller, [START - 1000])
+    conversations = (await caller.get("/conversations")).json["data"]
+    paths = {
+        "GET /chatbots": "/chatbots",
+        "GET /chatbots/{id}": f"/chatbots/{caller.bot}",
+        "GET /conversations": "/conversations",
+        "GET /conversations/{id}": f"/conversations/{conversations[0]['id']}",
+        "GET /analytics": "/analytics",
+    }
+    answers = {name: await caller.get(path) for name, path in paths.items()}
+    answers["POST /messages"] = await caller.send(user_id="v")
+    assert answers.keys() == _operations().keys()
+    for name, answer in answers.items():
+        response = _operations()[name]["responses"][str(answer.status)]
+        assert answer.status == 200
+        _agrees(answer.json, response["content"]["application/json"]["schema"])
+        assert set(response["headers"]) <= {name for name in response["headers"] if name in answer.headers}
+
+
+async def test_the_document_is_served_to_anybody(app: App, session: ClientSession) -> None:
+    answer = await fetch(session, "GET", f"{app.url}/openapi.json")
+    assert answer.status == 200
+    assert answer.json == openapi.document(app.config.server.public_url + BASE_PATH)
+    assert "X-RateLimit-Limit" not in answer.headers
+
+
+@pytest.mark.parametrize(("path", "said"), [("/healthz", "ok"), ("/readyz", "ready")])
+async def test_the_service_says_that_it_lives_and_is_ready(path: str, said: str, app: App, session: ClientSession) -> None:
+    answer = await fetch(session, "GET", app.url + path)
+    assert (answer.status, answer.json) == (200, {"status": said})
+
+
+async def test_a_service_whose_store_fails_lives_but_is_not_ready(app: App, session: ClientSession) -> None:
+    async with out_of_reach(app, "store_facts"):
+        assert (await fetch(session, "GET", f"{app.url}/healthz")).status == 200
+        answer = await fetch(session, "GET", f"{app.url}/readyz")
+    assert (answer.status, answer.json) == (503, {"status": "store_unavailable"})
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json"])
+async def test_pages_outside_of_the_interface_can_only_be_read(path: str, app: App, session: ClientSession) -> None:
+    answer = await fetch(session, "POST", app.url + path, data=b"{}")
+    assert (answer.status, answer.json["error"], answer.json["allow"]) == (405, "method_not_allowed", ["GET", "HEAD"])
+    head = await fetch(session, "HEAD", app.url + path)
+    assert (head.status, head.body) == (200, b"")
