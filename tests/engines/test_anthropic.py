@@ -68,7 +68,7 @@ class Shelf:
 
     entries: Sequence[Entry] = ()
 
-    def search(self, text: str, language: str | None = None, limit: int = 5) -> Finding:
+    def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding:  # noqa: ARG002  # the protocol's signature
         words = set(text.lower().split())
         scored = [Hit(entry, len(words & set(entry.question.lower().split())) / 10) for entry in self.entries]
         best = sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:limit]

@@ -1,13 +1,12 @@
 """A bot's entries as numbers: the words of each phrasing, how rare each feature is, which entries hold it.
 
 Fifty thousand entries fit into about a hundred megabytes with their texts: flat arrays, and what can be worked out again at once
-is not kept. Building yields to other threads every now and then, for the event loop is one of them.
+is not kept.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,6 @@ _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
 _MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
 PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
-_BREATH = 4  # entries between two breaths, about half a millisecond
 
 
 class Corpus:
@@ -38,6 +36,7 @@ class Corpus:
     def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
         self.size = len(entries)
         self.lexicon = lexicon
+        self._rarities: dict[int, float] = {}
         self.terms = Terms(lexicon)
         self.first = array("I", [0])  # entry -> number of its first phrasing
         self.starts = array("I", [0])  # phrasing -> its first word in `_tokens`
@@ -50,7 +49,6 @@ class Corpus:
             self._read(entry)
             answers.extend(self._answer_features(entry.answer, number))
             answer_starts.append(len(answers))
-            _breathe(number)
         self.gains = array("f", map(float.__mul__, self.terms.weights, map(self.rarity, self._holders)))
         self._weigh(answers, answer_starts)
 
@@ -90,17 +88,16 @@ class Corpus:
         self.units = array("f")  # entry -> what its counts are multiplied by, so that its vector has length 1
         gains = self.gains
         for entry in range(self.size):
-            held: Counter[int] = Counter()
-            pairs: Counter[Pair] = Counter()
-            for phrasing in range(self.first[entry], self.first[entry + 1]):
-                its, neighbours = self.phrasing(phrasing)
-                held.update(its)
-                pairs.update(neighbours)
-                squares = sum([gains[feature] ** 2 for feature in its]) + sum([self.pair_gain(pair) ** 2 for pair in neighbours])
+            both = [self.phrasing(phrasing) for phrasing in range(self.first[entry], self.first[entry + 1])]
+            held = Counter(chain.from_iterable(its for its, _ in both))
+            pairs = Counter(chain.from_iterable(neighbours for _, neighbours in both))
+            pair_gains = {pair: self.pair_gain(pair) for pair in pairs}
+            for its, neighbours in both:
+                squares = sum([gains[feature] ** 2 for feature in its]) + sum([pair_gains[pair] ** 2 for pair in neighbours])
                 self.lengths.append(math.sqrt(squares) or 1.0)
             values = [(feature, math.log(1 + count) * gains[feature]) for feature, count in held.items()]
             squares = sum([value**2 for _, value in values])
-            squares += sum([(math.log(1 + count) * self.pair_gain(pair)) ** 2 for pair, count in pairs.items()])
+            squares += sum([(math.log(1 + count) * pair_gains[pair]) ** 2 for pair, count in pairs.items()])
             length = math.sqrt(squares) or 1.0
             self.units.append(1 / length)
             self.postings.put(entry, ((feature, value / length) for feature, value in values))
@@ -108,7 +105,6 @@ class Corpus:
             most = length / math.log(2 + self.first[entry + 1] - self.first[entry] - 1)
             only = answers[answer_starts[entry] : answer_starts[entry + 1]]
             self.postings.put(entry, ((feature, min(1.0, _ANSWER * gains[feature] / most)) for feature in only))
-            _breathe(entry)
         self.postings.filled()
 
     def tokens(self, phrasing: int) -> array[int]:
@@ -140,15 +136,13 @@ class Corpus:
 
     def rarity(self, holders: int) -> float:
         """Weight of a feature that so many entries hold."""
-        holders = min(holders, self.size)  # pairs that share a counter may come to more
-        return float(math.log(1 + (self.size - holders + 0.5) / (holders + 0.5)) ** _RARITY)
+        known = self._rarities.get(holders)
+        if known is None:
+            count = min(holders, self.size)  # pairs that share a counter may come to more
+            known = self._rarities[holders] = float(math.log(1 + (self.size - count + 0.5) / (count + 0.5)) ** _RARITY)
+        return known
 
 
 def pairs(stems: Sequence[int]) -> Iterator[Pair]:
     """Neighbouring stems; the first and the last pair with the edge."""
     return zip((EDGE, *stems), (*stems, EDGE), strict=True) if stems else iter(())
-
-
-def _breathe(entry: int) -> None:
-    if entry % _BREATH == 0:
-        time.sleep(0)  # lets go of the interpreter's lock: whoever waits for it need not wait for the switch interval

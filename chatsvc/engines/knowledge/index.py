@@ -16,7 +16,7 @@ from itertools import repeat
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit
-from chatsvc.engines.knowledge import confidence, detection, lexicon, signs
+from chatsvc.engines.knowledge import background, confidence, detection, lexicon, signs
 from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.query import Query, query_of
 from chatsvc.engines.knowledge.spelling import Speller
@@ -56,9 +56,10 @@ class KnowledgeIndex:
         self._spoken = frozenset(self._languages)
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # read and built once a process, here rather than in the first search on the event loop
-        self._corpus = Corpus(self._entries, self._lexicon)
-        own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
-        self._speller = Speller([*self._corpus.terms.words, *own])
+        with background.considerate():
+            self._corpus = Corpus(self._entries, self._lexicon)
+            own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
+            self._speller = Speller([*self._corpus.terms.words, *own])
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -117,7 +118,7 @@ class KnowledgeIndex:
         gains = self._corpus.gains
         products = {number: weight * gains[number] for number, weight in query.weights.items()}
         neighbours = {pair: weight * self._corpus.pair_gain(pair) for pair, weight in query.pairs.items()}
-        found = []
+        found: list[_Candidate] = []
         left = _CLOSELY
         for entry in first:
             looked_at = min(self._corpus.first[entry + 1] - self._corpus.first[entry], PHRASINGS)

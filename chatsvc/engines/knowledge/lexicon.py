@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
 
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
@@ -39,9 +40,10 @@ class Lexicon:
         self._base = base
         self._words: dict[str, list[str]] = {}  # a word or a stem -> its concepts
         self._beginnings: dict[str, list[str]] = {}
-        self._expressions: dict[
-            str, list[tuple[tuple[str, ...], str]]
-        ] = {}  # first stem -> (what follows, as stems or beginnings*; concept)
+        # expressions by their first two stems, or by their first stem where any ending may follow: (what follows, concept)
+        self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
+        self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._openings: set[str] = set()
         self.names: list[str] = []
         for name, members in concepts:
             self.names.append(name)
@@ -50,8 +52,12 @@ class Lexicon:
 
     def _add(self, name: str, member: str) -> None:
         if _EXPRESSION in member:
-            first, *rest = (part if part.endswith("*") else stem(part) for part in member.split(_EXPRESSION))
-            self._expressions.setdefault(first, []).append((tuple(rest), name))
+            first, second, *rest = (part if part.endswith("*") else stem(part) for part in member.split(_EXPRESSION))
+            if second.endswith("*"):
+                self._open.setdefault(first, []).append(((second, *rest), name))
+            else:
+                self._expressions.setdefault((first, second), []).append(((second, *rest), name))
+            self._openings.add(first)
         elif member.endswith("*"):
             self._beginnings.setdefault(member[:-1], []).append(name)
         else:
@@ -67,16 +73,17 @@ class Lexicon:
     def expressions(self, words: Sequence[str]) -> list[Match]:
         """The concepts that several words together stand for."""
         found = self._base.expressions(words) if self._base else []
-        for at, word in enumerate(words):
-            for parts, concept in self._expressions.get(stem(word), ()):
+        stems = [stem(word) for word in words]
+        for at, two in enumerate(pairwise(stems)):
+            for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
                 stop = at + 1 + len(parts)
-                if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop])):
+                if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop], stems[at + 1 : stop])):
                     found.append(Match(concept, at, stop))
         return found
 
     def opens(self, word: str) -> bool:
         """Whether an expression begins with the word."""
-        return stem(word) in self._expressions or (self._base is not None and self._base.opens(word))
+        return stem(word) in self._openings or (self._base is not None and self._base.opens(word))
 
     def of_word(self, word: str) -> tuple[str, ...]:
         """The concepts of one folded word."""
@@ -98,8 +105,8 @@ class Lexicon:
         return [*self._words, *self._beginnings]
 
 
-def _fits(part: str, word: str) -> bool:
-    return word.startswith(part[:-1]) if part.endswith("*") else stem(word) == part
+def _fits(part: str, word: str, its_stem: str) -> bool:
+    return word.startswith(part[:-1]) if part.endswith("*") else its_stem == part
 
 
 def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:

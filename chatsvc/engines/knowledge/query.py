@@ -48,9 +48,9 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
         for number, gain in gains.items():
             weights[number] = max(weights.get(number, 0.0), gain)
     for match in corpus.lexicon.expressions(asked):
-        number = corpus.terms.known("c" + match.concept)
-        if number is not None:
-            weights.setdefault(number, corpus.gains[number])
+        concept = corpus.terms.known("c" + match.concept)
+        if concept is not None:
+            weights.setdefault(concept, corpus.gains[concept])
     neighbours = _pairs(asked, corpus)
     length = math.sqrt(unknown + sum(weight * weight for weight in (*weights.values(), *neighbours.values()))) or 1.0
     return Query(

@@ -18,6 +18,8 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'"))
 # letters that no decomposition takes apart
 _LETTERS = str.maketrans({"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
+# Turkish by the short way: all of its letters at once
+_TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 # Longest first; what is left keeps four letters at least. After folding, so that -lık and -lik are one.
@@ -51,7 +53,8 @@ _ENGLISH_SUFFIXES = (
 
 def fold(text: str) -> str:
     """A text in small letters without marks, white space as single blanks; its first MAX_CHARACTERS."""
-    text = text[:MAX_CHARACTERS].translate(_APOSTROPHES)
+    text = text[:MAX_CHARACTERS]
+    text = text.replace("`", "'") if text.isascii() else text.translate(_TURKISH).translate(_APOSTROPHES)
     if text.isascii():
         return " ".join(text.lower().split())
     # decomposed twice: the parts of a compatibility character may be capitals (as in a squared or circled letter)
@@ -75,7 +78,7 @@ def _before(word: str) -> str:
     return head
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """A folded word without its endings, roughly; the same for both languages, for nobody says which one it is."""
     if len(word) <= 4 or word.isdigit():

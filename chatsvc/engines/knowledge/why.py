@@ -16,10 +16,10 @@ def why(query: Query, corpus: Corpus, entry: int) -> tuple[str, ...]:
     holders: dict[int, str] = {}  # feature -> the entry's word that holds it
     own: set[str] = set()
     for phrasing in range(corpus.first[entry], corpus.first[entry + 1]):
-        for word in corpus.tokens(phrasing):
-            own.add(names[word])
-            for feature in corpus.terms.of_word[word]:
-                holders.setdefault(feature, names[word].lstrip("_"))
+        for number in corpus.tokens(phrasing):
+            own.add(names[number])
+            for feature in corpus.terms.of_word[number]:
+                holders.setdefault(feature, names[number].lstrip("_"))
     lines = []
     for word in query.words:
         if not word.informs:
