@@ -13,7 +13,7 @@ import math
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -25,7 +25,7 @@ from tests.answers.judging import Question
 
 Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bias, whether the first hit was right
 
-OWN, VARIED, CLINC = 10.0, 3.0, 1.0  # weight of one search
+OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
 L2 = 1.0
 # (intents, phrasings, bots)
 BOTS = ((8, (3, 7), 9), (20, (3, 7, 10), 6), (50, (5, 10), 3), (None, (3, 5, 10), 1))
@@ -48,7 +48,7 @@ def rows(weight: float, entries: Sequence[Entry], questions: Sequence[Question])
         _seen.clear()
         finding = index.search(question.text)
         if _seen:
-            yield weight, (*astuple(_seen[0]), 1.0), finding.hits[0].entry.id == question.expected
+            yield weight, (*confidence.inputs(_seen[0]), 1.0), finding.hits[0].entry.id == question.expected
 
 
 def own(chance: random.Random) -> Iterator[Row]:
@@ -123,8 +123,9 @@ def main() -> None:
     data = [*own(chance), *clinc(Path(sys.argv[1]), chance)]
     *weights, bias = fit(data)
     print(f"{len(data)} searches\n_BIAS = {bias:.2f}")
-    for sign, weight in zip(fields(confidence.Signs), weights, strict=True):
-        print(f"{sign.name:<10} {weight:6.2f}")
+    names = [field.name for field in fields(confidence.Signs)]
+    for sign, weight, more in zip(names, weights[: len(names)], weights[len(names) :], strict=True):
+        print(f"{sign:<10} {weight:6.2f} {more:6.2f}")
 
 
 if __name__ == "__main__":

@@ -23,12 +23,13 @@ from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.why import why
 
-_CANDIDATES = 30
+_CANDIDATES = 25
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
 _TIES = 1_000  # entries of the same score that are compared at all
-_CLOSELY = 400  # phrasings looked at closely in one search
+_CLOSELY = 250  # phrasings looked at closely in one search
 _GIVEN, _GUESSED, _DEFAULT = 0.3, 0.5, 0.7  # what is left of the score of an entry in another language
-_ASKED = 60  # words looked at from either end of a long message: there the question stands
+_ENDS = 500  # characters looked at from either end of a long message: there the question stands
+_WORDS = 120  # of them looked at
 _NOUGHT = repeat(0.0)
 _SAME = 0.9  # likeness in letter triples from which a question is the phrasing itself
 _NO_GROUND = confidence.ASK / 2  # as sure as a search may be that knows no word of the question
@@ -69,9 +70,7 @@ class KnowledgeIndex:
     def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding:
         """What the knowledge has on `text`, at most `limit` entries, with their `why` if it is to `explain`; takes any text."""
         wanted, others = self._wanted(text, language)
-        asked = words(text)
-        if len(asked) > 2 * _ASKED:
-            asked = asked[:_ASKED] + asked[-_ASKED:]
+        asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
         query = query_of(asked, self._corpus, self._speller)
         ranked = self._rank(query, wanted, others)
         if not ranked:

@@ -92,10 +92,10 @@ class Lexicon:
         return tuple(dict.fromkeys(concepts))
 
     def _own_of(self, word: str) -> list[str]:
-        """What stands there as it is, means just that; the endings of a word like "should" or "olur" are no endings."""
-        if word in self._words or word in STOPWORDS:
+        """A word as it stands, else its stem, and its beginnings; the ending of a stop word like "should" or "olur" is none."""
+        if word in STOPWORDS:
             return self._words.get(word, [])
-        concepts = list(self._words.get(stem(word), ()))
+        concepts = list(self._words.get(word) or self._words.get(stem(word), ()))
         for length in range(_SHORTEST_BEGINNING, len(word) + 1):
             concepts.extend(self._beginnings.get(word[:length], ()))
         return concepts

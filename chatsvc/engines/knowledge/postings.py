@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 # How many postings one search may touch: about a millisecond. The rare features come first, so that what is left out
 # is the words that half of the entries share.
-BUDGET = 12_000
+BUDGET = 8_000
 _UNIT = 65_535  # a weight of 1.0; weights are kept as whole numbers
 
 

@@ -25,6 +25,7 @@ class Word:
     features: tuple[int, ...]
     informs: float  # how much it says about what is asked; 0 of a stop word
     alien: bool
+    light: bool  # whether it says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[Word,
     light = is_light(text)
     missed = 0.0 if terms.known(stem) is not None else weight * rarest
     alien = bool(concepts) and not light and not any(terms.means(number) for number in gains)
-    return Word(text, read, tuple(gains), informs * (_LIGHT if light else 1.0), alien), gains, missed
+    return Word(text, read, tuple(gains), informs * (_LIGHT if light else 1.0), alien, light), gains, missed
 
 
 def _pairs(asked: Sequence[str], corpus: Corpus) -> dict[Pair, float]:

@@ -25,6 +25,7 @@ def read(
     letters = _letters(asked)
     closest = _letters(words(texts[best - start]))
     anywhere = _letters(words(" ".join(texts[:PHRASINGS])[:_LETTERS]))
+    meant = [[number for number in word.features if corpus.terms.means(number)] for word in query.words if not word.light]
     size = math.log(corpus.size) / 7
     second = scores[1] if len(scores) > 1 else 0.0
     return Signs(
@@ -32,6 +33,7 @@ def read(
         coverage=sum(word.informs for word in query.words if not held.isdisjoint(word.features)) / asked_for,
         known=sum(word.informs for word in query.words if any(corpus.terms.is_stem(number) for number in word.features)) / asked_for,
         alien=min(1.0, sum(word.alien for word in query.words) / 2) * max(0.0, 1.1 - size),
+        stray=min(1.0, sum(bool(numbers) and held.isdisjoint(numbers) for numbers in meant) / 3),
         back=sum(gain for gain, its in said if not query.weights.keys().isdisjoint(its)) / (sum(gain for gain, _ in said) or 1.0),
         margin=(scores[0] - second) / scores[0] if scores[0] > 0 else 0.0,
         share=scores[0] ** 2 / (sum(score**2 for score in scores) or 1.0),

@@ -57,15 +57,22 @@ happen happens happened turn put set start stop left part bit quote allowed wann
 """
 LIGHT = STOPWORDS | frozenset(_LIGHT.split())
 
-# Forms of the verbs that Turkish says nearly everything with: alabiliyor, edersem, kalacagim, olsam.
-_LIGHT_VERB = re.compile(
-    r"(?:al|aldir|ed|et|ettir|ol|ver|gel|git|gid|kal|gir|cik|bul|yap|yaptir|iste|koy|bak|de|soyle|yaz|gec|getir|gotur|kullan|ogren|bekle|dur|basla|gonder)"
-    r"[aeiuy]?(?:yor|bil|ecek|acak|eceg|acag|dik|dig|duk|dug|tik|tig|mis|mek|mak|sem|sam|sek|sak|sen|san|dim|tim|dum|tum|din|tin|di|ti|du|tu|"
-    r"ir|er|ar|ur|ip|up|eyim|ayim|elim|alim|meden|madan|ince|inca|unca|mem|mam|mes|mas|miy|muy|en|an|ebil|abil)[a-z]*"
+# Forms of the verbs that Turkish says nearly everything with (alabiliyor, edersem, kalacagim, olsam), and of its weekdays.
+_LIGHT_VERBS = (
+    "al|aldir|ed|et|ettir|ol|ver|gel|git|gid|kal|gir|cik|bul|yap|yaptir|iste|koy|bak|de|soyle|yaz|gec|getir|gotur|kullan|ogren|bekle"
+    "|dur|basla|gonder"
+)
+_ENDINGS = (
+    "yor|bil|ecek|acak|eceg|acag|dik|dig|duk|dug|tik|tig|mis|mek|mak|sem|sam|sek|sak|sen|san|dim|tim|dum|tum|din|tin|di|ti|du|tu"
+    "|ir|er|ar|ur|ip|up|eyim|ayim|elim|alim|meden|madan|ince|inca|unca|mem|mam|mes|mas|miy|muy|en|an|ebil|abil"
+)
+_DAYS = "pazartesi|sali|carsamba|persembe|cuma|cumartesi|pazar"
+_LIGHT_FORM = re.compile(
+    rf"(?:{_LIGHT_VERBS})[aeiuy]?(?:{_ENDINGS})[a-z]*|(?:{_DAYS})(?:y[aei]|den|dan|n?de|ki|leri|lari|ye|ya|nin|si|sini|sine)"
 )
 
 
 @lru_cache(maxsize=8_192)
 def is_light(word: str) -> bool:
     """Whether a folded word says little about what is asked: a stop word, a number, a time, a verb of all trades."""
-    return word in LIGHT or word.isdigit() or _LIGHT_VERB.fullmatch(word) is not None
+    return word in LIGHT or word.isdigit() or _LIGHT_FORM.fullmatch(word) is not None

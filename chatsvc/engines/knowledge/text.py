@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import filterfalse
 
 MAX_CHARACTERS = 4_000  # of a text looked at; a message is no longer than this anyway
 MAX_WORDS = 400
@@ -58,8 +59,8 @@ def fold(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     # decomposed twice: the parts of a compatibility character may be capitals (as in a squared or circled letter)
-    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return " ".join("".join(char for char in text if not unicodedata.combining(char)).translate(_LETTERS).split())
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text)[:MAX_CHARACTERS].casefold())[:MAX_CHARACTERS]
+    return " ".join("".join(filterfalse(unicodedata.combining, text)).translate(_LETTERS)[:MAX_CHARACTERS].split())
 
 
 def words(text: str) -> list[str]:
