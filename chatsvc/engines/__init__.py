@@ -73,7 +73,14 @@ class Knowledge(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
 
-    def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding: ...
+    def search(
+        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+    ) -> Finding:
+        """What there is on `text`. `language` was asked for; `spoken` is what the conversation is in, which weighs less.
+
+        To `explain` is to say of each hit why.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,17 @@ class Shelf:
 
     entries: Sequence[Entry] = ()
 
-    def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding:  # noqa: ARG002  # the protocol's signature
+    def search(
+        self,
+        text: str,
+        language: str | None = None,
+        limit: int = 5,
+        *,
+        spoken: str | None = None,
+        explain: bool = False,
+    ) -> Finding:
+        assert spoken is None or len(spoken) == 2
+        assert not explain
         words = set(text.lower().split())
         scored = [Hit(entry, len(words & set(entry.question.lower().split())) / 10) for entry in self.entries]
         best = sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:limit]
@@ -756,6 +766,11 @@ async def test_the_language_is_the_callers_else_the_visitors_else_the_bots(serve
     assert "language of the visitor's last message; where that is unclear, in Turkish" in system_of(server)
     await engine.reply(replace(TURN, language="en-GB"))
     assert "Answer in English (en-GB)" in system_of(server)
+
+
+async def test_a_message_that_shows_no_language_keeps_that_of_the_conversation(server: ModelServer, engine: AnthropicEngine) -> None:
+    await engine.reply(replace(TURN, message="14:00", history=past("habt ihr morgen offen?", "Ja.", "ok", "Gern.")))
+    assert "where that is unclear, in German" in system_of(server)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ async def test_asking_back_is_a_setting_that_the_channel_decides_by_default(chan
         assert error.value.reason == "no_answer"
 
 
-@pytest.mark.parametrize("message", ["do you have vegan pizza", "makarna nasıl pişirilir", "🙂", "?", "\ud800"])
+@pytest.mark.parametrize("message", ["do you have vegan pizza", "makarna nasıl pişirilir", "...", "?", "\ud800"])
 async def test_what_the_knowledge_does_not_hold_is_no_answer(message: str) -> None:
     with pytest.raises(EngineError) as error:
         await say(message)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc.engines.knowledge import lexicon
-from chatsvc.engines.knowledge.detection import guess
 from chatsvc.engines.knowledge.spelling import Speller, distance
 from chatsvc.engines.knowledge.text import MAX_WORDS, fold, stem, words
+from chatsvc.engines.language.detection import guess
 from tests.engines.knowledge_questions import ENGLISH, FOREIGN_ENGLISH, FOREIGN_TURKISH, TURKISH
 
 # any text at all, lone surrogates included
@@ -164,8 +164,3 @@ def test_turkish_typed_without_its_letters_is_turkish() -> None:
     guesses = [guess(fold(question)) for question, _ in TURKISH]
     assert guesses.count("tr") >= 0.95 * len(guesses)
     assert "en" not in guesses
-
-
-@pytest.mark.parametrize("text", ["", "123", "🙂", "где вы находитесь", "كم السعر", "wo ist das Geschäft", "où êtes-vous", "wifi"])
-def test_what_is_neither_turkish_nor_english_is_not_guessed(text: str) -> None:
-    assert guess(text) is None

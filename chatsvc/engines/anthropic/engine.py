@@ -8,7 +8,7 @@ import random
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines import EngineError, Reply, Turn, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 
@@ -42,8 +42,9 @@ class AnthropicEngine:
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
-        """Load the SDK now, in a thread, so that the first visitor does not wait for it. Raises EngineError where it cannot be loaded."""
+        """Load the languages and, in a thread, the SDK now: no visitor waits for them. Raises EngineError where the SDK cannot be."""
         if self._why_not_configured() is None:
+            language.load()
             await self._provider()
 
     async def reply(self, turn: Turn) -> Reply:

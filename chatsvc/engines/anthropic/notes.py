@@ -8,8 +8,7 @@ from datetime import date, datetime, timedelta
 
 from chatsvc.domain import opening_hours, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, checked
-from chatsvc.domain.language import primary
-from chatsvc.engines import Turn
+from chatsvc.engines import Turn, language
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import Call
 from chatsvc.engines.anthropic.tools import WrongArguments
@@ -132,7 +131,7 @@ def confirmation(turn: Turn, captured: Captured) -> str:
     """The reply where something was noted and the model then found no words: what is written down must not be lost with them."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
-    turkish = primary(turn.language or turn.knowledge.search(turn.message, None, 1).language or turn.bot.language) == "tr"
+    turkish = language.among(turn, ("tr", "en")) == "tr"
     if captured.date is None or captured.time is None:
         if turkish:
             return f"Talebinizi not aldım{about}. İşletme onaylayana kadar kesinleşmiş sayılmaz."

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from chatsvc.domain.models import Bot, Entry, Message
-from chatsvc.engines import Turn
+from chatsvc.engines import Turn, language
 from chatsvc.engines.anthropic import tools
 from chatsvc.engines.anthropic.answer import NO_ANSWER, clean
 
@@ -226,10 +226,11 @@ def _fits(entries: Iterable[Entry], budget: int) -> bool:
 
 def _passages(turn: Turn, budget: int) -> list[Entry]:
     """The entries nearest to the message, best first, then to the visitor's question before it ("and on Sundays?"), within `budget`."""
-    hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES).hits)
+    spoken = language.shown(turn)
+    hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=spoken).hits)
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
     if before is not None:
-        hits += turn.knowledge.search(before, turn.language, PASSAGES // 2).hits
+        hits += turn.knowledge.search(before, turn.language, PASSAGES // 2, spoken=spoken).hits
     found: dict[str, Entry] = {}
     used = 0
     for hit in hits:
@@ -263,8 +264,8 @@ def _moment(turn: Turn) -> str:
     clock = f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
     wanted = language_name(turn.language) if turn.language else None
     if wanted is not None:
-        language = f"Answer in {wanted}, whatever language the visitor writes in."
+        told = f"Answer in {wanted}, whatever language the visitor writes in."
     else:
-        default = language_name(turn.bot.language) or "Turkish"
-        language = f"Answer in the language of the visitor's last message; where that is unclear, in {default}."
-    return f"It is now {clock}.\n{language}"
+        unclear = language_name(language.of(turn)) or "Turkish"
+        told = f"Answer in the language of the visitor's last message; where that is unclear, in {unclear}."
+    return f"It is now {clock}.\n{told}"

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chatsvc.domain import times
-from chatsvc.domain.language import primary
-from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge import detection, hearing, hours, smalltalk, wishes
+from chatsvc.engines import Reply, Turn, language
 from chatsvc.engines.knowledge import draft as drafts
+from chatsvc.engines.knowledge import hearing, hours, lookup, smalltalk, wishes
 from chatsvc.engines.knowledge.draft import Draft
 from chatsvc.engines.knowledge.hearing import Heard
 from chatsvc.engines.knowledge.text import words
@@ -50,8 +49,8 @@ def begin(turn: Turn, wish: Wish) -> Reply:
 
 def proceed(turn: Turn, draft: Draft) -> Reply:
     """The reply to a message while a dialogue is open; there always is one."""
-    if (spoken := _override(turn)) is not None:
-        draft = replace(draft, language=spoken)
+    if turn.language:
+        draft = replace(draft, language=language.among(turn, drafts.LANGUAGES, draft.language))
     heard = hearing.listen(turn.message, draft.asked, _now(turn), turn.bot.country)
     if hearing.gives_up(turn.message, heard, draft.asked):
         return Reply(say("cancelled", draft.language))
@@ -67,14 +66,10 @@ def _now(turn: Turn) -> datetime:
     return times.local(turn.now_ms, turn.bot.timezone)
 
 
-def _override(turn: Turn) -> str | None:
-    tag = primary(turn.language or "")
-    return tag if tag in drafts.LANGUAGES else None
-
-
 def _language(turn: Turn, wish: Wish) -> str:
     """The caller's, else the visitor's: where letters and small words do not tell, the words of the wish do."""
-    return _override(turn) or detection.guess(turn.message) or wish.language
+    shown = language.guess(turn.message)
+    return language.among(turn, drafts.LANGUAGES, shown if shown in drafts.LANGUAGES else wish.language)
 
 
 def _with(draft: Draft, heard: Heard) -> Draft:
@@ -157,7 +152,7 @@ class _Said:
     # What is said in between
 
     def _answer(self) -> str | None:
-        finding = self.turn.knowledge.search(self.turn.message, self.turn.language)
+        finding = lookup.search(self.turn, self.turn.message)
         return finding.hits[0].entry.answer if finding.decision == "answer" else None
 
     def _known(self) -> Reply | None:

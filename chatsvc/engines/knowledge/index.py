@@ -16,12 +16,13 @@ from itertools import repeat
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit
-from chatsvc.engines.knowledge import background, confidence, detection, lexicon, signs
+from chatsvc.engines.knowledge import background, confidence, lexicon, signs
 from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.query import Query, query_of
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.why import why
+from chatsvc.engines.language.detection import guess
 
 _CANDIDATES = 25
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
@@ -67,9 +68,11 @@ class KnowledgeIndex:
         """The entries, as given."""
         return self._entries
 
-    def search(self, text: str, language: str | None = None, limit: int = 5, explain: bool = False) -> Finding:
-        """What the knowledge has on `text`, at most `limit` entries, with their `why` if it is to `explain`; takes any text."""
-        wanted, others = self._wanted(text, language)
+    def search(
+        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+    ) -> Finding:
+        """See Knowledge.search: at most `limit` entries; takes any text."""
+        wanted, others = self._wanted(text, language, spoken)
         asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
         query = query_of(asked, self._corpus, self._speller)
         ranked = self._rank(query, wanted, others)
@@ -93,11 +96,11 @@ class KnowledgeIndex:
         entry = self._entries[first.entry]
         return signs.read(asked, query, self._corpus, (first.entry, first.best), (entry.question, *entry.alt), rivals)
 
-    def _wanted(self, text: str, given: str | None) -> tuple[str, float]:
+    def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
         """The language to answer in, and what an entry in another one is worth."""
         if given:
             return primary(given), _GIVEN
-        guessed = detection.guess(text)
+        guessed = spoken or guess(text)
         if guessed:
             return guessed, _GUESSED
         return primary(self._default), _DEFAULT

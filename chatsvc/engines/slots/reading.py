@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
+from chatsvc.engines.language.detection import guess
 from chatsvc.engines.slots import contacts, dates, names, times, vocabulary, wanted, words
 from chatsvc.engines.slots.contacts import Contact
 from chatsvc.engines.slots.line import Line
@@ -119,9 +120,6 @@ def _language(text: str, line: Line, language: str | None, country: str) -> str:
     """As given; else by the letters and small words; else by the words of the grammar; else that of the country."""
     if language:
         return re.split(r"[-_]", language)[0].lower()
-    # here and not above: the knowledge engine, which this belongs to, reads slots itself
-    from chatsvc.engines.knowledge.detection import guess
-
     if guessed := guess(text):
         return guessed
     votes = 0

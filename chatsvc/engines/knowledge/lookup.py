@@ -1,0 +1,97 @@
+"""What the knowledge has for a turn: in which language it is looked for, and what a follow-up leans on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsvc.domain.language import primary
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Finding, Knowledge, Turn, language
+from chatsvc.engines.knowledge import lexicon, smalltalk
+from chatsvc.engines.knowledge.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.text import stem, words
+
+_FOLLOW_UP_WORDS = 5  # a message of at most so many words may lean on the one before
+_LOOKED_BACK = 3  # questions before it, small talk left out
+_OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
+_POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
+_LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
+_LIKE = 0.05  # score from which two may be counterparts
+
+
+def find(turn: Turn) -> Finding:
+    """Search for the message; where it says too little by itself or leans on what was before it, together with that."""
+    said = words(turn.message)
+    finding = search(turn, turn.message)
+    if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _leans(said)):
+        return finding
+    topic = ""
+    for question in _questions_before(turn):
+        topic = f"{question} {topic}".strip()
+        together = search(turn, f"{topic} {turn.message}")
+        # the new words must be spoken of there: an answer that only the question before asked for is no answer to this one
+        if together.decision == "answer" and _speaks_of(said, together.hits[0].entry):
+            return together
+        if len(words(question)) > _FOLLOW_UP_WORDS:
+            break  # it stood by itself, so what was before it is another matter
+    return finding
+
+
+def search(turn: Turn, text: str) -> Finding:
+    """What there is on a text, an answer in the language of the turn, else in the bot's, else in whichever it is there."""
+    finding = _searched(turn, text)
+    if finding.decision != "answer":
+        return finding
+    first, *rest = finding.hits
+    for tongue in dict.fromkeys((language.of(turn), primary(turn.bot.language))):
+        entry = first.entry if primary(first.entry.language) == tongue else _counterpart(turn.knowledge, first.entry, tongue)
+        if entry is not None:
+            return replace(finding, hits=(replace(first, entry=entry), *(hit for hit in rest if hit.entry.id != entry.id)))
+    return finding
+
+
+def _searched(turn: Turn, text: str) -> Finding:
+    """Found in the wanted language, or answered in another one: that may be neither the one written in nor one of the knowledge's."""
+    shown = language.shown(turn)
+    finding = turn.knowledge.search(text, turn.language, spoken=shown)
+    others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ())
+    for other in dict.fromkeys(others):
+        if other and other != language.of(turn):
+            again = turn.knowledge.search(text, other)
+            if again.decision == "answer":
+                return again
+    return finding
+
+
+def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
+    """The entry that says the same in another language: each of the two is what comes nearest to the other one's question."""
+    there = _nearest(knowledge, entry, tongue)
+    back = _nearest(knowledge, there, primary(entry.language)) if there else None
+    return there if back is not None and back.id == entry.id else None
+
+
+def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
+    hits = knowledge.search(entry.question, tongue, _LOOKED_AT).hits
+    return next((hit.entry for hit in hits if primary(hit.entry.language) == tongue and hit.score >= _LIKE), None)
+
+
+def _leans(said: list[str]) -> bool:
+    """Whether it goes on from what was said before, whatever it would mean by itself: "ve fiyatı?", "how much is it?"."""
+    return said[0] in _OPENINGS or not _POINTING.isdisjoint(said)
+
+
+def _questions_before(turn: Turn) -> list[str]:
+    """What the visitor asked before, the last first."""
+    asked = (past.content for past in reversed(turn.history) if past.role == "user")
+    return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
+
+
+def _speaks_of(said: list[str], entry: Entry) -> bool:
+    """Whether the entry knows what the message adds: "and bananas?" behind a question about opening hours asks for bananas."""
+    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
+    stems = {stem(word) for word in held}
+    concepts = {match.concept for match in lexicon.find(held)}
+    own = [word for word in said if word not in STOPWORDS]
+    if not all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own):
+        return False
+    return bool(own) or not concepts.isdisjoint(match.concept for match in lexicon.find(said))
