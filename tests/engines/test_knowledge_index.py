@@ -101,7 +101,7 @@ def test_a_hit_says_why_where_it_is_asked_for() -> None:
     finding = index.search("pazarları açıksınız mesai kapora saaat", "tr", explain=True)
     why = finding.hits[0].why
     assert "aciksiniz = aciksiniz" in why
-    assert any(line.startswith("pazarlari ~ ") or line.startswith("pazarlari -> ") for line in why)
+    assert any(line.startswith(("pazarlari ~ ", "pazarlari -> ")) for line in why)
     assert "kapora (answer)" in why
     assert any(line.startswith("mesai -> ") and line.endswith(")") for line in why)
     assert index.search("pazar", "tr").hits[0].why == ()
