@@ -6,11 +6,11 @@ import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, Self
 
 from aiohttp import web
@@ -30,7 +30,8 @@ from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.folder import Folder, FolderInUse, derive
+from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 LOCK_WAIT_S = 10.0
 FLUSH_EVERY_S = 10.0
 GRACE_S = 5.0
+MAX_FILES = 65_536
 
 
 def _anthropic(config: Config) -> Engine:
@@ -90,13 +92,13 @@ class App:
 
     async def _start(self) -> None:
         folder = Folder(self.config.data_dir)
-        master_key = folder.prepare()
+        folder.prepare()
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
+        secret = open_master_key(folder, self.config.given_master_key)
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
-        secret = partial(derive, master_key)
-        await facts.belongs_to(db, secret("check"))
+        await facts.belongs_to(db, secret)
         engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
@@ -155,7 +157,7 @@ class App:
 
         return close
 
-    async def _send(self, secret: Callable[[str], bytes]) -> None:
+    async def _send(self, secret: MasterKey) -> None:
         services = self.services
         courier = services.courier = make_courier(self.config, secret, self.port)
         services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)
@@ -220,6 +222,9 @@ async def _cancelled(*tasks: asyncio.Task[None]) -> None:
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
     """Run until SIGTERM or SIGINT, however often it comes; what is in flight is finished."""
+    # Callers, model and webhooks hold a connection each, and the usual limit of 1,024 is a shell's, not a server's.
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))
     stop, supervisor = asyncio.Event(), Supervisor()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

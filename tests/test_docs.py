@@ -84,7 +84,7 @@ def settings(text: str) -> set[str]:
 
 def test_every_setting_of_the_example_is_in_the_table_and_nothing_else() -> None:
     listed = {name for row in rows("Configuration") for name in re.findall(r"`([\w.]+)`", row[0])}
-    listed = {name.removesuffix(".TIER").removesuffix(".NAME") for name in listed} - {"engines.anthropic.api_key_file"}
+    listed = {name.removesuffix(".TIER").removesuffix(".NAME") for name in listed} - {"engines.anthropic.api_key_file", "master_key_file"}
     assert listed == settings((ROOT / "config.example.yaml").read_text("utf-8"))
 
 

@@ -39,11 +39,14 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
         file.write_text(resources.files("chatsvc.config").joinpath("example.yaml").read_text("utf-8"), "utf-8")
     config = load(file, os.environ)
     made = client.call(config, "init", {})
-    result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": str(config.data_dir / "master.key"), **made}
+    master_key = None if config.master_key else str(config.data_dir / "master.key")
+    result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": master_key, **made}
     if as_json:
         show(result, True)
         return
-    click.echo(f"configuration  {file}\ndata folder    {config.data_dir}\nmaster key     {result['master_key']}")
+    click.echo(
+        f"configuration  {file}\ndata folder    {config.data_dir}\nmaster key     {result['master_key'] or 'given by the configuration'}"
+    )
     if made["key"] is None:
         click.echo("There are accounts already; nothing was added.")
         return

@@ -1,42 +1,87 @@
-"""`chatsvc knowledge`: add, list, remove, search."""
+"""`chatsvc knowledge`: add, list, remove, search, lint, unanswered, export."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from chatsvc.cli import progress
 from chatsvc.cli.output import call, json_option, show
 from chatsvc.domain.errors import Refused
+from chatsvc.domain.models import Entry, Synonyms
 
 COLUMNS = ("id", "language", "question", "alt", "source")
+_AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group()
 def knowledge() -> None:
-    """What a bot knows: add files, list, search, remove."""
+    """What a bot knows: add files, list, search, remove, look for weak spots, export.
+
+    \b
+    chatsvc knowledge add BOT faq.md prices.csv delivery.html
+    chatsvc knowledge search BOT "are you open on sundays?"
+    chatsvc knowledge lint BOT
+    chatsvc knowledge unanswered BOT --markdown > new.md
+    chatsvc knowledge export BOT --format csv --output faq.csv
+    """
 
 
 def read_text(path: Path) -> str:
     """A file as UTF-8; raises Refused."""
+    from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
+
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise Refused(f"{path}: the file is not UTF-8 (byte {fault.start})") from None
+        return decode(path.name, path.read_bytes())
+    except KnowledgeFileError as fault:
+        raise Refused(str(fault)) from None
+
+
+def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
+    """All files with their names; raises Refused with every fault there is: where one cannot be decoded, the others are looked at too."""
+    from chatsvc.domain import knowledge_files
+
+    if sum(path.stat().st_size for path in paths) > _AT_ONCE:
+        raise Refused(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
+    texts: list[tuple[str, str]] = []
+    faults: list[str] = []
+    for path in paths:
+        try:
+            texts.append((path.name, read_text(path)))
+        except Refused as fault:
+            faults.append(str(fault))
+    if faults:
+        for name, text in texts:
+            try:
+                knowledge_files.read(name, text, "en")
+            except knowledge_files.KnowledgeFileError as fault:
+                faults.append(str(fault))
+        raise Refused("\n".join(faults))
+    return texts
 
 
 @knowledge.command()
 @click.argument("bot")
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @json_option
 @click.pass_context
 def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) -> None:
-    """Add Markdown files of questions and answers. A file of a name that was added before is replaced.
+    """Add files. What came from a file of the same name before is replaced.
 
     \b
-    Example: chatsvc knowledge add 6f1c... faq.tr.md faq.en.md
+    .md            questions (## ...), alt: lines, answers; or a document, cut into passages
+    .txt .html     documents, cut into passages; what a page asks and answers becomes entries
+    .csv           question,alt,answer,language (and source, synonyms)
+    .jsonl         what `knowledge export` writes
+
+    \b
+    Example: chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
     """
-    added = call(ctx, "knowledge.add", bot=bot, files=[(path.name, read_text(path)) for path in files])
+    with progress.shown("adding"):
+        added = call(ctx, "knowledge.add", bot=bot, files=_texts(files))
     show(added, as_json)
 
 
@@ -62,7 +107,7 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 @knowledge.command()
 @click.argument("bot")
 @click.argument("text", required=False)
-@click.option("--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A question a line.")
+@click.option("--file", "file", type=FILE, help="A question a line.")
 @json_option
 @click.pass_context
 def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
@@ -74,7 +119,8 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
-    found = call(ctx, "knowledge.search", bot=bot, questions=questions)
+    with progress.shown("searching"):
+        found = call(ctx, "knowledge.search", bot=bot, questions=questions)
     if as_json:
         show(found if file else found[0], True)
         return
@@ -84,3 +130,117 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
             click.echo(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]")
             if entry["why"]:
                 click.echo(f"        {'; '.join(entry['why'])}")
+
+
+def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
+    """All that a bot knows, with its language."""
+    told = call(ctx, "knowledge.export", bot=bot)
+    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in told["entries"]]
+    return told["language"], entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]
+
+
+@knowledge.command()
+@click.argument("bot")
+@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, however many there are.")
+@json_option
+@click.pass_context
+def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
+    """Look for what is weak in a bot's knowledge, worst first. It changes nothing.
+
+    \b
+    answers_another     a phrasing of one entry finds another one first
+    duplicate_phrasing  two entries have the same phrasing
+    near_duplicate      two entries are nearly the same
+    foreign_language    an entry seems to be in another language than it says
+    too_few_phrasings   fewer than five, the question among them
+    long_answer         hardly a chat message any more
+    """
+    # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
+    from chatsvc.usecases import knowledge_lint
+
+    with progress.shown("reading") as told:
+        language, entries, synonyms = _whole(ctx, bot)
+        found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
+    searched, phrasings = knowledge_lint.searched(entries)
+    if searched < phrasings and not everything:
+        click.echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
+    if as_json:
+        show([{name: value for name, value in one._asdict().items() if value is not None} for one in found], True)
+        return
+    for one in found:
+        click.echo(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]")
+    click.echo(f"{len(entries):,} entries, {len(found):,} findings", err=True)
+
+
+@knowledge.command()
+@click.argument("bot")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many questions.")
+@click.option("--markdown", is_flag=True, help="Print them as entries whose answers are to be filled in.")
+@click.option("--clear", is_flag=True, help="Forget them all.")
+@json_option
+@click.pass_context
+def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
+    """Show what visitors asked in vain, most often first, and the entry that comes nearest.
+
+    \b
+    Example: chatsvc knowledge unanswered 6f1c... --markdown > new.md
+             (fill in the answers)
+             chatsvc knowledge add 6f1c... new.md
+             chatsvc knowledge unanswered 6f1c... --clear
+    """
+    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
+    from chatsvc.domain.knowledge_files.writing import question
+
+    if markdown and (clear or as_json):
+        raise click.UsageError("--markdown goes neither with --json nor with --clear")
+    if clear:
+        show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
+        return
+    with progress.shown("grouping"):
+        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
+    if markdown:
+        for group in found:
+            click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
+    elif as_json or not found:
+        show(found, as_json)
+    else:
+        for group in found:
+            _describe(group)
+
+
+def _describe(group: dict[str, Any]) -> None:
+    nearest = group["nearest"]
+    click.echo(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})")
+    for other in group["asked"][1:]:
+        click.echo(f"        {other}")
+    if nearest:
+        click.echo(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]")
+
+
+@knowledge.command()
+@click.argument("bot")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="Default: what FILE ends with, else jsonl.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
+    """Write all that a bot knows, such that `knowledge add` reads it again. Markdown has no place for sources.
+
+    \b
+    Example: chatsvc knowledge export 6f1c... --output faq.csv
+    """
+    from chatsvc.domain.knowledge_files import writing
+
+    if as_json and (form or output):
+        raise click.UsageError("--json prints the entries; it goes neither with --format nor with --output")
+    _, entries, synonyms = _whole(ctx, bot)
+    if as_json:
+        show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
+        return
+    by_ending = {".csv": "csv", ".md": "markdown", ".markdown": "markdown"}
+    parts = writing.write(form or by_ending.get(output.suffix.lower() if output else "", "jsonl"), entries, synonyms)
+    with click.open_file(str(output or "-"), "wb") as file:
+        for part in parts:
+            file.write(part.encode())
+    if output:
+        click.echo(f"{len(entries):,} entries written to {output}", err=True)

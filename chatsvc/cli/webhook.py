@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,21 @@ def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
     show(call(ctx, "webhook.attempts", bot=bot, limit=limit), as_json, ATTEMPT_COLUMNS)
 
 
+def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
+    """Page by page; how far it is, on standard error where somebody looks at it."""
+    sent: list[dict[str, Any]] = []
+    after = 0
+    while True:
+        page = call(ctx, "webhook.resend_failed", bot=bot, since=since, after=after)
+        sent += page["attempts"]
+        if sys.stderr.isatty():
+            failed = sum(not attempt["success"] for attempt in sent)
+            click.echo(f"\r{len(sent)} of {len(sent) + page['left']} sent again, {failed} failed", nl=page["next"] is None, err=True)
+        if page["next"] is None:
+            return sent
+        after = page["next"]
+
+
 @webhook.command()
 @click.argument("attempt", required=False)
 @click.option("--bot", metavar="BOT", help="All of this bot's events ...")
@@ -121,7 +137,7 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
         show(sent, as_json)
         _end([sent])
     elif attempt is None and bot is not None and failed_since is not None:
-        sent = call(ctx, "webhook.resend_failed", bot=bot, since=failed_since)
+        sent = _resend_failed(ctx, bot, failed_since)
         show(sent, as_json, ATTEMPT_COLUMNS)
         _end(sent)
     else:

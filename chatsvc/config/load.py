@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -34,6 +34,7 @@ DEFAULT_PLANS = (
     Plan("enterprise", 1, messages=100_000, bots=100, webhooks=True, rest_api=True),
 )
 _DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
+_DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
 _MAX_SECRET = 1 << 16
 
 
@@ -66,13 +67,16 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
 
 
 def _config(path: Path | None, source: Source, node: Node | None) -> Config:
-    root = Section(source, node, "", "server", "data_dir", "limits", "engines", "models", "plans", "webhooks")
+    root = Section(
+        source, node, "", "server", "data_dir", "master_key", "master_key_file", "limits", "engines", "models", "plans", "webhooks"
+    )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
     return Config(
         path=path,
         server=_server(root.section("server", "listen", "public_url", "tls")),
         data_dir=root.folder("data_dir", "data"),
+        master_key=_secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
         limits=Limits(
             requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
             max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
@@ -107,17 +111,17 @@ def _anthropic(engines: Section) -> Anthropic:
     section = engines.section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
     return Anthropic(
         base_url=section.text("base_url", values.base_url, "https://api.anthropic.com"),
-        api_key=_secret(section, "api_key", _DEFAULT_KEY),
+        api_key=_secret(section, "api_key", values.key, _DEFAULT_KEY),
         timeout_s=section.plain("timeout_s", values.seconds(600), 30.0),
         max_retries=section.plain("max_retries", values.whole(0, 10), 0),
     )
 
 
-def _secret(section: Section, key: str, default: str) -> Secret | None:
+def _secret(section: Section, key: str, read: Callable[[str], str], default: str) -> Secret | None:
     """The secret under `key`, or in the file under `key`_file; None where there is none."""
     key_file = f"{key}_file"
     if not section.gives(key_file):
-        text = section.secret(key, values.key, default)
+        text = section.secret(key, read, default)
         return Secret(text) if text else None
     if section.gives(key):
         section.refuse(f"expected either {key} or {key_file}, not both", key_file)
@@ -125,7 +129,7 @@ def _secret(section: Section, key: str, default: str) -> Secret | None:
     if path is None:
         return None
     try:
-        return Secret(_secret_in(path))
+        return Secret(_secret_in(path, read))
     except OSError as fault:
         section.refuse(f"the file cannot be read: {why(fault)}", key_file)
     except ValueError as fault:
@@ -133,10 +137,10 @@ def _secret(section: Section, key: str, default: str) -> Secret | None:
     return None
 
 
-def _secret_in(path: Path) -> str:
+def _secret_in(path: Path, read: Callable[[str], str]) -> str:
     with path.open("rb") as stream:
         raw = stream.read(_MAX_SECRET)
-    return values.key(raw.decode("ascii", "replace").strip())  # what is not ASCII becomes what values.key refuses
+    return read(raw.decode("ascii", "replace").strip())  # what is not ASCII becomes what every reader of secrets refuses
 
 
 def _models(root: Section) -> Mapping[str, Tier]:

@@ -94,8 +94,14 @@ class Config:
     path: Path | None
     server: Server
     data_dir: Path
+    master_key: Secret | None
     limits: Limits
     anthropic: Anthropic
     models: Mapping[str, Tier]
     plans: Mapping[str, Plan]
     webhooks: Webhooks
+
+    @property
+    def given_master_key(self) -> bytes | None:
+        """The master key that the configuration gives; None: it is a file in the data folder."""
+        return bytes.fromhex(self.master_key.reveal()) if self.master_key else None

@@ -25,6 +25,7 @@ def as_document(config: Config) -> dict[str, Any]:
             "tls": {"cert_file": str(tls.cert_file) if tls else None, "key_file": str(tls.key_file) if tls else None},
         },
         "data_dir": str(config.data_dir),
+        "master_key": MASK if config.master_key else None,
         "limits": {"requests_per_minute": limits.requests_per_minute, "max_in_flight": limits.max_in_flight},
         "engines": {
             "anthropic": {

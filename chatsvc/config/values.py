@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.([0-9]{1,12}))?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MASTER_KEY = re.compile(r"[0-9a-fA-F]{64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _LISTEN = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
@@ -95,6 +96,13 @@ def key(text: str) -> str:
     """A secret that goes into an HTTP header as it is."""
     if not text or not all("!" <= character <= "~" for character in text):
         raise ValueError("expected a key of visible ASCII characters without spaces")
+    return text
+
+
+def master_key(text: str) -> str:
+    """256 bits in hexadecimal."""
+    if not _MASTER_KEY.fullmatch(text):
+        raise ValueError("expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
     return text
 
 

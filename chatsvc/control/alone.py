@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from chatsvc.config import Config
 from chatsvc.control.operations import SENDING, Call, find
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
-from chatsvc.store.folder import Folder, FolderInUse, derive
+from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.library import Library
 from chatsvc.usecases.services import Services
@@ -22,10 +21,10 @@ __all__ = ["FolderInUse", "run"]
 def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
     """Open the store, run the operation and close again; raises Refused, StoreUnavailable and FolderInUse."""
     folder = Folder(config.data_dir)
-    master_key = folder.prepare()
+    folder.prepare()
     lock = folder.lock()
     try:
-        call, secret = Call(operation, arguments), partial(derive, master_key)
+        call, secret = Call(operation, arguments), open_master_key(folder, config.given_master_key)
         if operation in SENDING:
             from chatsvc.control.looped import run_looped
 
@@ -35,10 +34,10 @@ def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
         os.close(lock)
 
 
-def _with_store(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
+def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
     db = DirectDatabase(folder.database)
     try:
-        finish(facts.belongs_to(db, secret("check")))
+        finish(facts.belongs_to(db, secret))
         services = Services(config, db, secret, Directory(db), Library(db))
         return finish(find(call.operation)(services, **call.arguments))
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from chatsvc.config import Config
@@ -12,6 +11,7 @@ from chatsvc.domain.plans import with_webhooks
 from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import MasterKey
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.library import Library
 from chatsvc.usecases.services import Services
@@ -19,15 +19,15 @@ from chatsvc.webhooks.courier import make_courier
 from chatsvc.webhooks.dispatcher import Dispatcher
 
 
-def run_looped(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
+def run_looped(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
     """Run the operation; raises Refused and StoreUnavailable. What is pending stays so, for the service to send."""
     return asyncio.run(_run(config, folder, secret, call))
 
 
-async def _run(config: Config, folder: Folder, secret: Callable[[str], bytes], call: Call) -> Any:
+async def _run(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
     db = await GroupCommitDatabase.open(folder.database)
     try:
-        await facts.belongs_to(db, secret("check"))
+        await facts.belongs_to(db, secret)
         # The folder's lock is held: what is under way in the store was a command's that was killed.
         await webhooks.interrupt(db)
         services = Services(config, db, secret, Directory(db), Library(db))

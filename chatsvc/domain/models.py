@@ -135,3 +135,10 @@ class Entry(NamedTuple):
     answer: str
     language: str
     source: str | None = None
+
+
+class Synonyms(NamedTuple):
+    """Words and expressions that mean the same to a bot."""
+
+    words: tuple[str, ...]
+    source: str

@@ -116,6 +116,14 @@ _SWEEP = (
     DELETE FROM knowledge_entries WHERE number IN (
         SELECT k.number FROM bots b JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
     """,
+    """
+    DELETE FROM knowledge_synonyms WHERE number IN (
+        SELECT s.number FROM bots b JOIN knowledge_synonyms s ON s.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
+    """
+    DELETE FROM unanswered_questions WHERE number IN (
+        SELECT u.number FROM bots b JOIN unanswered_questions u ON u.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
+    """,
     "DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys WHERE account_id = ?1 LIMIT ?2) AND account_id = ?1",
     "DELETE FROM conversation_counts WHERE account_id = ?1 AND ?2",
     "DELETE FROM allowances WHERE account_id = ?1 AND ?2",

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-import hmac
 import sqlite3
+from typing import TypeVar
 
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import Database, StoreUnavailable, Unit
+from chatsvc.store.master_key import MasterKey
 
+T = TypeVar("T")
 _CHECK = "master_key_check"
 
 
-async def belongs_to(db: Database, check: bytes) -> None:
-    """Note the master key's check value in a new store; raises StoreUnavailable where the store belongs to another key."""
+def check_in(connection: sqlite3.Connection) -> bytes:
+    """The check value of the store's master key, within a unit of work."""
+    value: bytes = connection.execute("SELECT value FROM store_facts WHERE name = ?", (_CHECK,)).fetchone()[0]
+    return value
 
-    def unit(connection: sqlite3.Connection) -> bool:
-        row = connection.execute("SELECT value FROM store_facts WHERE name = ?", (_CHECK,)).fetchone()
-        if row is None:
-            connection.execute("INSERT INTO store_facts (name, value) VALUES (?, ?)", (_CHECK, check))
-            return True
-        return hmac.compare_digest(row[0], check)
 
-    if not await db.write(unit):
-        raise StoreUnavailable("the master key is not the one this database was made with")
+async def belongs_to(db: Database, key: MasterKey) -> None:
+    """Put the store's master key in force; a new store takes the one there is. Raises StoreUnavailable where it belongs to another."""
+
+    def unit(connection: sqlite3.Connection) -> bytes:
+        connection.execute("INSERT OR IGNORE INTO store_facts (name, value) VALUES (?, ?)", (_CHECK, key.check))
+        return check_in(connection)
+
+    check = await db.write(unit)
+    try:
+        key.settle(check)
+    except OSError as fault:
+        raise StoreUnavailable(f"the master key {key.file} cannot be put in its place: {fault.strerror or fault}") from fault
+
+
+async def change_key(db: Database, check: bytes, reseal: Unit[T]) -> T:
+    """Have all that is sealed sealed anew and note to which key the store belongs from now on, in one transaction."""
+
+    def unit(connection: sqlite3.Connection) -> T:
+        result = reseal(connection)
+        connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, _CHECK))
+        return result
+
+    return await db.write(unit)
 
 
 async def answers(db: Database) -> None:

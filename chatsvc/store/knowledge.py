@@ -1,15 +1,37 @@
-"""A bot's knowledge: its entries, in the order in which they were added."""
+"""A bot's knowledge: its entries and its synonyms, in the order in which they were added."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store.database import Database
 
 _COLUMNS = "id, question, alt, answer, language, source"
+
+
+class FromFile(NamedTuple):
+    """What one file holds; an entry or a group may name another source than the file."""
+
+    name: str
+    entries: Sequence[Entry]
+    synonyms: Sequence[Synonyms] = ()
+
+    @property
+    def sources(self) -> list[str]:
+        """Every source that is named, the file first."""
+        named = [self.name, *(entry.source or self.name for entry in self.entries), *(group.source for group in self.synonyms)]
+        return list(dict.fromkeys(named))
+
+
+class Whole(NamedTuple):
+    """All that a bot knows."""
+
+    entries: list[Entry]
+    synonyms: list[Synonyms]
 
 
 def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
@@ -17,31 +39,57 @@ def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
     return Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source)
 
 
+def _entries(connection: sqlite3.Connection, bot_id: str) -> list[Entry]:
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries WHERE bot_id = ? ORDER BY number", (bot_id,))
+    return [_entry(row) for row in rows]
+
+
 async def entries(db: Database, bot_id: str) -> list[Entry]:
     """All entries of a bot."""
+    return await db.read(lambda connection: _entries(connection, bot_id))
 
-    def unit(connection: sqlite3.Connection) -> list[Entry]:
-        return [
-            _entry(row)
-            for row in connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries WHERE bot_id = ? ORDER BY number", (bot_id,))
-        ]
+
+async def whole(db: Database, bot_id: str) -> Whole:
+    """All entries and synonyms of a bot."""
+
+    def unit(connection: sqlite3.Connection) -> Whole:
+        groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
+        return Whole(_entries(connection, bot_id), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
     return await db.read(unit)
 
 
-async def replace_source(
-    db: Database, bot_id: str, *, source: str, added: Sequence[Entry], now: int, applied: Callable[[int], None]
-) -> int:
-    """Put `added` in the place of what came from `source` before; gives the number of entries that went."""
-    marks = ", ".join("?" * 8)
-    rows = [(e.id, bot_id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source, now) for e in added]
+async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int, applied: Callable[[list[int]], None]) -> list[int]:
+    """Put the files in the place of what came before with a file of such a name or from a source that one of them names.
 
-    def unit(connection: sqlite3.Connection) -> int:
-        gone = connection.execute("DELETE FROM knowledge_entries WHERE bot_id = ? AND source = ?", (bot_id, source)).rowcount
+    All of them or none; gives for each the number of entries that went.
+    """
+    entry_rows = [
+        (e.id, bot_id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source or file.name, file.name, now)
+        for file in files
+        for e in file.entries
+    ]
+    group_rows = [
+        (bot_id, json.dumps(group.words, ensure_ascii=False), group.source, file.name) for file in files for group in file.synonyms
+    ]
+    before = [(file.name, [(bot_id, source) for source in file.sources]) for file in files]
+
+    def unit(connection: sqlite3.Connection) -> list[int]:
+        gone = []
+        for name, sources in before:
+            count = connection.execute("DELETE FROM knowledge_entries WHERE bot_id = ? AND file = ?", (bot_id, name)).rowcount
+            count += connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND source = ?", sources).rowcount
+            connection.execute("DELETE FROM knowledge_synonyms WHERE bot_id = ? AND file = ?", (bot_id, name))
+            connection.executemany("DELETE FROM knowledge_synonyms WHERE bot_id = ? AND source = ?", sources)
+            gone.append(count)
         connection.executemany(
-            f"INSERT INTO knowledge_entries (id, bot_id, question, alt, answer, language, source, created_at) VALUES ({marks})",
-            rows,
+            """
+            INSERT INTO knowledge_entries (id, bot_id, question, alt, answer, language, source, file, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            entry_rows,
         )
+        connection.executemany("INSERT INTO knowledge_synonyms (bot_id, words, source, file) VALUES (?, ?, ?, ?)", group_rows)
         return gone
 
     return await db.write(unit, applied)

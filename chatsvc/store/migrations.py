@@ -215,6 +215,37 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX webhook_attempts_of_event ON webhook_attempts (event_number, number);
     CREATE INDEX webhook_attempts_under_way ON webhook_attempts (number) WHERE success IS NULL;
     """,
+    # 3: a bot's own synonyms, the file that an entry came with where it names another source, and what visitors asked in vain.
+    """
+    ALTER TABLE knowledge_entries ADD COLUMN file TEXT;
+    UPDATE knowledge_entries SET file = source;
+    CREATE INDEX knowledge_of_source ON knowledge_entries (bot_id, source);
+    CREATE INDEX knowledge_of_file ON knowledge_entries (bot_id, file);
+
+    CREATE TABLE knowledge_synonyms (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        words TEXT NOT NULL,
+        source TEXT NOT NULL,
+        file TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX synonyms_of_bot ON knowledge_synonyms (bot_id, number);
+    CREATE INDEX synonyms_of_source ON knowledge_synonyms (bot_id, source);
+    CREATE INDEX synonyms_of_file ON knowledge_synonyms (bot_id, file);
+
+    CREATE TABLE unanswered_questions (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        folded TEXT NOT NULL,
+        question TEXT NOT NULL,
+        language TEXT NOT NULL,
+        times INTEGER NOT NULL,
+        first_asked_at INTEGER NOT NULL,
+        last_asked_at INTEGER NOT NULL,
+        UNIQUE (bot_id, folded)
+    ) STRICT;
+    CREATE INDEX unanswered_of_bot ON unanswered_questions (bot_id, times, last_asked_at);
+    """,
 )
 
 

@@ -1,4 +1,4 @@
-"""A bot's knowledge, for the administrator: files added, entries listed, searched and removed."""
+"""A bot's knowledge, for the administrator: files added, entries listed, searched, exported and removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from chatsvc.domain import shapes
 from chatsvc.domain.errors import Refused
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.shapes import Json
 from chatsvc.store import knowledge as stored
 from chatsvc.usecases import bots
@@ -17,35 +17,53 @@ from chatsvc.usecases.services import Services
 async def add(services: Services, *, bot: str, files: Sequence[Sequence[str]]) -> Json:
     """Add files, each a name and its text; a name that was added before is replaced by what it holds now.
 
-    All files are read before anything is written; raises Refused with every fault of them.
+    All files are read before anything is written, and all are written in one transaction; raises Refused with every fault of them.
     """
-    from chatsvc.domain.knowledge_files import KnowledgeFileError, parse_file
-
     _, chatbot = await bots.resolve(services, bot)
     names = [name for name, _ in files]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Refused(f"two files have the same name, by which a file is replaced later: {', '.join(twice)}")
+    read = await services.offload(lambda: [_read(name, text, chatbot.language) for name, text in files])
+    faults = [str(one) for one in read if isinstance(one, Exception)]
+    if faults:
+        raise Refused("\n".join(faults))
+    added = [one for one in read if isinstance(one, stored.FromFile)]
+    gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.library.changed(chatbot.id))
+    done = [{"source": file.name, "entries": len(file.entries), "replaced": replaced} for file, replaced in zip(added, gone, strict=True)]
+    return {"bot": chatbot.id, "entries": sum(len(file.entries) for file in added), "files": done}
+
+
+def _read(name: str, text: str, language: str) -> stored.FromFile | Exception:
+    """What a file holds, or its faults."""
+    from chatsvc.domain import knowledge_files
+
     try:
-        parsed = await services.offload(lambda: {name: parse_file(name, text, chatbot.language) for name, text in files})
-    except KnowledgeFileError as fault:
-        raise Refused(str(fault)) from None
-    added = {
-        name: [Entry(str(uuid.uuid4()), e.question, e.alt, e.answer, e.language, name) for e in entries] for name, entries in parsed.items()
-    }
-    done: list[Json] = []
-    for name, new in added.items():
-        gone = await stored.replace_source(
-            services.db, chatbot.id, source=name, added=new, now=services.clock(), applied=lambda _: services.library.changed(chatbot.id)
-        )
-        done.append({"source": name, "entries": len(new), "replaced": gone})
-    return {"bot": chatbot.id, "entries": sum(len(new) for new in added.values()), "files": done}
+        parsed = knowledge_files.read(name, text, language)
+    except knowledge_files.KnowledgeFileError as fault:
+        return fault
+    return stored.FromFile(
+        name,
+        [Entry(str(uuid.uuid4()), e.question, e.alt, e.answer, e.language, e.source) for e in parsed.entries],
+        [Synonyms(group.words, group.source) for group in parsed.synonyms],
+    )
 
 
 async def list_all(services: Services, *, bot: str) -> list[Json]:
     """All entries of a bot."""
     _, chatbot = await bots.resolve(services, bot)
     return [shapes.entry(entry) for entry in await stored.entries(services.db, chatbot.id)]
+
+
+async def export(services: Services, *, bot: str) -> Json:
+    """All that a bot knows, with its language: what is written to a file, and what is looked through for faults."""
+    _, chatbot = await bots.resolve(services, bot)
+    entries, synonyms = await stored.whole(services.db, chatbot.id)
+    return {
+        "language": chatbot.language,
+        "entries": [shapes.entry(entry) for entry in entries],
+        "synonyms": [group._asdict() for group in synonyms],
+    }
 
 
 async def remove(services: Services, *, bot: str, entry: str) -> Json:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Library:
-    """Reads a bot's entries and indexes them at each call; enough for one command."""
+    """Reads what a bot knows and indexes them at each call; enough for one command."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -21,7 +21,8 @@ class Library:
         from chatsvc.engines.knowledge import KnowledgeIndex
         from chatsvc.store import knowledge
 
-        return KnowledgeIndex(await knowledge.entries(self._db, bot.id), bot.language)
+        entries, synonyms = await knowledge.whole(self._db, bot.id)
+        return KnowledgeIndex(entries, bot.language, synonyms=[group.words for group in synonyms])
 
     def changed(self, bot_id: str) -> None:
-        """The bot's entries are other ones now."""
+        """The bot's entries or synonyms are other ones now."""

@@ -17,7 +17,7 @@ from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import EMPTY_REASONS, Engine, EngineError, Reply, Turn
 from chatsvc.store import conversations, exchanges
-from chatsvc.usecases import captures
+from chatsvc.usecases import captures, unanswered
 from chatsvc.usecases.directory import Held
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import Busy, Flight, Turns
@@ -117,6 +117,8 @@ async def _answer(sending: _Sending) -> Exchange:
     except Busy:
         raise errors.assistant_unavailable(reason="busy") from None
     except EngineError as fault:
+        if fault.reason == "no_answer":
+            await unanswered.note(services, bot, message)
         raise _as_problem(bot, fault) from fault
     finally:
         reservation.release()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.cursors import Cursors
     from chatsvc.engines import Engine
     from chatsvc.store.database import Database
+    from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.directory import Directory
     from chatsvc.usecases.library import Library
     from chatsvc.usecases.turns import Turns
@@ -36,7 +37,7 @@ class Services:
 
     config: Config
     db: Database
-    secret: Callable[[str], bytes]
+    secret: MasterKey
     directory: Directory
     library: Library
     clock: Callable[[], int] = now_ms
@@ -45,9 +46,9 @@ class Services:
     courier: Courier | None = None
     dispatcher: Dispatcher | None = None
 
-    @cached_property
+    @property
     def cursors(self) -> Cursors:
-        """The cursors of this installation; imported where something is paged, which few commands do."""
+        """The cursors under the master key now in force; imported where something is paged, which few commands do."""
         from chatsvc.domain.cursors import Cursors
 
         return Cursors(self.secret("cursors"))

@@ -33,8 +33,8 @@ class SharedLibrary(Library):
         return build.result() if build.done() else await asyncio.shield(build)
 
     async def _build(self, bot: Bot) -> Knowledge:
-        entries = await knowledge.entries(self._db, bot.id)
-        return await asyncio.to_thread(KnowledgeIndex, entries, bot.language)
+        entries, synonyms = await knowledge.whole(self._db, bot.id)
+        return await asyncio.to_thread(KnowledgeIndex, entries, bot.language, synonyms=[group.words for group in synonyms])
 
     def changed(self, bot_id: str) -> None:
         """See Library.changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from functools import partial
 
 from chatsvc.domain import shapes, signing, times
 from chatsvc.domain.addresses import TargetRefused
@@ -13,6 +14,7 @@ from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.shapes import Json
+from chatsvc.store import attempts as told
 from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.usecases import bots
@@ -30,8 +32,8 @@ def _plans(services: Services) -> frozenset[str]:
     return with_webhooks(services.config.plans)
 
 
-def _seal(services: Services, key: str, bot_id: str) -> bytes:
-    return sealing.seal(services.secret(sealing.PURPOSE), key, row(bot_id))
+def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
+    return lambda check: sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
 
 
 def _courier(services: Services) -> Courier:
@@ -82,9 +84,9 @@ async def put(services: Services, *, bot: str, events: Sequence[str], url: str |
         except TargetRefused as refusal:
             raise Refused(f"the address is refused: {refusal}") from None
     key, now = signing.generate_signing_key(), services.clock()
-    new = Webhook(chatbot.id, url, wanted, _seal(services, key, chatbot.id), now, now)
-    webhook = await stored.put(services.db, new)
-    return _shown(webhook, key if webhook == new else None)
+    new = Webhook(chatbot.id, url, wanted, b"", now, now)
+    webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
+    return _shown(webhook, key if is_new else None)
 
 
 async def show(services: Services, *, bot: str) -> Json:
@@ -105,9 +107,7 @@ async def rotate(services: Services, *, bot: str) -> Json:
 async def remove(services: Services, *, bot: str) -> Json:
     """Remove a bot's webhook; what is pending is recorded as failed (`webhook_removed`)."""
     chatbot, webhook = await _find(services, bot)
-    await stored.remove(services.db, chatbot.id)
-    if services.dispatcher:
-        services.dispatcher.wake(chatbot.id)
+    await stored.remove(services.db, chatbot.id, services.clock())
     return {**_shown(webhook), "removed": True}
 
 
@@ -120,7 +120,7 @@ def _dispatcher(services: Services) -> Dispatcher:
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Json:
     if sending:
         await _dispatcher(services).deliver(sending)
-    found = await stored.attempt(services.db, attempt_id)
+    found = await told.attempt(services.db, attempt_id)
     if found is None:
         raise Refused(f"there is no attempt {attempt_id}")
     return shapes.attempt(found[0])
@@ -151,12 +151,15 @@ async def test(services: Services, *, bot: str) -> Json:
 async def attempts(services: Services, *, bot: str, limit: int = 20) -> list[Json]:
     """The newest attempts to deliver a bot's events."""
     _, chatbot = await bots.resolve(services, bot)
-    return [shapes.attempt(attempt) for attempt in await stored.attempts(services.db, chatbot.id, limit)]
+    if services.dispatcher is None:
+        # No service runs, since its folder is held here: what is under way in the store was cut off.
+        await stored.interrupt(services.db)
+    return [shapes.attempt(attempt) for attempt in await told.attempts(services.db, chatbot.id, limit)]
 
 
 async def resend(services: Services, *, attempt: str) -> Json:
     """Send the event of an attempt again; the record keeps its id, the delivery gets a new one."""
-    found = await stored.attempt(services.db, attempt)
+    found = await told.attempt(services.db, attempt)
     if found is None:
         raise Refused(f"there is no attempt {attempt}")
     if found[0].success is None:
@@ -175,14 +178,17 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     return await _sent(services, *made) if made else None
 
 
-async def resend_failed(services: Services, *, bot: str, since: str) -> list[Json]:
-    """Send each event of a bot again whose latest attempt, made since then, failed; one after the other."""
+async def resend_failed(services: Services, *, bot: str, since: str, after: int = 0, limit: int = 100) -> Json:
+    """Send each event of a bot again whose latest attempt, made since then, failed: as many at a time as its receiver may have.
+
+    A page of `limit` events, for there may be many: `next` is what to give as `after` for the next one, None after the last.
+    """
     _, chatbot = await bots.resolve(services, bot)
+    numbers = await told.failed_since(services.db, chatbot.id, _since(since), after)
+    page, left = numbers[:limit], len(numbers[limit:])
     # Looked at again before each: somebody else may have sent it meanwhile.
-    sent = [
-        await _send_again(services, number, failed=True) for number in await stored.failed_since(services.db, chatbot.id, _since(since))
-    ]
-    return [attempt for attempt in sent if attempt]
+    sent = await _dispatcher(services).over_lanes(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
+    return {"attempts": [attempt for attempt in sent if attempt], "left": left, "next": page[-1] if left else None}
 
 
 async def events(services: Services, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100) -> list[Json]:
@@ -190,11 +196,11 @@ async def events(services: Services, *, bot: str, since: str | None = None, afte
     chatbot, webhook = await _find(services, bot)
     start = _since(since) if since else 0
     try:
-        key = sealing.unseal(services.secret(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
+        key = sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
     except sealing.Unsealable as fault:
         raise Refused(f"{fault}: make a new one with `chatsvc webhook rotate`") from None
     made: list[Json] = []
-    for event in await stored.events_since(services.db, chatbot.id, start, after, limit):
+    for event in await told.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
         made.append(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import orjson
 
@@ -12,6 +11,7 @@ from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Event, Outcome, Sending, UnusableKey, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.connector import tls_context
@@ -31,14 +31,14 @@ def row(bot_id: str) -> str:
 
 
 class Courier:
-    """`sealing_key` opens the signing keys; `own` and `allowed` decide which targets there are (SPEC.md 6.4)."""
+    """`secret` opens the signing keys; `own` and `allowed` decide which targets there are (SPEC.md 6.4)."""
 
-    def __init__(self, sender: Sender, own: Own, allowed: Networks, resolve: Resolve, sealing_key: bytes) -> None:
+    def __init__(self, sender: Sender, own: Own, allowed: Networks, resolve: Resolve, secret: MasterKey) -> None:
         self._sender = sender
         self._own = own
         self._allowed = allowed
         self._resolve = resolve
-        self._sealing_key = sealing_key
+        self._secret = secret
         self._targets: dict[str, Target] = {}
         self._keys: dict[tuple[str, bytes], str] = {}
 
@@ -56,7 +56,7 @@ class Courier:
         key = self._keys.get(place)
         if key is None:
             try:
-                key = sealing.unseal(self._sealing_key, webhook.signing_key, row(webhook.bot_id))
+                key = sealing.unseal_with_any(self._secret.every(sealing.PURPOSE), webhook.signing_key, row(webhook.bot_id))
             except sealing.Unsealable as fault:
                 log.error("a webhook cannot be signed: %s", fault)
                 raise UnusableKey from None
@@ -88,7 +88,7 @@ class Courier:
         await self._sender.close()
 
 
-def make_courier(config: Config, secret: Callable[[str], bytes], port: int) -> Courier:
+def make_courier(config: Config, secret: MasterKey, port: int) -> Courier:
     """A courier as the configuration has it; `port` is the one really bound. Raises Refused where `webhooks.ca_file` cannot be used."""
     settings, server = config.webhooks, config.server
     try:
@@ -98,4 +98,4 @@ def make_courier(config: Config, secret: Callable[[str], bytes], port: int) -> C
     ours = own([(server.host, port)], server.public_url)
     resolve = SystemResolver()
     sender = Sender(ours, settings.allowed_networks, timeout_s=settings.timeout_s, tls=tls, resolve=resolve)
-    return Courier(sender, ours, settings.allowed_networks, resolve, secret(sealing.PURPOSE))
+    return Courier(sender, ours, settings.allowed_networks, resolve, secret)

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import NamedTuple
 
 import aiohttp
+from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
@@ -21,6 +23,8 @@ from chatsvc.webhooks.resolver import LookupFailed, Resolve, SystemResolver
 MAX_ANSWER_BYTES = 64 * 1024
 # The outcome is known with the status; the rest of the answer is read only to have the connection free again.
 DRAIN_S = 1.0
+# Sender has one deadline over all stages.
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=None)
 
 # Every `error` that an attempt can have from here; the status code stands beside it.
 ERRORS = frozenset(
@@ -51,35 +55,80 @@ class Outcome:
     duration_ms: int
 
 
+class _Answer(NamedTuple):
+    """The head of an answer, and the connection on which the rest comes."""
+
+    status: int
+    length: int
+    content: aiohttp.StreamReader
+    connection: Connection
+
+    async def end(self, timeout_s: float) -> None:
+        """Read what is left of a small answer, so that its connection is free; hang up on any other. The outcome stands."""
+        content = self.content
+        try:
+            if not content.is_eof() and self.length <= MAX_ANSWER_BYTES:
+                async with asyncio.timeout(timeout_s):
+                    left = MAX_ANSWER_BYTES
+                    while left > 0 and (chunk := await content.readany()):
+                        left -= len(chunk)
+        except FAULTS:
+            pass
+        finally:
+            # Closes the connection unless the answer has been read to its end.
+            self.connection.release()
+
+
 class _Line:
     """The connections of one webhook to its target while it has something to send; or, not `kept`, the one of one delivery."""
 
-    def __init__(self, target: Target, connector: GuardedConnector, timeout_s: float) -> None:
+    def __init__(self, target: Target, connector: GuardedConnector, *, kept: bool) -> None:
         self.target = target
         self.connector = connector
         self.in_flight = 0
         self.idle_since = 0.0
         self.retired = False
         # Built from the parts that were checked, and taken over as they are: nothing parses an address a second time.
-        self.url = URL(target.url, encoded=True)
-        if (self.url.scheme, self.url.raw_host, self.url.port, self.url.raw_path_qs) != ("https", target.host, target.port, target.path):
+        url = URL(target.url, encoded=True)
+        if (url.scheme, url.raw_host, url.port, url.raw_path_qs) != ("https", target.host, target.port, target.path):
             raise TargetRefused(f"the address at {target.host} could be read in two ways")
-        self.session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # One deadline over all stages; to the point, where aiohttp would round it up to whole seconds.
-            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=None, ceil_threshold=timeout_s + 1),
-            headers={"Accept": "*/*", "Accept-Encoding": "identity"},
-            auto_decompress=False,
-            trust_env=False,
-            # Reading pauses at twice this.
-            read_bufsize=MAX_ANSWER_BYTES // 2,
-        )
+        fixed = {"Accept": "*/*", "Accept-Encoding": "identity"} | ({} if kept else {"Connection": "close"})
+        self._request = aiohttp.ClientRequest("POST", url, headers=fixed, loop=asyncio.get_running_loop())
+        self._head = f"POST {target.path} HTTP/1.1\r\nHost: {self._request.headers['Host']}\r\n" + _lines(fixed)
+
+    async def send(self, body: bytes, headers: Mapping[str, str]) -> _Answer:
+        """Post `body` over a connection of its own and wait for the head of the answer; raises one of FAULTS.
+
+        aiohttp's session takes as long to make a request and an answer as all the rest takes together: these bytes are
+        written to the connector's connection as they are, and aiohttp's parser reads what comes.
+        """
+        head = f"{self._head}{_lines(headers)}Content-Length: {len(body)}\r\n\r\n".encode("ascii")
+        connection = await self.connector.connect(self._request, [], _NO_TIMEOUT)
+        try:
+            protocol, transport = connection.protocol, connection.transport
+            if protocol is None or transport is None:
+                raise aiohttp.ServerDisconnectedError
+            # Reading pauses at twice the size of the buffer.
+            protocol.set_response_params(read_until_eof=True, auto_decompress=False, read_bufsize=MAX_ANSWER_BYTES // 2)
+            transport.write(head + body)
+            while True:
+                message, content = await protocol.read()
+                if message.code >= 200 or message.code == 101:
+                    return _Answer(message.code, int(message.headers.get("Content-Length", 0)), content, connection)
+        except BaseException:
+            connection.close()
+            raise
 
     async def close(self) -> None:
         """Close its connections, also those in use."""
         await self.connector.hang_up()
-        await self.session.close()
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if lines.count("\n") != len(headers):
+        raise ValueError("a header has a line break in it")
+    return lines
 
 
 class Sender:
@@ -119,15 +168,15 @@ class Sender:
         dial = Dial()
         token = DIAL.set(dial)
         line: _Line | None = None
-        response: aiohttp.ClientResponse | None = None
+        answer: _Answer | None = None
         error: str | None = None
         try:
             line = self._enter(webhook, target)
-            response = await line.session.post(line.url, data=body, headers=headers, allow_redirects=False)
-            error = _reason_of_status(response.status)
+            async with asyncio.timeout(self._timeout_s):
+                answer = await line.send(body, headers)
+            error = _reason_of_status(answer.status)
             duration_s = perf_counter() - started
-            if not response.content.is_eof():
-                await _drain(response, min(DRAIN_S, self._timeout_s - duration_s))
+            await answer.end(min(DRAIN_S, self._timeout_s - duration_s))
         except FAULTS as fault:
             error = "refused_address" if dial.refused else _reason(fault)
             duration_s = perf_counter() - started
@@ -135,13 +184,13 @@ class Sender:
                 line.connector.was_closed_silently()
         finally:
             DIAL.reset(token)
-            if dial.transport is not None and response is None:
+            if dial.transport is not None and answer is None:
                 dial.transport.abort()
             if line is not None:
                 if dial.transport is not None and dial.transport.is_closing():
                     line.connector.sweep()
                 self._leave(line, webhook)
-        return Outcome(error is None, response.status if response else None, error, round(duration_s * 1000))
+        return Outcome(error is None, answer.status if answer else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:
         """Close every connection; deliveries under way, and any later one, fail as `connection_lost`."""
@@ -160,7 +209,7 @@ class Sender:
             raise RuntimeError("the sender is closed")
         line = self._lines.get(webhook) if webhook is not None else None
         if line is None or line.target != target:
-            new = _Line(target, self._connector(target, kept=webhook is not None), self._timeout_s)
+            new = _Line(target, self._connector(target, kept=webhook is not None), kept=webhook is not None)
             if line is not None:
                 # The webhook goes elsewhere now; what is under way there is finished there.
                 line.retired = True
@@ -193,22 +242,6 @@ class Sender:
         task = asyncio.get_running_loop().create_task(line.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
-
-
-async def _drain(response: aiohttp.ClientResponse, timeout_s: float) -> None:
-    """Read what is left of a small answer, so that its connection is free; hang up on any other. Raises nothing: the outcome stands."""
-    content = response.content
-    try:
-        if (response.content_length or 0) <= MAX_ANSWER_BYTES:
-            async with asyncio.timeout(timeout_s):
-                left = MAX_ANSWER_BYTES
-                while left > 0 and (chunk := await content.readany()):
-                    left -= len(chunk)
-    except FAULTS:
-        pass
-    finally:
-        # Closes the connection unless the answer has been read to its end.
-        response.close()
 
 
 def _reason_of_status(status: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 
 # One byte before the rest, so that another cipher can come one day and be told from this one.
 PURPOSE = "webhook signing keys"
@@ -18,7 +19,7 @@ class Unsealable(Exception):
 def seal(key: bytes, plaintext: str, row: str) -> bytes:
     """`plaintext` as it may be stored: version, random nonce, ciphertext and tag.
 
-    `key`: 32 bytes that serve this purpose alone (`store.folder.derive(master_key, "webhook signing keys")`). `row`: which row
+    `key`: 32 bytes that serve this purpose alone (`MasterKey`, called with PURPOSE). `row`: which row
     holds it, table and id; in any other row it cannot be opened.
     """
     # Imported where it is used: the command line starts without it.
@@ -40,6 +41,17 @@ def unseal(key: bytes, sealed: bytes, row: str) -> str:
         return AESGCM(_checked(key)).decrypt(nonce, rest, _bound(row)).decode()
     except (InvalidTag, UnicodeDecodeError):
         raise Unsealable(f"the secret of {row} cannot be opened: it was sealed with another master key, or it has been changed") from None
+
+
+def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
+    """The same where it is not known which of these keys has sealed it: the master key may just be changing."""
+    fault = Unsealable(f"there is no key for the secret of {row}")
+    for key in keys:
+        try:
+            return unseal(key, sealed, row)
+        except Unsealable as raised:
+            fault = raised
+    raise fault
 
 
 def _checked(key: bytes) -> bytes:

@@ -17,8 +17,6 @@ import sqlite3
 import ssl
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +29,14 @@ from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
 from chatsvc.store import webhooks
 from chatsvc.store.committer import GroupCommitDatabase
-from chatsvc.store.folder import Folder, derive
+from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row
-from chatsvc.webhooks.dispatcher import LANES, Dispatcher
+from chatsvc.webhooks.dispatcher import Dispatcher
 from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.webhooks.lanes import LANES
 
 PACED_S = 4.0
 GROW_S = 4.0
@@ -57,9 +57,7 @@ SNAPSHOT = json.dumps(DATA)
 class Bench:
     """A store with bots that have webhooks, and what sends them."""
 
-    def __init__(
-        self, db: GroupCommitDatabase, config: Any, secret: Callable[[str], bytes], urls: tuple[str, str], bots: list[str]
-    ) -> None:
+    def __init__(self, db: GroupCommitDatabase, config: Any, secret: MasterKey, urls: tuple[str, str], bots: list[str]) -> None:
         self.db, self.bots, self.key = db, bots, generate_signing_key()
         self.ok, self.dead = urls
         self._config, self._secret = config, secret
@@ -209,7 +207,8 @@ async def _commands(bench: Bench) -> None:
 async def _run(config_file: str, ok: str, dead: str, bots: list[str]) -> None:
     config = configuration.load(Path(config_file), {})
     folder = Folder(config.data_dir)
-    secret = partial(derive, folder.prepare())
+    folder.prepare()
+    secret = open_master_key(folder)
     db = await GroupCommitDatabase.open(folder.database)
     bench = Bench(db, config, secret, (ok, dead), bots)
     try:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness import progress
 
@@ -19,6 +18,7 @@ from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import open_master_key
 from chatsvc.usecases import accounts, bots, keys
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.library import Library
@@ -121,8 +121,9 @@ def _make(folder: Path, settings: str, bot_count: int) -> Instance:
     config = configuration.load(file, {})
     data = Folder(config.data_dir)
     data.prepare()
+    secret = open_master_key(data)
     db = DirectDatabase(data.database)
-    services: Any = Services(config, db, None, Directory(db), Library(db))  # type: ignore[arg-type]  # nothing here pages
+    services = Services(config, db, secret, Directory(db), Library(db))
     account = str(finish(accounts.create(services, name="Benchmark"))["id"])
     finish(accounts.change(services, account=account, messages_limit=accounts.MOST))
     made = [

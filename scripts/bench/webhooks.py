@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 import statistics
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from harness import SERVER_CORE, Bar, Report, Wrong, main, on_core, progress
+from harness import SERVER_CORE, Bar, Load, Report, Requests, ServerProcess, Wrong, interleave, main, on_core, progress, request
 from instance import Instance, instances
 
 from tests.webhooks.certificates import Authority
 
 WORKER = str(Path(__file__).parent / "deliveries.py")
+SERVER = str(Path(__file__).parent / "capturing.py")
 ROUNDS, BACKLOG = 7, 2000
-RECEIVERS, PACED_ROUNDS, PER_S = 20, 3, 200
+RECEIVERS, PACED_ROUNDS, PER_S = 20, 5, 200
+CALLERS = 8
 PENDING = 100_000
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -121,20 +125,66 @@ async def bench() -> Report:
             ours.append(BACKLOG / await send("drain", BACKLOG))
             theirs.append(BACKLOG / await send("bare", BACKLOG))
         share = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-        report.bars.append(Bar("deliveries of a backlog / a bare client's", share, 0.5))
+        report.bars.append(Bar("deliveries of a backlog / a bare client's", share, 0.5, 0.6))
         report.notes.append(f"{statistics.median(ours):.0f} deliveries/s, a bare client {statistics.median(theirs):.0f} (medians)")
-        healthy, one_dead = [], []
+        delays: dict[int, list[float]] = {0: [], 1: []}
         for number in range(PACED_ROUNDS):
             progress(f"one of {RECEIVERS} receivers never answers: round {number + 1} of {PACED_ROUNDS}")
-            healthy += await send("paced", PER_S, 0)
-            one_dead += await send("paced", PER_S, 1)
+            for dead in (0, 1) if number % 2 else (1, 0):
+                delays[dead].append(p99(await send("paced", PER_S, dead)))
         report.bars.append(
-            Bar(f"p99 of {RECEIVERS - 1} receivers, another one dead / all healthy", p99(one_dead) / p99(healthy), 1.2, least=False)
+            Bar(f"p99 of {RECEIVERS - 1} receivers, another one dead / all healthy", middle(delays[1], delays[0]), 1.2, least=False)
         )
-        report.notes.append(f"p99 of a delivery {p99(healthy) * 1000:.1f} ms, with a dead receiver {p99(one_dead) * 1000:.1f} ms")
+        report.notes.append("p99 of a delivery {:.1f} ms, with a dead receiver {:.1f} ms (medians)".format(*map(in_ms, delays.values())))
         progress(f"{PENDING:,} pending events")
         report.bars.append(Bar(f"memory grown with {PENDING:,} pending events, MB", await send("grow", PENDING) / 1e6, 20, least=False))
+    await chats(report)
     return report
+
+
+async def chats(report: Report) -> None:
+    """What it does to the chats that every receiver fails: each message captures a request, which is told to one of RECEIVERS."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsvc-bench-")))
+        authority = Authority(folder)
+        settings = f"webhooks: {{ca_file: {authority.file}, allowed_networks: [127.0.0.0/8]}}\n"
+        url = await stack.enter_async_context(receiver(authority.server("127.0.0.1")))
+        nobody = stack.enter_context(socket.socket())
+        nobody.bind(("127.0.0.1", 0))
+        urls = {"healthy": f"{url}/ok", "refusing": f"https://127.0.0.1:{nobody.getsockname()[1]}/", "hanging": f"{url}/dead"}
+        loads = []
+        for (name, target), made in zip(urls.items(), stack.enter_context(instances(3, settings, RECEIVERS)), strict=True):
+            server = stack.enter_context(ServerProcess(SERVER, str(made.config), target, *made.bots))
+            loads.append(Load(f"chats, all receivers {name}", server, visitors(made), CALLERS, varies=True))
+        await interleave(loads, ROUNDS, 1.0)
+        healthy, *failing = ([p99(one.latencies) for one in load.rounds] for load in loads)
+        for (name, _), delays in zip(list(urls.items())[1:], failing, strict=True):
+            report.bars.append(Bar(f"p99 of chats, all receivers {name} / all healthy", middle(delays, healthy), 1.1, least=False))
+        report.loads += loads
+
+
+def visitors(made: Instance) -> Requests:
+    """Each message is another visitor's, to one bot after the other."""
+
+    def requests(connection: int) -> Iterator[bytes]:
+        for number in count():
+            visitor = f"{connection:03d}-{number:08d}"
+            # No two callers go through the bots in step: a burst to one of them now and then is not what is measured.
+            bot = made.bots[(7 * number + 5 * connection) % len(made.bots)]
+            body = {"chatbot_id": bot, "message": f"Please call me back: {visitor}@example.com", "user_id": visitor}
+            yield request("POST", "/api/v2/messages", made.keys[connection % len(made.keys)], json.dumps(body).encode())
+
+    return requests
+
+
+def middle(over: list[float], under: list[float]) -> float:
+    """The median of the rounds' ratios."""
+    return statistics.median(a / b for a, b in zip(over, under, strict=True))
+
+
+def in_ms(delays: list[float]) -> float:
+    """The median in milliseconds."""
+    return statistics.median(delays) * 1000
 
 
 def p99(delays: list[float]) -> float:

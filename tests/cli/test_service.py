@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -453,3 +454,10 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
     assert demo.returncode == 0
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_service_may_hold_more_files_than_a_shell_grants(fresh: Site) -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with fresh.serve(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))) as serving:
+        limit = resource.prlimit(serving.process.pid, resource.RLIMIT_NOFILE)
+    assert limit == (min(most, 65_536), most)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -222,6 +224,55 @@ def test_resend_failed_sends_each_event_once_and_only_what_failed_last(fresh: Si
     failing(site, "webhook", "resend", first[0]["id"])
     assert site.json("webhook", "resend", "--bot", bot, "--failed-since", "2999-01-01") == []
     assert [a["success"] for a in failing(site, "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01T00:00")] == [False]
+
+
+def test_where_somebody_looks_at_it_a_long_resend_tells_how_far_it_is(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
+    site = Site(fresh.folder, settings(authority))
+    bot = site.bot(site.account())
+    set_hook(site, bot, hooks.url)
+    insert(site, bot, 130, stored.ATTEMPTED)
+    db = DirectDatabase(site.data / "chatsvc.db")
+    finish(db.write(fail_all))
+    finish(db.close())
+    ours, theirs = os.openpty()
+    command = [*CHATSVC, "-c", str(site.config), "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment()) as process:
+        os.close(theirs)
+        assert process.stdout
+        assert len(json.loads(process.stdout.read())) == 130
+        assert process.wait(PATIENCE_S) == 0
+    said = os.read(ours, 4096).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert said == "\r100 of 130 sent again, 0 failed\r130 of 130 sent again, 0 failed\n"
+    assert len(hooks.receiver.bodies) == 130
+
+
+def fail_all(connection: sqlite3.Connection) -> None:
+    """Every event has an attempt that failed."""
+    connection.execute(
+        """
+        INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, body, at, success, duration_ms)
+        SELECT 'attempt ' || number, number, bot_id, 'd', x'', 1795176868123, 0, 1 FROM webhook_events
+        """
+    )
+
+
+def test_what_a_killed_service_had_under_way_is_told_as_interrupted_at_once(
+    fresh: Site, authority: Authority, hooks: ReceiverThread
+) -> None:
+    async def never(_: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(30)
+
+    site = Site(fresh.folder, settings(authority))
+    bot = site.bot(site.account())
+    set_hook(site, bot, hooks.url)
+    insert(site, bot, 1, stored.PENDING)
+    hooks.receiver.answer = never
+    with site.serve() as serving:
+        wait_for(lambda: len(hooks.receiver.bodies) == 1)
+        assert [a["success"] for a in site.json("webhook", "attempts", bot)] == [None]
+        serving.end(signal.SIGKILL)
+    assert [(a["success"], a["error"]) for a in site.json("webhook", "attempts", bot)] == [(False, "interrupted")]
 
 
 def test_verify_tells_right_from_wrong(tmp_path: Path) -> None:

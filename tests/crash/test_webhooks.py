@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, ClientTimeout, web
 
-from chatsvc.webhooks.dispatcher import LANES
+from chatsvc.webhooks.lanes import LANES
 from tests.cli.support import Serving, Site
 from tests.crash.books import disagreements
 from tests.crash.test_kill import GONE, Customer, post

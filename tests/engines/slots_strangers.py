@@ -312,7 +312,7 @@ Please change the booking from 6pm to 8pm -> t=20:00
 Friday, 14 August 2026, 09:30 -> d=2026-08-14; t=09:30
 in five days -> d=2026-08-15
 this afternoon at 5 -> d=2026-08-10; t=17:00
-first thing tomorrow, say 8 -> d=2026-08-11
+first thing tomorrow, say 8 -> d=2026-08-11; t=08:00
 we are staying for a week from the 3rd of October -> d=2026-10-03
 book a room for two nights from Saturday -> d=2026-08-15
 at half nine -> t=09:30

@@ -227,6 +227,8 @@ CASES = [
             WISH,
             ("19.11.2026", "geçmişte"),
             ("dün", "geçmişte"),
+            ("Dün saat 3 olur mu?", "geçmişte"),
+            ("2 gün önce", "geçmişte"),
             ("bugün 10:00", "Bu saat geçmişte"),
             ("17:00", "Adınızı"),
             "Ayşe",
@@ -588,3 +590,12 @@ def test_an_address_in_a_wish_does_not_make_a_question_of_it(line: str) -> None:
     wish = recognise(line)
     assert wish is not None
     assert wish.clear
+
+
+def test_of_a_first_name_and_a_surname_told_apart_the_first_is_kept() -> None:
+    visit = Visit()
+    for message in (WISH, "yarın 15:00", "adım Cem, soyadım Yalçın", MAIL):
+        visit.say(message)
+    caught = visit.say("evet").captured
+    assert caught is not None
+    assert caught.visitor_name == "Cem"

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.engines.slots import KINDS, examine, is_cancel, is_no, is_yes, read, read_answer
+from chatsvc.engines.slots.tokens import MAX_CHARACTERS, MAX_TOKENS, ends_of, fold, line_of
 from tests.engines import slots_strangers
 from tests.engines.slots_cases import CASES, FRIDAY, WEDNESDAY, Case
 
@@ -189,3 +190,58 @@ def test_the_language_is_the_one_given_or_else_that_of_the_text(text: str, given
 )
 def test_a_number_without_a_prefix_is_one_of_the_bots_country(text: str, country: str, number: str) -> None:
     assert read(text, now=FRIDAY, country=country).phone == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9" * 4_000, "yarın " * 700, "@" * 4_000, "0532 123 45 67 " * 270, "a'" * 2_000, "pazartesi salı " * 270, "1/1 " * 1_000, "x" * 4_000],
+)
+def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
+    kept, _ = ends_of(text)
+    assert len(kept) <= MAX_CHARACTERS + 1
+    assert len(line_of(fold(kept)).tokens) <= MAX_TOKENS + 2
+    middle = text[:1_500] + " Adım Ayşe, yarın 15:00, 0532 123 45 67 " + text[-1_500:]
+    assert examine(middle, now=FRIDAY) == examine(text[:1_500] + " " * 40 + text[-1_500:], now=FRIDAY)
+
+
+@given(st.text(alphabet="abc \n", min_size=1_500, max_size=3_000))
+def test_what_stands_at_the_ends_of_a_long_message_is_found_where_it_stands(filler: str) -> None:
+    text = f"Adım Ayşe Yılmaz, {filler} 0532 123 45 67 ayse@example.com"
+    found = {kind: text[start:end] for kind, (start, end) in examine(text, now=FRIDAY).spans.items()}
+    assert found == {"name": "Ayşe Yılmaz", "phone": "0532 123 45 67", "email": "ayse@example.com"}
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("pazrtesi", date(2026, 11, 23)),
+        ("pazaar günü", date(2026, 11, 22)),
+        ("çarşanba", date(2026, 11, 25)),
+        ("persembeye", date(2026, 11, 26)),
+        ("cumartsi", date(2026, 11, 21)),
+        ("wensday", date(2026, 11, 25)),
+        ("thrusday", date(2026, 11, 26)),
+        ("3 subta", date(2027, 2, 3)),
+        ("3 aprli", date(2027, 4, 3)),
+        *((word, None) for word in ["saniye", "satışı", "yakında", "elimde", "bundan", "bira", "önünde", "cuisine", "salute"]),
+        *(
+            (f"3 {word}", None)
+            for word in ["kesim", "kaşık", "kapım", "karım", "subay", "matı", "sales", "many", "merch", "margin", "ayrıl"]
+        ),
+        ("is there a sale on", None),
+        ("we march in", None),
+        ("may I", None),
+    ],
+)
+def test_a_slip_in_the_name_of_a_day_is_forgiven_and_no_other_word_is_taken_for_one(text: str, day: date | None) -> None:
+    assert read(text, now=FRIDAY).date == day
+
+
+@pytest.mark.parametrize(
+    "text", ["dün saat 3'te", "geçen salı 15:00", "last Friday at 3", "2 gün önce", "it broke on Monday last week", "yesterday"]
+)
+def test_a_day_gone_by_is_no_day_to_book_and_is_told_of(text: str) -> None:
+    reading = examine(text, now=FRIDAY)
+    assert reading.gone
+    assert (reading.slots.date, reading.slots.time) == (None, None)
+    assert not examine(f"{text}, yarın gelirim", now=FRIDAY).gone

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from chatsvc.domain.models import Account, ApiKey, Bot, Entry
-from chatsvc.store import accounts, bots, exchanges, keys, knowledge
+from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
+from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
 from chatsvc.store.database import Database
 from tests.fakes import START
 
@@ -74,7 +74,14 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
     for bot_id in bot_ids:
         await bots.create(db, new_bot(bot_id, account_id), 1000, ignore)
         entry = Entry(str(uuid.uuid4()), f"question of {bot_id}", (f"alt of {bot_id}",), f"answer of {bot_id}", "en", f"{bot_id}.md")
-        await knowledge.replace_source(db, bot_id, source=f"{bot_id}.md", added=[entry], now=START, applied=ignore)
+        await knowledge.replace(
+            db,
+            bot_id,
+            [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])],
+            START,
+            ignore,
+        )
+        await unanswered.note(db, bot_id, f"folded of {bot_id}", f"question of {bot_id}", "en", START)
         key = ApiKey(str(uuid.uuid4()), account_id, f"label of {bot_id}", "csk_prefix", START, None, None, START)
         await keys.create(db, key, b"digest " + bot_id.encode())
 

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from chatsvc.domain.cursors import Position
-from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, usage
+from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
 from chatsvc.store.database import Database
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.fakes import START
 from tests.store.support import furnish, ignore, new_exchange
 
 AFTER = Position(START, 5, 20)
+FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synonyms(("a", "b"), "y")])
 QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "conversations of an account": lambda db: conversations.page(db, "account", 20),
     "conversations of an account, next page": lambda db: conversations.page(db, "account", 20, after=AFTER),
@@ -45,7 +47,11 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
     "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
-    "replacing a file of knowledge": lambda db: knowledge.replace_source(db, "bot", source="x", added=[], now=START, applied=ignore),
+    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], START, ignore),
+    "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
+    "noting a question without an answer": lambda db: unanswered.note(db, "bot", "folded", "question", "en", START),
+    "the questions without an answer": lambda db: unanswered.most_asked(db, "bot"),
+    "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", ignore),
 }
 

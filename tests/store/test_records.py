@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, usage
+from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
 from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.conftest import Open
@@ -133,14 +135,61 @@ async def test_only_the_settings_of_a_bot_can_be_changed(db: Database, name: str
         await accounts.update(db, "account", {name: 1}, ignore)
 
 
-async def test_a_name_that_was_added_before_is_replaced_with_all_its_entries(db: Database) -> None:
-    def entry(name: str) -> Entry:
-        return Entry(name, name, (), "answer", "en", "faq.md")
+async def add(db: Database, name: str, *questions: tuple[str, str], synonyms: Sequence[Synonyms] = ()) -> int:
+    """Add a file of questions, each with its source; the number of entries that went."""
+    entries = [Entry(str(uuid.uuid4()), question, (), "answer", "en", source) for question, source in questions]
+    return (await knowledge.replace(db, "bot", [knowledge.FromFile(name, entries, synonyms)], START, ignore))[0]
 
+
+async def test_a_name_that_was_added_before_is_replaced_with_all_its_entries(db: Database) -> None:
     await furnish(db)
-    assert await knowledge.replace_source(db, "bot", source="faq.md", added=[entry("a"), entry("b")], now=START, applied=ignore) == 0
-    assert await knowledge.replace_source(db, "bot", source="faq.md", added=[entry("c")], now=START, applied=ignore) == 2
+    assert await add(db, "faq.md", ("a", "faq.md"), ("b", "faq.md")) == 0
+    assert await add(db, "faq.md", ("c", "faq.md")) == 2
     assert [e.question for e in await knowledge.entries(db, "bot")] == ["question of bot", "c"]
+
+
+async def test_what_comes_from_a_source_replaces_what_came_from_it_whatever_the_file(db: Database) -> None:
+    await furnish(db)
+    await add(db, "faq.md", ("a", "faq.md"), ("b", "faq.md"))
+    assert await add(db, "export.jsonl", ("a", "faq.md"), ("x", "https://a.example")) == 2
+    assert await add(db, "export.jsonl", ("y", "https://b.example")) == 2
+    assert await add(db, "faq.md", ("c", "faq.md")) == 0
+    assert [(e.question, e.source) for e in (await knowledge.entries(db, "bot"))[1:]] == [("y", "https://b.example"), ("c", "faq.md")]
+
+
+async def test_synonyms_go_with_the_file_that_they_came_from(db: Database) -> None:
+    await furnish(db)
+    first, second = Synonyms(("towel", "havlu"), "faq.md"), Synonyms(("bike", "bicycle"), "faq.md")
+    await add(db, "faq.md", ("a", "faq.md"), synonyms=[first])
+    await add(db, "faq.md", ("a", "faq.md"), synonyms=[second])
+    assert (await knowledge.whole(db, "bot")).synonyms[1:] == [second]
+    assert (await knowledge.whole(db, "another bot")).synonyms == []
+
+
+async def test_a_question_in_vain_is_kept_once_and_counted(db: Database) -> None:
+    await furnish(db)
+    assert await unanswered.clear(db, "bot") == 1
+    for at, folded in enumerate(["a", "b", "b", "a", "b"]):
+        await unanswered.note(db, "bot", folded, f"{folded} {at}", "en", START + at)
+    await unanswered.note(db, "no such bot", "a", "a", "en", START)
+    assert await unanswered.most_asked(db, "bot") == [("b 1", "en", 3, START + 4), ("a 0", "en", 2, START + 3)]
+    assert await unanswered.most_asked(db, "no such bot") == []
+    assert await unanswered.clear(db, "bot") == 2
+    assert await unanswered.most_asked(db, "bot") == []
+
+
+async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unanswered, "MOST_KEPT", 10)
+    await furnish(db)
+    await unanswered.clear(db, "bot")
+    for _ in range(2):
+        await unanswered.note(db, "bot", "often", "often", "en", START)
+    for at in range(199):
+        await unanswered.note(db, "bot", f"once {at}", f"once {at}", "en", START + at)
+    kept = [one.question for one in await unanswered.most_asked(db, "bot")]
+    assert kept[0] == "often"
+    assert kept[1:] == [f"once {at}" for at in range(198, 198 - len(kept) + 1, -1)]
+    assert len(kept) == 10
 
 
 async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Database) -> None:

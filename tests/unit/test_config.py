@@ -75,7 +75,7 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
     config = load(None, {})
     assert config.path is None
     assert config.server == Server("127.0.0.1", 8080, "http://127.0.0.1:8080", None)
-    assert config.data_dir == tmp_path / "data"
+    assert (config.data_dir, config.master_key) == (tmp_path / "data", None)
     assert config.limits == Limits(120, 512)
     assert (config.anthropic.base_url, config.anthropic.api_key) == ("https://api.anthropic.com", None)
     assert (config.anthropic.timeout_s, config.anthropic.max_retries) == (30.0, 0)
@@ -204,7 +204,7 @@ colour: red
         "11:3: models.slow: expected model: the name of one of the provider's models",
         "13:8: plans: expected names, each with its settings",
         "14:43: webhooks.allowed_networks[1]: expected a network such as 10.0.0.0/8 or fd00::/8, without bits set beyond its length",
-        "15:1: unknown setting colour: expected server, data_dir, limits, engines, models, plans, webhooks",
+        "15:1: unknown setting colour: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks",
     ]
 
 
@@ -218,7 +218,10 @@ def test_a_fault_can_be_taken_apart(folder: Folder) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n", "some text\n", "5\n", "true\n"])
 def test_a_file_that_is_no_map_is_refused(folder: Folder, text: str) -> None:
-    assert folder.fault(text) == "1:1: expected settings (server, data_dir, limits, engines, models, plans, webhooks)"
+    assert (
+        folder.fault(text)
+        == "1:1: expected settings (server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -302,7 +305,7 @@ def test_a_fault_inside_a_broken_value_is_not_told_twice(folder: Folder) -> None
         "engines: {anthropic: {api_key: *a}}\n"
     )
     assert [fault for fault in folder.faults(text) if "aliases" not in fault and "anchors" not in fault] == [
-        "1:1: unknown setting x: expected server, data_dir, limits, engines, models, plans, webhooks"
+        "1:1: unknown setting x: expected server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks"
     ]
 
 
@@ -744,6 +747,25 @@ def test_a_file_without_a_secret_is_refused(folder: Folder, content: bytes | Non
 def test_the_name_of_a_secrets_file_is_no_secret_and_may_not_be_unset(folder: Folder) -> None:
     fault = folder.fault('engines: {anthropic: {api_key_file: "${KEY_FILE}"}}\n')
     assert fault == "1:37: engines.anthropic.api_key_file: the environment variable KEY_FILE is not set"
+
+
+def test_the_master_key_comes_from_the_environment_or_a_file_or_is_not_given(folder: Folder) -> None:
+    key = "0123456789abcdefABCDEF" + "7" * 42
+    given = {"CHATSVC_MASTER_KEY": key}
+    assert folder.load("").given_master_key is None
+    assert folder.load("", given).given_master_key == load(None, given).given_master_key == bytes.fromhex(key)
+    assert folder.load("master_key: null\n", given).given_master_key is None
+    (folder.path / "key").write_text(f"{key}\n")
+    assert folder.load("master_key_file: key\n").given_master_key == bytes.fromhex(key)
+
+
+@pytest.mark.parametrize("key", ["7" * 63, "7" * 65, "7" * 63 + "g", "0x" + "7" * 62, "٣" * 64, " " * 64])
+def test_a_master_key_that_is_none_is_refused_and_not_shown(folder: Folder, key: str) -> None:
+    expected = "expected a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them"
+    fault = folder.fault("", {"CHATSVC_MASTER_KEY": key})
+    assert fault == f"master_key: {expected} (it comes from the environment: CHATSVC_MASTER_KEY)"
+    (folder.path / "key").write_text(key)
+    assert folder.fault("master_key_file: key\n") == f"1:1: master_key_file: in the file: {expected}"
 
 
 @pytest.mark.parametrize("key", ["two words", "ğ", "line\nbreak", "tab\t", "nul\0"])

@@ -1,4 +1,4 @@
-"""Reading knowledge files: what is taken, and every fault told at once with its line."""
+"""Questions and answers in Markdown: what is taken, and every fault told at once with its line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsvc import samples
-from chatsvc.domain import knowledge_files
-from chatsvc.domain.knowledge_files import MAX_ANSWER, MAX_PHRASING, Fault, KnowledgeFileError, ParsedEntry, parse_file, parse_markdown
+from chatsvc.domain.knowledge_files import (
+    MAX_ANSWER,
+    MAX_PHRASING,
+    Fault,
+    KnowledgeFileError,
+    ParsedEntry,
+    ParsedSynonyms,
+    parse_file,
+    parse_markdown,
+    parsed,
+    read,
+)
+
+ASKS = "language: tr\n"  # below a question: this file is questions and answers
 
 
 def parse(text: str, language: str = "tr") -> list[ParsedEntry]:
-    return parse_markdown(text, language, "faq.md")
+    return parse_markdown(text, language, "faq.md").entries
 
 
 def faults(text: str) -> list[tuple[int, str]]:
@@ -37,7 +49,7 @@ def test_several_entries_follow_each_other() -> None:
 def test_an_answer_may_hold_headings_lists_and_code() -> None:
     code = "```\n## not a question\nalt: not a phrasing\n\n<!-- no comment -->\n```\n\n~~~~\n```\n~~~~"
     answer = f"### Prices\n\n- one\n- two\n\n    indented\n\n{code}\n#hash"
-    assert parse(f"## Q\n\n{answer}\n")[0].answer == answer
+    assert parse(f"## Q?\n\n{answer}\n")[0].answer == answer
 
 
 def test_the_language_is_the_entrys_else_the_files_else_the_default() -> None:
@@ -83,8 +95,8 @@ def test_all_faults_are_told_at_once_in_the_files_order() -> None:
         (1, "text that belongs to no question; a question is a line that begins with ##"),
         (3, "an alt: line belongs under a question (## ...), and there is none above it"),
         (4, "'english' is no language; write a tag such as tr, en or en-GB"),
-        (5, "a question is missing after ##"),
-        (8, "this question has no answer below it"),
+        (5, "the question is missing"),
+        (8, "this question has no answer"),
         (9, "another phrasing is missing after alt:"),
         (14, "an alt: line after the answer has begun; alt: lines come right below the question"),
         (15, "this question was asked on line 10 already; keep one of the two"),
@@ -99,7 +111,9 @@ def test_the_message_names_the_file_and_the_lines() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# Only a title\n", "<!-- nothing -->"])
 def test_a_file_without_a_question_is_a_fault(text: str) -> None:
-    assert faults(text) == [(1, "no question in this file: a question is a line that begins with ##")]
+    assert faults(text) == [
+        (1, "no text in this file; questions and answers begin with ## and the question, and their answer stands below it")
+    ]
 
 
 def test_a_comment_that_is_never_closed_is_told() -> None:
@@ -115,15 +129,15 @@ def test_sizes_are_bounded() -> None:
     assert faults(f"## {'q' * 501}\nalt: {'a' * 501}\n\n{'x' * 8001}") == [
         (1, "this question has 501 characters; at most 500 are possible"),
         (1, "the answer to this question has 8,001 characters; at most 8,000 are possible"),
-        (2, "this alt: line has 501 characters; at most 500 are possible"),
+        (2, "this phrasing has 501 characters; at most 500 are possible"),
     ]
 
 
 def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowledge_files, "MAX_ENTRIES", 3)
-    text = "".join(f"## {number}\n\nx\n" for number in range(6))
+    monkeypatch.setattr(parsed, "MAX_ENTRIES", 3)
+    text = "".join(f"## {number}?\n\nx\n" for number in range(6))
     assert parse(text[: text.index("## 3")])
-    assert faults(text) == [(10, "more than 3 questions in one file; spread them over several files")]
+    assert faults(text) == [(10, "more than 3 entries in one file; spread them over several files")]
 
 
 @pytest.mark.parametrize(("char", "code"), [("\x00", "U+0000"), ("\udcff", "U+DCFF"), ("\x1b", "U+001B")])
@@ -141,6 +155,34 @@ def test_the_ending_tells_the_format_and_another_one_is_refused() -> None:
         parse_file("notes.d/faq", "", "en")
 
 
+def test_synonyms_stand_outside_of_the_questions() -> None:
+    text = "synonyms: havlu, peştamal ,towel\nsynonyms: a, b\n\n## A?\n\n1\n\n# Prices\nSynonyms: c,  d e\n"
+    groups = [("havlu", "peştamal", "towel"), ("a", "b"), ("c", "d e")]
+    assert parse_markdown(text, "tr", "faq.md").synonyms == [ParsedSynonyms(words, "faq.md") for words in groups]
+    assert parse_markdown("synonyms: a, b", "tr", "faq.md").entries == []
+    assert faults("synonyms: a,\n\n## A?\nsynonyms: a, b\n\n1") == [
+        (1, "synonyms are two words or expressions at least, with commas between them: havlu, peştamal, towel"),
+        (4, "synonyms: stands outside of the questions: before the first one, or below a # title"),
+    ]
+
+
+def test_a_backslash_makes_text_of_what_would_be_read_as_something_else() -> None:
+    answer = "## no question\n# no title\nalt: no phrasing\n- language: tr\n<!-- shown -->\n```\nSynonyms: x"
+    text = "## A?\n\n" + "\n".join("\\" + line for line in answer.split("\n"))
+    assert parse(text)[0].answer == answer
+    assert parse("## A?\n\n\\\\server\\share")[0].answer == "\\\\server\\share"
+
+
+@pytest.mark.parametrize("text", ["## A?\n\n1\n\n### B\n\n2", "## A\nalt: b\n\n1\n\n### B\n\n2", "## A\n\nlanguage: en\n1\n### B\n\n2"])
+def test_a_file_that_asks_is_questions_and_answers(text: str) -> None:
+    assert len(parse(text)) == 1
+
+
+@pytest.mark.parametrize("text", ["## A\n\n1\n\n### B\n\n2", "## A?\n\n1\n\n## B\n\n2", "## A\n\nLanguage: we speak English.\n\n## B\n\n2"])
+def test_a_file_that_does_not_ask_is_a_document(text: str) -> None:
+    assert len(parse(text)) == 2
+
+
 def test_the_sample_business_is_told_in_both_languages() -> None:
     files = {name: parse_file(name, text, "de") for name, text in samples.knowledge().items()}
     assert [{one.language for one in entries} for entries in files.values()] == [{"tr"}, {"en"}]
@@ -149,18 +191,38 @@ def test_the_sample_business_is_told_in_both_languages() -> None:
     assert all(len(one.alt) >= 5 for one in [*turkish, *english])
 
 
-PIECES = ["#", "## ", "\n", "\n\n", "\r", "alt: ", "language: ", "en", "<!--", "-->", "```", " ", "q", "ı", "\x00"]
+PIECES = [
+    "#",
+    "## ",
+    "?",
+    "\\",
+    "synonyms: a, ",
+    "\n",
+    "\n\n",
+    "\r",
+    "alt: ",
+    "language: ",
+    "en",
+    "<!--",
+    "-->",
+    "```",
+    " ",
+    "q",
+    "ı",
+    "\x00",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_file_gives_entries_or_faults(text: str) -> None:
     entries: list[ParsedEntry] = []
+    groups: list[ParsedSynonyms] = []
     found: tuple[Fault, ...] = ()
     try:
-        entries = parse(text)
+        entries, groups = read("a.md", text, "tr")
     except KnowledgeFileError as error:
         found = error.faults
-    assert bool(entries) != bool(found)
+    assert bool(entries or groups) != bool(found)
     assert all(one.question.strip() and one.answer.strip() for one in entries)
     lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     assert all(1 <= fault.line <= lines for fault in found)
@@ -169,6 +231,6 @@ def test_any_file_gives_entries_or_faults(text: str) -> None:
 @given(st.lists(st.tuples(st.text("abc ?ğ", min_size=1), st.text("abc .ş\n", min_size=1)), min_size=1, max_size=5))
 def test_what_is_written_in_the_form_is_read_back(pairs: list[tuple[str, str]]) -> None:
     wanted = [(f"{number} {' '.join(question.split())}".strip(), answer) for number, (question, answer) in enumerate(pairs)]
-    text = "\n".join(f"## {question}\n\n_{answer}" for question, answer in wanted)
+    text = "\n".join(f"## {question}\n{ASKS}\n_{answer}" for question, answer in wanted)
     cleaned = [(question, "\n".join(line.rstrip() for line in f"_{answer}".split("\n")).rstrip()) for question, answer in wanted]
     assert [(one.question, one.answer) for one in parse(text)] == cleaned

@@ -20,7 +20,8 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
-from chatsvc.webhooks.dispatcher import LANES, Dispatcher
+from chatsvc.webhooks.dispatcher import Dispatcher
+from chatsvc.webhooks.lanes import LANES
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import FakeClock, ScriptedEngine
@@ -139,6 +140,12 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
     assert await states(caller) == []
 
 
+def has_answered(caller: Caller) -> None:
+    """As if the bot's receiver had answered once: it may have all of its lanes from the beginning."""
+    assert caller.app.services.dispatcher
+    caller.app.services.dispatcher._lanes.note(caller.bot, answered=True)
+
+
 async def hold_back(app: App) -> Dispatcher:
     """Nothing is sent until the dispatcher is let go again."""
     assert app.services.dispatcher
@@ -247,6 +254,7 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         await hook(one, dead)
         await hook(other, receiver)
         captures(engine, CALL_ME)
+        has_answered(one)
         for visitor in range(2 * LANES):
             assert (await one.send(SAID, f"v{visitor}")).status == 200
         await other.send(SAID, "v")
@@ -254,6 +262,116 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         assert dead.accepted <= LANES
         assert [state for _, state in await states(one)].count(0) >= LANES
         await one.app.services.courier.close()
+
+
+async def more_bots(caller: Caller, count: int) -> list[str]:
+    """Further bots of the same account with a webhook and an event that waits, known by their ids alone."""
+    columns = {row[1] for row in await execute(caller.app, "PRAGMA table_info(bots)")}
+    rest = ", ".join(columns - {"id", "number"})
+    ids = [f"bot {number}" for number in range(count)]
+
+    def unit(connection: sqlite3.Connection) -> None:
+        for bot in ids:
+            connection.execute(f"INSERT INTO bots (id, {rest}) SELECT ?, {rest} FROM bots WHERE id = ?", (bot, caller.bot))  # noqa: S608
+            connection.execute("INSERT INTO webhooks VALUES (?, 'https://x.example', '[]', x'00', 0, 0)", (bot,))
+
+    await caller.app.services.db.write(unit)
+    return ids
+
+
+async def events(caller: Caller, *bots: str) -> None:
+    """An event for each of these bots."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        for bot in bots:
+            stored.add_event(connection, Event(0, bot, "request.created", "r", "{}", 0), 0)
+
+    await caller.app.services.db.write(unit)
+
+
+def made_of(event: Event, *_: object) -> tuple[bytes, str]:
+    return event.data.encode(), ""
+
+
+async def test_200_bots_with_dead_receivers_delay_no_living_one_not_even_right_after_a_start(caller: Caller) -> None:
+    *dead, living, new = await more_bots(caller, 202)
+    told, gate = list[str](), asyncio.Event()
+
+    async def deliver(sending: Sending) -> Outcome:
+        if sending.bot_id in dead:
+            await gate.wait()
+            return Outcome(sending.attempt_id, False, None, "timeout", 10_000)
+        told.append(sending.bot_id)
+        return Outcome(sending.attempt_id, True, 200, None, 1)
+
+    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    await events(caller, *dead * 3, *[living] * 100)
+    await sender.start()
+
+    async def all_told(count: int) -> bool:
+        return len(told) == count
+
+    await eventually(lambda: all_told(100))
+    # The second time it is known who does not answer.
+    gate.set()
+    await asyncio.sleep(0.3)
+    gate.clear()
+    await events(caller, new, *[living] * 100)
+    sender.wake(new)
+    sender.wake(living)
+    await eventually(lambda: all_told(201))
+    gate.set()
+    await sender.stop()
+
+
+async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_lane(caller: Caller) -> None:
+    (bot,) = await more_bots(caller, 1)
+    gate, told = asyncio.Event(), list[str]()
+
+    async def deliver(sending: Sending) -> Outcome:
+        told.append(sending.bot_id)
+        return Outcome(sending.attempt_id, True, 200, None, 1)
+
+    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    await sender.start()
+    resending = asyncio.create_task(sender.over_lanes(bot, [gate.wait]))
+    await asyncio.sleep(0)
+    await events(caller, bot)
+    sender.wake(bot)
+
+    async def all_told() -> bool:
+        return told == [bot]
+
+    await eventually(all_told)
+    gate.set()
+    assert await resending == [True]
+    await sender.stop()
+    assert sender._lanes._taken == 0
+
+
+async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded_at_once(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "SILENCE_S", 0.4)
+    (bot,), tried = await more_bots(caller, 1), 0
+
+    async def deliver(sending: Sending) -> Outcome:
+        nonlocal tried
+        tried += 1
+        return Outcome(sending.attempt_id, False, None, "connect_failed", 1)
+
+    sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
+    await events(caller, bot, bot, bot)
+    await sender.start()
+    await asyncio.sleep(0.2)
+    assert tried == 1
+    assert await execute(caller.app, "SELECT success, error FROM webhook_attempts") == [(0, "connect_failed")]
+
+    async def all_tried() -> bool:
+        return tried == 3
+
+    await eventually(all_tried)
+    await sender.stop()
 
 
 async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
@@ -269,6 +387,7 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 5):
         await caller.send(SAID, f"v{visitor}")
 
@@ -321,6 +440,7 @@ async def test_the_store_may_be_away_while_deliveries_are_under_way(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 3):
         await caller.send(SAID, f"v{visitor}")
 
@@ -347,6 +467,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     receiver.answer = slow
     await hook(caller, receiver)
     captures(engine, CALL_ME)
+    has_answered(caller)
     for visitor in range(LANES + 3):
         await caller.send(SAID, f"v{visitor}")
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from chatsvc.config import Config
 from chatsvc.domain import signing
 from chatsvc.domain.errors import Refused
-from chatsvc.usecases import accounts, webhooks
-from tests.conftest import Caller
+from chatsvc.store import webhooks as stored
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import accounts, master_key, webhooks
+from tests.api.support import execute, out_of_reach
+from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import BOTH, captures, headers, hook, may_send_here, settled, states, url
+from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, hook, may_send_here, settled, states, url
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ async def test_two_that_resend_what_failed_send_each_event_once(caller: Caller, 
     receiver.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     before = len(receiver.bodies)
     sent = await asyncio.gather(*(webhooks.resend_failed(caller.app.services, bot=caller.bot, since="2026-01-01") for _ in range(3)))
-    assert sum(map(len, sent)) == before == len(receiver.bodies) - before
+    assert sum(len(cast("list[object]", page["attempts"])) for page in sent) == before == len(receiver.bodies) - before
 
 
 async def test_a_test_without_the_plan_is_recorded_and_not_sent(caller: Caller, receiver: Receiver) -> None:
@@ -79,3 +83,118 @@ async def test_a_test_without_the_plan_is_recorded_and_not_sent(caller: Caller, 
     await accounts.change(caller.app.services, account=caller.account, plan="none")
     assert (await webhooks.test(caller.app.services, bot=caller.bot))["error"] == "plan_lost"
     assert receiver.accepted == 0
+
+
+async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold(make_caller: MakeCaller, receiver: Receiver) -> None:
+    callers = [await make_caller() for _ in range(4)]
+    services = callers[0].app.services
+    for _ in range(5):
+        *shown, changed = await asyncio.gather(
+            *(webhooks.put(services, bot=one.bot, url=url(receiver), events=BOTH) for one in callers),
+            *(webhooks.rotate(services, bot=one.bot) for one in callers),
+            *(webhooks.test(services, bot=one.bot) for one in callers),
+            master_key.rotate(services),
+            return_exceptions=True,
+        )
+        assert isinstance(changed, dict)
+        assert changed["unusable"] == 0
+        assert all(isinstance(one, dict) or "has no webhook" in str(one) for one in shown)
+        assert {one.get("error") for one in shown if isinstance(one, dict)} == {None}
+    for one in callers:
+        assert (await webhooks.test(services, bot=one.bot))["success"]
+
+
+async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
+    services = caller.app.services
+    made = await asyncio.gather(*(master_key.rotate(services) for _ in range(3)), return_exceptions=True)
+    assert [isinstance(one, dict) for one in made] == [True, False, False]
+    assert str(made[1]) == "the master key is being changed already"
+    assert (await master_key.rotate(services))["resealed"] == 0
+
+
+async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_force(caller: Caller, receiver: Receiver) -> None:
+    await hook(caller, receiver)
+    services = caller.app.services
+    before = services.secret("cursors")
+    async with out_of_reach(caller.app, "webhooks"):
+        with pytest.raises(StoreUnavailable):
+            await master_key.rotate(services)
+    assert services.secret("cursors") == before
+    assert not (services.config.data_dir / "master.key.next").exists()
+    assert (await webhooks.test(services, bot=caller.bot))["success"]
+    assert (await master_key.rotate(services))["resealed"] == 1
+    assert services.secret("cursors") != before
+    assert (await webhooks.test(services, bot=caller.bot))["success"]
+
+
+async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller: Caller) -> None:
+    for number in range(3):
+        await caller.send("hello", f"visitor {number}")
+    page = await caller.get("/conversations?limit=1")
+    cursor = page.json["pagination"]["next_cursor"]
+    await master_key.rotate(caller.app.services)
+    answer = await caller.get(f"/conversations?limit=1&cursor={cursor}")
+    assert (answer.status, answer.json["error"]) == (400, "invalid_cursor")
+
+
+async def test_what_failed_is_sent_again_page_by_page_over_several_lanes(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver
+) -> None:
+    receiver.answer = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"
+    await hook(caller, receiver)
+    captures(engine, CALL_ME)
+    for visitor in range(25):
+        await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
+    await settled(caller, 25)
+    at_once = 0
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        nonlocal at_once
+        at_once = max(at_once, under_way := under_ways.pop() + 1)
+        under_ways.append(under_way)
+        await asyncio.sleep(0.05)
+        under_ways.append(under_ways.pop() - 1)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    under_ways = [0]
+    receiver.answer = slow
+    failed = [attempt["record_id"] for attempt in await attempts(caller)]
+    sent, after, left = list[str](), 0, list[object]()
+    while True:
+        page = await webhooks.resend_failed(caller.app.services, bot=caller.bot, since="2026-01-01", after=after, limit=10)
+        made = cast("list[dict[str, object]]", page["attempts"])
+        assert all(attempt["success"] for attempt in made)
+        sent += [str(attempt["record_id"]) for attempt in made]
+        left.append(page["left"])
+        if page["next"] is None:
+            break
+        after = cast("int", page["next"])
+    assert sent == failed
+    assert left == [15, 5, 0]
+    assert 5 <= at_once <= 10
+
+
+async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_one(
+    caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "_BATCH", 2)
+    services = caller.app.services
+    await hook(caller, None)
+    assert services.dispatcher
+    services.dispatcher.stopping = True
+    captures(engine, CALL_ME)
+    for visitor in range(5):
+        await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
+    await execute(caller.app, "UPDATE webhook_events SET state = 0")
+    await webhooks.remove(services, bot=caller.bot)
+    made = await attempts(caller)
+    assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 5
+    assert {state for _, state in await states(caller)} == {1}
+    # As after a crash in the midst of it.
+    await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number > 2")
+    services.dispatcher.stopping = False
+    await hook(caller, receiver)
+    services.dispatcher.wake(caller.bot)
+    await asyncio.sleep(0.1)
+    assert (receiver.accepted, {state for _, state in await states(caller)}) == (0, {1})
+    assert (await webhooks.test(services, bot=caller.bot))["success"]

@@ -6,9 +6,6 @@ is a stop word, and never on the phrasing it stands in, so that an index keeps o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from chatsvc.engines.knowledge import lexicon
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.text import stem
 
@@ -22,16 +19,6 @@ STOP = 0.7  # what is left of a stop word's weight
 _ROOT_LETTERS = 4
 
 
-def of(words: Sequence[str]) -> dict[str, float]:
-    """The stems and concepts of a text, in the order in which they come up, with their weights."""
-    found: dict[str, float] = {}
-    for word in words:
-        found.update(of_word(word))
-    for match in lexicon.find(words):
-        found["c" + match.concept] = CONCEPT
-    return found
-
-
 def of_word(word: str) -> tuple[tuple[str, float]]:
     """A word's stem."""
     return (("s" + stem(word), STEM * (STOP if word in STOPWORDS else 1.0)),)
@@ -40,8 +27,3 @@ def of_word(word: str) -> tuple[tuple[str, float]]:
 def root_of(word: str) -> tuple[str, float]:
     """How a word begins: many endings of Turkish are more than the stemmer can tell from the word itself."""
     return "r" + word[:_ROOT_LETTERS], ROOT * (STOP if word in STOPWORDS else 1.0)
-
-
-def concepts_of(word: str) -> list[tuple[str, float]]:
-    """What one word stands for."""
-    return [("c" + name, CONCEPT) for name in lexicon.of_word(word)]

@@ -128,16 +128,11 @@ class _Said:
             return self._taking(heard).go_on(lead)
         if draft.asked == "change":
             return self._on_change()
+        if heard.past and draft.asked in ("date", "time"):
+            return self._again(say("past.date", draft.language))
         if heard.question:
             return self._aside()
-        return (
-            self._refusal()
-            or (self._again(say("past.date", draft.language)) if draft.asked == "date" and heard.past else None)
-            or self._courtesy()
-            or self._restated()
-            or (None if heard.garbled else self._known())
-            or self._missed()
-        )
+        return self._refusal() or self._courtesy() or self._restated() or (None if heard.garbled else self._known()) or self._missed()
 
     def _on_change(self) -> Reply:
         """What is to be changed, by its name; nothing at all brings the summary back."""

@@ -12,7 +12,7 @@ from chatsvc.engines.knowledge import smalltalk
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import recognise
 from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.slots.names import NO_NAMES
+from chatsvc.engines.slots.name_words import NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 from chatsvc.engines.slots.vocabulary import listed
 
@@ -61,7 +61,6 @@ _NOTHING_ELSE = re.compile(
     r"|ben|i|want|to|istiyorum|tesekkur\w*|thanks|thank|you|stop|quit|this|that|talep\w*|request|the|changed|my|gerek|yok|kalmadi|kalsin|istemiyorum|birak\w*)"
 )
 _KEEPS_TO_ONESELF = re.compile(r" (?:vermek|soylemek|paylasmak|yazmak) istem\w* |(?:want|like) to (?:say|tell|give|share) ")
-_PAST = re.compile(r" (?:dun|dunku|gecen (?:hafta|ay|yil|gun|\w+)|yesterday|last (?:week|month|\w+day)|evvelsi\w*) ")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
@@ -83,12 +82,14 @@ _EMPTY = re.compile(
 class Heard:
     """One message: the values that it names, each as the visitor typed it, and what else it is.
 
-    `garbled` tells that contact data was there in a form that could not be kept (an address spelled out, a number in words).
+    `past` tells that the only day it speaks of is gone by, `garbled` that contact data was there in a form that could not be kept
+    (an address spelled out, a number in words).
     """
 
     line: str
     day: date | None = None
     clock: time | None = None
+    past: bool = False
     name: str | None = None
     email: str | None = None
     phone: str | None = None
@@ -115,11 +116,6 @@ class Heard:
     def objects(self) -> bool:
         """Whether it says that something is otherwise."""
         return bool(_BUT.search(self.line))
-
-    @property
-    def past(self) -> bool:
-        """Whether it speaks of a day gone by."""
-        return bool(_PAST.search(self.line))
 
     def substance(self, least: int) -> bool:
         """Whether it is about something: `least` words at least beyond the wish, courtesies and contact data."""
@@ -150,13 +146,15 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
     named = slots.name or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
-    name = contacts.own_name(named, own) if named else None
+    # a first name and a surname told apart stand nowhere as one: the first is kept
+    name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
     phone = contacts.own_phone(slots.phone, own, country) if slots.phone else None
     return Heard(
         line=line,
         day=slots.date,
         clock=slots.time,
+        past=reading.gone,
         name=name,
         email=email,
         phone=phone,

@@ -21,10 +21,10 @@ _YEAR = r"(?:(?:, |of )?#(?P<y>20\d\d)(?:'\w+)? (?:year )?)?"
 # the last day of a span, which is left alone: 5-9 March, 5'inden 9'una
 _SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |till |or )(?:the )?)#\d+{_CASE} "
 # what may stand between "next week" and its day
-_LOOSE = r"(?:(?:ok|x|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
+_LOOSE = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
 _LINK = r"(?:or |and |- |to |neg |, )"
 # behind "the 3rd" something that is counted makes it no day
-_NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |D)"
+_NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |road |D)"
 _PART = r"(?:morning|noon|afternoon|evening|night)"
 _HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=till )|(?<=after )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
 _MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|ayin) (?:month |ayin )?"
@@ -118,11 +118,23 @@ _NO_DAYS = [
     rf"every {_ANY_D}(?:(?:and |, ){_ANY_D})*",
     rf"(?:her|each) (?:x )?Dt\d{_CASE} {_GUN}(?:(?:and |, )Dt\d{_CASE} {_GUN})*",
     rf"{_ANY_D}(?:(?:, |and |or |- )*{_ANY_D})*recurring ",
-    rf"past (?:week )?{_GUN}{_ANY_D}",
+    r"(?<=on )De\d'gen (?!x )",
     rf"{_ANY_D}(?:x )?market ",
-    rf"#\d+{_CASE} M\d+ road ",
+    rf"{_ANY_D}road ",
+    rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
+    r"(?:nodate|duration|weekend|lastday) ",
+]
+# days that are over, of which none is to be booked
+_GONE = [
+    rf"past (?:week )?{_GUN}{_ANY_D}{_GUN}",
+    rf"{_ANY_D}{_GUN}(?:of )?past week ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
-    r"(?:nodate|duration|weekend|dun|lastday|past day|past week|past month) ",
+    rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
+    rf"{_ANY_D}till past (?!{_ANY_D})",
+    rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
+    r"(?:ayin )?#\d+\??'psl (?:x )?came ",
+    rf"came (?:(?:x |in |there |to |ok |by ){{0,3}}?)(?:on )(?:the )?{_ANY_D}",
+    r"(?:dun|past day|past week|past month) ",
 ]
 # (rule, how it is read)
 _DATES: list[tuple[str, Reading]] = [
@@ -131,9 +143,9 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} {_YEAR}{_GUN}", _day_and_month),
     (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?nextmonth ", _number_of_month(1)),
-    (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?{_DAY}\??{_CASE} {_GUN}(?!{_PART} )", _number_of_month(1)),
+    (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}(?!{_PART} )", _number_of_month(1)),
     (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?thismonth ", _number_of_month(0)),
-    (rf"thismonth (?:ayin )?(?:on )?(?:the )?{_DAY}\??{_CASE} {_GUN}", _number_of_month(0)),
+    (rf"thismonth (?:ayin )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}", _number_of_month(0)),
     (rf"{_NTH}{_D}{_GUN}(?:of |in )(?:the )?{_MONTH_OF}", _nth_weekday),
     (rf"{_MONTH_OF}{_NTH}{_D}{_GUN}", _nth_weekday),
     (rf"ayin {_DAY}\??{_CASE} {_GUN}", _next_number),
@@ -145,10 +157,11 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"{_D}in {_N}week (?:time )?", _day_of_week_ahead),
     (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
     (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),
-    (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?", _ahead),
+    (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
+    (rf"{_N}day by tomorrow ", lambda match, today: days.after(today, _number(match) + 1)),
     (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
     (r"(?:nextweek today|today nextweek|this time nextweek|nextweek this time) ", _in_days(7)),
-    (r"(?:nextweek tomorrow|tomorrow nextweek) ", _in_days(8)),
+    (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
     (rf"(?:the )?day after {_D}", _after_day),
     (rf"D[te](?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
     (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
@@ -171,6 +184,7 @@ _WEEKDAYS: list[tuple[str, Reading]] = [
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
     (rf"De(?P<wd>\d) week ", _coming_week),  # noqa: F541
+    (rf"this {_D}{_GUN}coming ", _coming),
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),
     (rf"this {_D}{_GUN}", _in_week(0)),
@@ -179,7 +193,9 @@ _WEEKDAYS: list[tuple[str, Reading]] = [
 
 
 # (rule, how it is read, whether it names the day by itself and not by its weekday alone)
+GONE = [rule(pattern) for pattern in _GONE]
 RULES: list[tuple[re.Pattern[str], Reading, bool]] = [
+    *((pattern, _nothing, False) for pattern in GONE),
     *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
     *((rule(pattern), reading, True) for pattern, reading in _DATES),
     *((rule(pattern), reading, False) for pattern, reading in _WEEKDAYS),

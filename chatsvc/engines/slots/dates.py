@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from chatsvc.engines.slots import days
-from chatsvc.engines.slots.date_rules import RULES
+from chatsvc.engines.slots.date_rules import GONE, RULES
 from chatsvc.engines.slots.line import Line, rule
 from chatsvc.engines.slots.mentions import Mention
 
@@ -30,7 +30,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
         for match, first, end in line.found(pattern):
             if not any(taken[first:end]):
                 taken[first:end] = [True] * (end - first)
-                found.append(Mention(first, end, reading(match, today), explicit))
+                found.append(Mention(first, end, reading(match, today), explicit, gone=pattern in GONE))
     found.extend(_pairs(line, today, any(mention.value for mention in found)))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
@@ -42,7 +42,7 @@ def find(line: Line, today: date) -> list[Mention[date]]:
 def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
     """15.03 and 15/3, which are days where they can be and nothing speaks against it."""
     found: list[Mention[date]] = []
-    for match, first, end in line.found(_PAIR):
+    for match, first, end in islice(line.found(_PAIR), _MOST):
         day, month = int(match[1]), int(match[3])
         before = line.tokens[first - 1].symbol if first else ""
         behind = line.tokens[end].symbol if end < len(line.tokens) else ""
@@ -51,6 +51,8 @@ def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
         said = before in _DAY_BEFORE or behind in _DAY_BEHIND or (match[4] or "")[:2] in {"lo", "da", "ps", "ab"}
         slight = len(match[3]) == 1 and (match[2] == "." or (day < month and len(match[1]) == 1)) and day < 13
         if (slight and not said) or not 1 <= month <= 12 or (behind == "x" and slight):
+            continue
+        if match[2] == "/" and match[1] == match[3] and behind == "x" and not said:  # 10/10 service
             continue
         if value := days.next_date(today, month, day):
             found.append(Mention(first, end, value))

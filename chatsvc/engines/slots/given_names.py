@@ -1,5 +1,7 @@
-"""First names common in Turkey and in the English-speaking world, folded: a weak cue ("ben ayşe", "i'm jane") needs one of them
-where the writer does not use capitals. Names that are ordinary words first (umut, deniz, will, may) stand apart."""
+"""First names common in Turkey, in the English-speaking world and among visitors of both, and common surnames, all folded.
+
+A weak cue ("ben ayşe", "i'm jane") needs one of them where the writer does not use capitals.
+"""
 
 from __future__ import annotations
 
@@ -58,5 +60,56 @@ tara ted teresa terry tess thelma theo theresa thomas tim timothy tina toby todd
 tyler valerie vanessa vera veronica victor victoria vincent violet virginia vivian walter wanda warren wayne wendy
 wesley william yvonne zachary zoe
 """
+_OTHER = """
+omer melisa huma goktug gokturk alparslan yagiz ediz uras miran berat ensar eray taha talha ilteris ebrar beril bengisu berfu berin
+cansel cagin cansin ceylin dilsah eflin eliz elvin erva esila gokcenur gulnaz ilgin iclal isil jale larin leman mahinur mehtap meliha
+melodi merih mihrimah miraynaz nazlican nesibe nilsu nurseli nursena ozden pelinsu perran rengin rumeysa rukiye sahika sarp sedef
+selenay semiramis serenay simal sinemis sumeyye sumeyra sirma tilbe ulviye vuslat yelda zerda zeynepnur zisan abdurrahman abdulkadir
+aliriza altug anil atahan aydemir aykan aytac baha bahadir berkcan bugra burakhan cahit caner cihat cuneyt dogancan ekber emirkan enis
+ercument erdi ersan ersel eyup fahrettin feridun feyyaz fikri gencay gokberk gorkem gultekin gungor gurcan gurhan hulusi huzeyfe
+iskender kadri kamuran kemalettin kutlay lokman mansur mazhar mertcan mesih mirza muhittin mumtaz munir nahit naim namik necip nejat
+oguzcan onder osmancan raif ramiz rasim rasit recai refet rustem sadettin samim sarper selman sadi senol serdal serhan seyfettin
+suavi sukrullah tacettin tamer tarhan tayyar timur tufan tugrulhan tunahan ubeyd ulvi vahap vecdi vehbi yavuzhan yilmazcan zeynal
+zubeyir
+mark alev claude sibel nuri leyla wendy elsa hugo theo georgia ines
+omar ahmed ali hamid hassan hussein ibrahim khalid khaled yousef youssef yusuf fatima aisha layla leila maryam amina karim tariq rashid
+nadia samira noor zara zainab bilal imran faisal saeed abdul mariam rania dina mona salma olga natalia svetlana irina elena tatiana
+ekaterina anastasia ivan sergei sergey dmitri dmitry vladimir mikhail nikolai alexei andrei igor oleg boris yuri viktor yulia ksenia
+oksana larisa galina ludmila marina polina daria katya sasha anya hans klaus jurgen wolfgang heinz dieter uwe stefan stefanie matthias
+andreas markus jens lars sven birgit heike sabine petra ursula ingrid greta heidi anja katja lena lukas jonas felix moritz pierre jean
+jacques luc francois michel philippe olivier antoine julien mathieu camille amelie chloe celine aurelie sylvie brigitte monique giulia
+giovanni marco matteo luca paolo francesca chiara alessandro alessandra lorenzo roberto sofia lucia pablo carlos javier diego alejandro
+fernando ricardo eduardo miguel pilar ines marta beatriz joao rui priya raj rahul amit anjali sanjay vijay deepak sunita neha pooja
+arjun ravi kumar mei wei ming chen yuki hiroshi kenji akira sakura jin minh anh linh nguyen pawel piotr agnieszka katarzyna malgorzata
+tomasz krzysztof jakub zofia mateusz milos dragan goran zoran nikola jelena milica ivana tamara aleksandar bojan vesna
+georgi dimitar petar yorgos giorgos dimitris nikos eleni maria katerina astrid erik bjorn magnus freya sigrid liv mikkel anders
+kwame kofi chidi ngozi emeka oluwaseun tunde amara thandi sipho alfie archie harvey riley mila isla poppy rosie millie evie
+gracie ollie olly callum rory finlay euan niamh aoife ciara orla declan padraig brendan conor cillian rhiannon gwen dylan owen ishmael
+barney bertie billie bobbie charley connie effie elsie ernie ettie flora freda gail gerry gus hattie ida ike jez jools kit lena
+lenny lexi lottie mabel maisie mandy marge mick mitch moe myra ned nell nina nita olga patsy pippa polly reg rita robbie roxy sadie sid
+skye tanya tilly trish trudy vicky viv winnie zack zac zelda ishaan xavier yasmin yasmine priscilla dolores esther miriam
+tekin buse simay ceyhun kutay tugberk ahsen zehranur elanur nisanur hiranur azra asel alya lina defne ekin kivanc kayra doruk
+aras cinar gurbuz hidir hizir ihsan kazim mazlum mehdi orkun oguz oguzhan ogun ongun orcun rauf seyda seyhan sirin sitki
+suleyha sureyya tanju tarcin tezer tijen timucin tulin turker ulku umran vildan yekta yonca yucel zeynel zuleyha alara asya aleyna
+berra bade duru dila ecrin eslem gokce hifa ikra irem nehir naz oyku pera rabia ravza ronya ruzgar sude selvi tuana yaprak zumra
+bahar yagmur nur gul tunc tugay cengizhan emirhan alihan batu can dorukhan emircan enver fevzi galip hasim ilyas kayhan
+lutfi macit nusret ozay rusen sahap tezcan ugurcan vahit yener zihni huseyin muge ozgun selay serra sezin sibel tansu elvan
+"""
+_SURNAMES = """
+yilmaz kaya demir celik sahin yildiz yildirim ozturk aydin ozdemir arslan dogan kilic aslan cetin kara koc kurt ozkan simsek polat korkmaz
+ozcan cakir erdogan yavuz can acar sen aktas guler yalcin gunes bozkurt bulut keskin unal turan gul ozer isik kaplan avci sari tekin tas
+koksal ozmen ates aksoy tan aksu karaca coskun duman ekinci erdem erol gok gunduz karakaya karatas kaymak kose oguz onal ozen peker sezer
+soylu tuncer uysal uzun yaman yuksel akin akbas albayrak altun arikan ayhan balci bayrak bilgin cinar demirci dincer durmaz duru ercan
+ergun ersoy erturk esen gokce guven karadag kartal kocak kucuk mutlu ozbek saglam sarac sonmez tok toprak topal turk tutar ulusoy uslu
+vural yazici zengin toker ozgur oztas erkan
+smith jones taylor brown williams wilson johnson davies robinson wright thompson evans walker white roberts green hall wood jackson clarke
+clark harris lewis turner baker cooper hill moore ward morris king lee harrison morgan allen james scott phillips watson davis parker price
+bennett young griffiths mitchell kelly cook carter richardson bailey collins bell shaw murphy miller cox richards khan marshall anderson
+simpson ellis adams singh begum wilkinson foster chapman powell webb rogers gray mason ali hunt hussain campbell matthews owen palmer
+holmes mills barnes knight lloyd butler russell barker fisher stevens jenkins murray dixon harvey graham pearson fletcher walsh brennan
+byrne ryan sullivan doyle garcia martinez rodriguez lopez gonzalez hernandez perez sanchez nguyen tran patel sharma doe novak ivanov
+petrov mueller schmidt schneider fischer weber meyer wagner becker hoffmann rossi russo ferrari bianchi dubois moreau laurent silva santos
+"""
 
-NAMES = frozenset(_TURKISH.split()) | frozenset(_ENGLISH.split())
+SURNAMES = frozenset(_SURNAMES.split())
+NAMES = frozenset(_OTHER.split()) | frozenset(_TURKISH.split()) | frozenset(_ENGLISH.split())

@@ -12,6 +12,7 @@ Value = TypeVar("Value")
 class Mention(Generic[Value]):
     """`first` and `end` are tokens; a `value` of None is something understood that is no date ("every Monday").
 
+    `gone` is a day that is over ("dün", "last Friday").
     `explicit` tells the 15th of March from a mere Friday: where both stand side by side the weekday only repeats it.
     """
 
@@ -19,3 +20,4 @@ class Mention(Generic[Value]):
     end: int
     value: Value | None
     explicit: bool = True
+    gone: bool = False

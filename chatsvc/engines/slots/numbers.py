@@ -7,10 +7,31 @@ from itertools import pairwise
 
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Token
-from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS
+from chatsvc.engines.slots.vocabulary import DOUBTFUL_NUMBERS, SERVED
 
 _CURRENCY = frozenset("$£€₺%#~")
 _TENS = frozenset({10, 20, 30, 40, 50})
+_TURKISH_UNITS = frozenset(
+    {
+        "gun",
+        "gunde",
+        "gunluk",
+        "gune",
+        "hafta",
+        "haftalik",
+        "ay",
+        "aylik",
+        "yil",
+        "dakika",
+        "dk",
+        "kisi",
+        "kisilik",
+        "tane",
+        "adet",
+        "lira",
+        "tl",
+    }
+)
 
 
 def join_numbers(tokens: list[Token]) -> list[Token]:
@@ -21,23 +42,25 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
         token = tokens[at]
         if token.symbol:
             if token.symbol.startswith("#") and "'" not in token.symbol and token.symbol[1:].isdigit() and at + 1 < len(tokens):
-                at += _take_loose_suffix(token, tokens[at + 1])
+                at += _take_loose_suffix(token, tokens[at + 1], joined[-1].text if joined else "")
             joined.append(token)
             at += 1
             continue
         value, case, language, doubtful, used = _number_at(tokens, at)
         symbol = f"#{value}" + ("?" if doubtful else "") + (f"'{case}" if case else "")
-        symbol = "on" if token.text == "on" and used == 1 else symbol  # ten, or the English word: the rules know by the neighbours
+        # ten, or the English word: the rules know by the neighbours
+        if token.text == "on" and used == 1 and (at + 1 == len(tokens) or tokens[at + 1].text not in _TURKISH_UNITS):
+            symbol = "on"
         joined.append(Token(symbol, token.text if used == 1 else f"{language} number", token.start, tokens[at + used - 1].end))
         at += used
     return joined
 
 
-def _take_loose_suffix(number: Token, following: Token) -> int:
+def _take_loose_suffix(number: Token, following: Token, before: str) -> int:
     """`3 te`, `15 inde`: the suffix typed as a word of its own belongs to the number, where it rhymes with it; 1 if it was taken."""
     digits = number.symbol[1:]
-    wanted = _LOOSE.get(int(digits) % 10 or int(digits), "")
-    if following.text in wanted.split() and following.start - number.end <= 1:
+    wanted = _LOOSE.get(int(digits) % 10 or int(digits) % 100, "")
+    if following.text in wanted.split() and following.start - number.end <= 1 and not (following.text == "a" and before == "at"):
         number.symbol += "'" + words.CASE_OF[following.text]
         number.end = following.end
         return 1
@@ -46,9 +69,9 @@ def _take_loose_suffix(number: Token, following: Token) -> int:
 
 # by the last digit; 10, 20 and 30 for themselves
 _LOOSE = {
-    1: "de e den inde ine", 2: "de den ye sinde sine", 3: "te e ten unde une", 4: "te e ten unde une", 5: "te e ten inde ine",
-    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de e den inde ine", 9: "da dan unda una", 10: "da dan unda una",
-    20: "de den ye sinde sine", 30: "da dan unda una",
+    1: "de e den inde ine i", 2: "de den ye sinde sine", 3: "te e ten unde une", 4: "te e ten unde une", 5: "te e ten inde ine",
+    6: "da dan ya sinda sina", 7: "de den ye sinde sine", 8: "de e den inde ine", 9: "da dan unda una a u", 10: "da dan unda una a u",
+    20: "de den ye sinde sine", 30: "da dan unda una a u",
 }  # fmt: skip
 
 
@@ -95,13 +118,22 @@ def doubt_short_days(tokens: list[Token]) -> None:
             before = tokens[at - 1].symbol if at else ""
             after = tokens[at + 1].symbol if at + 1 < len(tokens) else ""
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(
-                ("#", "clock=", "at", "morning", "afternoon", "evening", "pair")
+                ("#", "clock=", "at", "morning", "afternoon", "evening", "night", "pair")
             )
-            if not near and not (len(tokens) <= 3):
+            near = near or (after in {"-", "/"} and at + 2 < len(tokens) and tokens[at + 2].symbol.startswith("De"))
+            alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
+            if not near and not alone:
                 token.symbol = "x"
 
 
 _LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})
+
+
+def unname_parts(tokens: list[Token]) -> None:
+    """`öğle menüsü`, `midnight buffet`: no time of day."""
+    for part, following in pairwise(tokens):
+        if part.symbol in {"noon", "midnight"} and following.symbol == "x" and following.text.startswith(SERVED):
+            part.symbol = "x"
 
 
 def first_of_spans(tokens: list[Token]) -> list[Token]:
@@ -128,12 +160,25 @@ def block_counts(tokens: list[Token]) -> None:
             continue
         before = tokens[at - 1] if at else None
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        if (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):
+        last = tokens[at + 2].symbol if at + 2 < len(tokens) else ""
+        if after is not None and after.symbol == "gibi" and last in _COUNTED:  # 20 civarı kişi
+            after = tokens[at + 2]
+        if token.symbol.endswith(("'loc", "'dat", "'abl")):  # saat yirmide masa
+            after = None
+        nights = after is not None and after.text == "gece" and "'" not in token.symbol and not _hour_before(before)
+        if nights or (after is not None and (after.symbol in _COUNTED or after.symbol in _CURRENCY)) or _labelled(tokens, at, before):
             token.symbol = "x"
             back = at
             while back >= 2 and tokens[back - 1].symbol in {"-", "and", "to", "or"} and tokens[back - 2].symbol.startswith(("#", "pair=")):
                 tokens[back - 2].symbol = "x"  # 3-4 kişi, 10 ile 12 yaş
                 back -= 2
+
+
+def _hour_before(before: Token | None) -> bool:
+    """`üçü beş geçe` typed without its letters, `saat 11 gece`: no number of nights."""
+    return before is not None and (
+        before.symbol == "saat" or (before.symbol[:1] == "#" and before.symbol.endswith(("'acc", "'pos", "'psa")))
+    )
 
 
 def block_fractions(tokens: list[Token]) -> None:

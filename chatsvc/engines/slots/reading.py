@@ -11,7 +11,7 @@ from chatsvc.engines.slots import contacts, dates, names, times, vocabulary, wan
 from chatsvc.engines.slots.contacts import Contact
 from chatsvc.engines.slots.line import Line
 from chatsvc.engines.slots.mentions import Mention
-from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, fold, line_of
+from chatsvc.engines.slots.tokens import MAX_CHARACTERS, Folded, ends_of, fold, line_of
 from chatsvc.engines.slots.wanted import Candidate
 
 KINDS = ("date", "time", "email", "phone", "name")
@@ -36,6 +36,7 @@ class Reading:
 
     slots: Slots
     spans: dict[str, Span]
+    gone: bool = False  # whether it speaks of a day that is over, and of no other
 
 
 def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
@@ -44,8 +45,21 @@ def read(text: str, *, now: datetime, language: str | None = None, country: str 
 
 
 def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
-    """What a text holds, and where."""
-    text = text[:MAX_CHARACTERS]
+    """What a text holds, and where; of a long one its two ends are read."""
+    kept, gap = ends_of(text)
+    reading = _examined(kept, now, language, country)
+    if not gap[1]:
+        return reading
+    spans = {kind: (_back(start, gap), _back(end - 1, gap) + 1) for kind, (start, end) in reading.spans.items()}
+    return replace(reading, spans=spans)
+
+
+def _back(place: int, gap: tuple[int, int]) -> int:
+    """Where a place of the text without its middle is in the whole."""
+    return place if place < gap[0] else place + gap[1]
+
+
+def _examined(text: str, now: datetime, language: str | None, country: str) -> Reading:
     folded = fold(text)
     addresses = contacts.emails(folded, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(folded)
@@ -57,10 +71,21 @@ def examine(text: str, *, now: datetime, language: str | None = None, country: s
     for kind, several in (("email", addresses), ("phone", numbers)):
         if contact := _wanted_contact(line, several):
             found[kind], spans[kind] = contact.value, (folded.place[contact.start], folded.place[contact.end])
-    _days_and_times(line, folded, now, found, spans)
-    if name := names.find(folded, text):
+    gone = _days_and_times(line, folded, now, found, spans)
+    if name := names.find(*_without(folded, text, [*numbers, *addresses])):
         found["name"], spans["name"] = name.value, (name.start, name.end)
-    return Reading(Slots(_language(text, line, language, country), **found), spans)  # type: ignore[arg-type]
+    return Reading(Slots(_language(text, line, language, country), **found), spans, gone)  # type: ignore[arg-type]
+
+
+def _without(folded: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
+    """The text with contact data blotted out, whose letters are no name, and where each began."""
+    places = [(folded.place[one.start], folded.place[one.end]) for one in several]
+    blotted = folded.text
+    for one in several:
+        blotted = blotted[: one.start] + "\x00" * (one.end - one.start) + blotted[one.end :]
+    for start, end in places:
+        text = text[:start] + "\x00" * (end - start) + text[end:]
+    return Folded(blotted, folded.place), text, [start for start, _ in places]
 
 
 def _wanted_contact(line: Line, found: list[Contact]) -> Contact | None:
@@ -68,10 +93,11 @@ def _wanted_contact(line: Line, found: list[Contact]) -> Contact | None:
     return None if at is None else found[at]
 
 
-def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> None:
+def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> bool:
+    """Puts what was found into `found` and `spans`; whether only a day that is over was spoken of."""
     days = dates.find(line, now.date())
     shorter = line.replaced([(one.first, one.end, _day_symbol(line, one)) for one in days if one.value or not one.explicit])
-    clocks = times.find(shorter)
+    clocks = [one for one in times.find(shorter) if not _of_the_past(shorter, one)]
     named = [one for one in days if one.value]
     day_places = [_candidate(line, one) for one in named]
     clock_places = [_candidate(shorter, one) for one in clocks]
@@ -83,12 +109,24 @@ def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, 
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
         spans["time"] = (folded.place[clock_places[at].start], folded.place[clock_places[at].end])
+    return any(one.gone for one in days) and not named
+
+
+def _of_the_past(line: Line, clock: Mention[int]) -> bool:
+    """`dün saat 3'te`, `at 3 last Friday`: beside a day that is over."""
+    before = [token.symbol for token in line.tokens[max(0, clock.first - 2) : clock.first]]
+    behind = [token.symbol for token in line.tokens[clock.end : clock.end + 2]]
+    inside = [token.symbol for token in line.tokens[clock.first : clock.end]]
+    return "gone" in inside or before[-1:] == ["gone"] or (before[:1] == ["gone"] and before[1] in _LOOSE) or behind[:1] == ["gone"]
+
+
+_LOOSE = frozenset({"at", "around", "saat", "morning", "noon", "afternoon", "evening", "night", "in"})
 
 
 def _day_symbol(line: Line, mention: Mention[date]) -> str:
     """`DATE`, and the part of the day where "tonight" or "this evening" says one."""
     if mention.value is None:
-        return "nodate"
+        return "gone" if mention.gone else "nodate"
     for token in line.tokens[mention.first : mention.end]:
         if token.symbol in {"morning", "noon", "afternoon", "evening", "night"}:
             return f"DATE:{token.symbol}"
@@ -97,7 +135,9 @@ def _day_symbol(line: Line, mention: Mention[date]) -> str:
     return "DATE"
 
 
-_AROUND = frozenset({"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for"})
+_AROUND = frozenset(
+    {"neg", "by", "DATE", "DATE:morning", "DATE:noon", "DATE:afternoon", "DATE:evening", "DATE:night", ",", "for", "till", "after", "to"}
+)
 
 
 def _candidate(line: Line, mention: Mention[date] | Mention[int]) -> Candidate:
@@ -144,7 +184,8 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     reading = examine(text, now=now, language=language, country=country)
     if getattr(reading.slots, kind) is not None:
         return reading
-    text = text[:MAX_CHARACTERS]
+    if len(text) > MAX_CHARACTERS or (reading.gone and kind in {"date", "time"}):  # that is no bare answer
+        return reading
     if kind == "time":
         return _with(reading, kind, *_bare("saat ", text, now, kind))
     if kind == "date":

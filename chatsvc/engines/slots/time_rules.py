@@ -36,6 +36,12 @@ _TO = r"(?:- |to |and |till )"
 # what is done with the groups of a match
 PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(9)
 
+# only beside another time that is rejected or put right: not at 3, make it 4; 3 yerine 5
+_BESIDE: list[tuple[str, int]] = [
+    (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", PLAIN),
+    (rf"(?<=, ){_HS} (?=ok |[?.!] |$)", PLAIN),
+    (rf"(?:makeit |maybe |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
+]
 _RULES: list[tuple[str, int]] = [
     # outright: 14:30, 3 pm, 1430 hrs
     (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}{_UNTIL}(?:arasi |am |pm )?)?", PLAIN),
@@ -62,12 +68,16 @@ _RULES: list[tuple[str, int]] = [
     (rf"{_HS} #(?P<m>15|30|45) {_FREE}", PLAIN),
     # spans
     (rf"{_PRE}{_H}{_CASE} (?:{_TO}|ok )?{_H2}arasi ", PLAIN),
+    (rf"{_PRE}{_HS}{_CASE} {_TO}{_H2}gibi ", PLAIN),
+    (rf"{_PRE}{_HS} {_TO}{_H2}(?=(?:in the |at )?{_PART} )", PLAIN),
     (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
     (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
     (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
     # the hour with a word that says it is one
-    (rf"{_PRE}(?!#24 hrs ){_H} (?:oclock|hrs|- ish|ish|around) ", PLAIN),
+    (rf"{_PRE}{_H} (?:oclock|- ish|ish|around) ", PLAIN),
+    (rf"(?:saat |at ){_H} hrs ", PLAIN),
+    (r"#(?P<h>1[3-9]|2[0-3]) hrs ", PLAIN),  # 2h and 8 hrs are lengths of time
     (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", PLAIN),
     (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),
@@ -75,14 +85,19 @@ _RULES: list[tuple[str, int]] = [
     (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
     (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", PLAIN),
     (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
-    (rf"(?:{_PART} )(?:for |around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
+    (rf"(?:{_PART} )(?:around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
     (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
-    (rf"{_DATE}(?:for |around |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"{_DATE}(?:around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (r"(?P<hm>#(?:0[7-9]|1[0-8])(?:00|15|30|45))'loc ", TOGETHER),
     (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
     (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
     (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
     (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", PLAIN),
+    (rf"(?:saat |{_PART} |{_DATE}){_H}'(?:loc|dat|abl) ", PLAIN),
+    (rf"(?:{_DATE}|{_PART} )(?:, )?maybe {_HS} {_NO_NOUN}{_FREE}", PLAIN),
     # names of hours
+    (r"half past_ noon ", HALF_TWELVE),
     (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),
     (r"saat yarim(?:'\w+)? |(?:saat )?yarimda |yarim (?:gibi|arasi) ", HALF_TWELVE),
     (rf"(?:{_PART} |{_DATE})yarim {_NO_NOUN}", HALF_TWELVE),
@@ -90,3 +105,4 @@ _RULES: list[tuple[str, int]] = [
 ]  # fmt: skip
 
 RULES: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _RULES]
+BESIDE: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _BESIDE]

@@ -22,7 +22,9 @@ def find(line: Line) -> list[Mention[int]]:
         line = Line([replace(token, symbol="by") if token.text == "to" else token for token in line.tokens])
     taken = [False] * len(line.tokens)
     found: list[Mention[int]] = []
-    for pattern, form in rules.RULES:
+    for pattern, form in (*rules.RULES, *rules.BESIDE):
+        if not found and pattern is rules.BESIDE[0][0]:
+            break
         for match, first, end in line.found(pattern):
             if any(taken[first:end]):
                 continue
@@ -76,7 +78,7 @@ def _past(match: re.Match[str], form: int) -> int:
 
 def _is_span(line: Line, match: re.Match[str], first: int, end: int) -> bool:
     """`10 to 12` in figures is a span of hours; `ten to three`, `at 5 to 6` and `20 to 4` are minutes."""
-    if not match["m"] or match["q"] or not re.search(r" (?:to|till) ", match[0]):
+    if not _group(match, "m") or match["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
     here = line.tokens[first:end]
     minutes, hour = int(match["m"]), int(match["h"] or 0)

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from chatsvc.engines.slots import vocabulary as v
 from chatsvc.engines.slots import words
 from chatsvc.engines.slots.line import Line, Token
-from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers
+from chatsvc.engines.slots.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
 
-MAX_CHARACTERS = 4_000
-MAX_TOKENS = 600  # a message this long is no answer to "when?"; what stands behind is not looked at
+# What a visitor wants stands at the beginning of a long message or at its end: of more than this, the two halves there are read.
+MAX_CHARACTERS = 800
+_WORD_BREAK = 40  # so far a half is shortened in order not to cut a word or a number in two
+MAX_TOKENS = 200  # of anything but hostile text, that many fill both halves
 
 _LETTERS = {"ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "đ": "d", "ł": "l", "\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": "'", "´": "'"}
 _LETTERS |= {"\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "½": "~", "¼": "~"}
@@ -51,9 +54,22 @@ class Folded:
     place: list[int]
 
 
+def ends_of(text: str) -> tuple[str, tuple[int, int]]:
+    """A text without its middle, where it is long; and where the middle was and how much longer it was than what replaces it."""
+    if len(text) <= MAX_CHARACTERS:
+        return text, (0, 0)
+    half = MAX_CHARACTERS // 2
+    head, tail = text[:half], text[-half:]
+    if (blank := head.rfind(" ", half - _WORD_BREAK)) > 0:
+        head = head[:blank]
+    if (blank := tail.find(" ", 0, _WORD_BREAK)) >= 0:
+        tail = tail[blank + 1 :]
+    kept = f"{head}\n{tail}"
+    return kept, (len(head) + 1, len(text) - len(kept))
+
+
 def fold(text: str) -> Folded:
     """The text folded letter by letter."""
-    text = text[:MAX_CHARACTERS]
     if text.isascii():
         return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
     letters: list[str] = []
@@ -77,13 +93,24 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
         tokens.extend(_tokens(match, text, raw, folded))
         if len(tokens) > MAX_TOKENS:
             break
-    tokens = _join_phrases(tokens)
+    tokens = _join_phrases(_without_stops(tokens))
     tokens = join_numbers(tokens)
     tokens = first_of_spans(tokens)
     doubt_short_days(tokens)
     block_counts(tokens)
     block_fractions(tokens)
+    unname_parts(tokens)
     return Line(tokens)
+
+
+def _without_stops(tokens: list[Token]) -> list[Token]:
+    """Without the full stop of `Nov. 25`, `Pzt. 10:00`."""
+    stops = {
+        at
+        for at in range(1, len(tokens) - 1)
+        if tokens[at].symbol == "." and tokens[at - 1].text in v.SHORT_FORMS and tokens[at + 1].symbol.startswith(("#", "clock=", "pair="))
+    }
+    return [token for at, token in enumerate(tokens) if at not in stops] if stops else tokens
 
 
 def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterator[Token]:
@@ -93,22 +120,37 @@ def _tokens(match: re.Match[str], text: str, raw: str, folded: Folded) -> Iterat
     elif match["sign"]:
         yield Token("at" if match["sign"] == "@" else match["sign"], match["sign"], start, end)
     elif match["word"]:
-        yield _word(match, start, end)
+        if raw and match["word"] in words.NUMBER_OF and _is_other_word(match["word"], raw[folded.place[start] : folded.place[end]]):
+            yield Token("x", match["word"], start, end)
+        elif (number := match["word"].removesuffix("ish")) in words.NUMBER_OF and number != match["word"]:  # fiveish
+            yield Token("", number, start, end - 3)
+            yield Token("ish", "ish", end - 3, end)
+        else:
+            yield _word(match, start, end)
     elif (start and text[start - 1].isalpha()) or (start > 1 and text[start - 1] in ".,:" and text[start - 2].isalnum()):
         yield Token("x", match[0], start, end)  # v2.1, A4, B12
     else:
         hung = match["hung"] or ""
-        if hung and not match["mark"] and hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper():
-            yield Token("x", match[0], start, end)  # Daire 3A
+        capital = hung in {"a", "b", "c", "d", "e"} and raw and raw[folded.place[end - 1]].isupper()
+        if hung and not match["mark"] and (capital or (hung == "a" and match["number"][-1] in "1234578")):
+            yield Token("x", match[0], start, end)  # Daire 3A; the ending would be 3e
         else:
             yield from _numeral(match["number"], hung, start, match.end("number"), end)
+
+
+def _is_other_word(folded: str, typed: str) -> bool:
+    """önde is not on, uçta not üç, where the letters that tell them apart were typed."""
+    return (folded.startswith("on") and typed[0] in "öÖ") or (folded.startswith("uc") and typed[0] in "uU" and typed[1] in "çÇ")
 
 
 def _word(match: re.Match[str], start: int, end: int) -> Token:
     word, suffix = match["word"], match["suffix"]
     if suffix:
         whole = word + suffix
-        if whole in words.SYMBOL_OF or suffix in {"t", "m", "re", "ve", "ll", "d"}:
+        weekday = suffix == "s" and words.symbol_of(word).startswith("De")  # Tuesday's fine
+        if whole == "wed":  # we'd
+            return Token("ok", whole, start, end)
+        if (whole in words.SYMBOL_OF and not weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:
             return Token(words.symbol_of(whole), whole, start, end)
         symbol = words.symbol_of(word)
         if word in words.NUMBER_OF:

@@ -12,6 +12,11 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def forms(stems: str, endings: str) -> str:
+    """Each stem, bare and with each ending."""
+    return " ".join(stem + ending for stem in stems.split() for ending in ("", *endings.split()))
+
+
 # `Dt0` is Turkish Monday, `De6` English Sunday: "her pazartesi" is "every", "see her Monday" is not.
 WEEKDAYS = {
     "Dt0": "pazartesi pzt pts",
@@ -20,7 +25,7 @@ WEEKDAYS = {
     "Dt3": "persembe prs prsmb",
     "Dt4": "cuma",
     "Dt5": "cumartesi cmt cts",
-    "Dt6": "pazar",
+    "Dt6": "pazar pazr pzar",
     "De0": "monday mon",
     "De1": "tuesday tue tues",
     "De2": "wednesday weds wed",
@@ -32,6 +37,7 @@ WEEKDAYS = {
 # "Do you open on Sundays?" asks for no day.
 RECURRING = """
 pazartesileri salilari carsambalari persembeleri cumalari cumartesileri pazarlari mondays tuesdays wednesdays thursdays
+pazartesiler salilar carsambalar persembeler cumalar cumartesiler pazarlar
 fridays saturdays sundays weekdays weekends gunleri sabahlari aksamlari geceleri oglenleri daily gunluk
 """
 MONTHS = {
@@ -70,21 +76,27 @@ SYMBOLS = {
     "next": "gelecek sonraki next nxt",
     "coming": "onumuzdeki coming upcoming gelen",
     "this": "bu this",
-    "road": "road rd lane avenue ave drive square caddesi cadde sokagi sokak sok bulvari mahallesi mah meydani parki koprusu st street",
-    "past": "gecen gectigimiz last previous onceki evvelki dunku evvelsi",
+    "road": "road rd lane avenue ave drive square cadde cad sokak sok mah st street "
+    + forms(
+        "caddesi sokagi bulvari mahallesi meydani parki koprusu universitesi lisesi okulu ilkokulu stadi stadyumu hastanesi apartmani"
+        " sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii",
+        "n na ne nda nde ndan nden nin ni ndaki ndeki ndayim ndeyim ndayiz ndeyiz",
+    ),
+    "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
+    "past": "gecen gectigimiz last previous onceki evvelki evvelsi",
     "ago": "once ago evvel earlier",
     "later": "sonra sonraya sonrasi sonrasina sonrasinda later snr sonraki sora",
-    "dun": "dun yesterday",
+    "dun": "dun dunku dunden yesterday yesterdays yday",
     "now": "now simdi",
     "time": "time zaman",
     "every": "every each",
     "her": "her",
     # parts of the day
-    "morning": "sabah sabahin sabaha sabahtan sabahleyin sabahki mornin morning morn",
-    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin noonish",
+    "morning": "sabah sabahin sabaha sabahtan sabahleyin sabahki sabahi sabahina sabahin sabahindan mornin morning morn",
+    "noon": "oglen ogle ogleyin oglene noon midday ogleye oglende oglenleyin oglenki ogleni oglenine noonish",
     "afternoon": "afternoon ikindi aftrnoon arvo ikindiye",
-    "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki evening eve aksm",
-    "night": "gece gecenin geceye geceleyin geceki night nite",
+    "evening": "aksam aksama aksamustu aksamuzeri aksamleyin aksamki aksami aksamina aksamin aksaminda aksamdan evening eve aksm",
+    "night": "gece gecenin geceye geceleyin geceki gecesi gecesine gecesinde night nite",
     "midnight": "midnight",
     "am": "am",
     "pm": "pm",
@@ -101,6 +113,8 @@ SYMBOLS = {
     "kala": "kala var",
     "geciyor": "geciyor gece gecerken geceden gecede",
     "to": "to",
+    "than": "than",
+    "maybe": "maybe perhaps belki say",
     "past_": "past",
     "gibi": "gibi civari civarinda civar sularinda sulari suları siralari siralarinda raddelerinde dogru cibi gbi civarlarinda",
     "arasi": "arasi arasinda arasina arasindaki arasinin",
@@ -130,12 +144,19 @@ SYMBOLS = {
     ticket seats cups cup percent plus ton tonluk kisilk bolum ders sayfa madde adim bilet masa koltuk yatak arac araba ev
     ogrenci misafir misafirimiz arkadas gecelik bin milyon hundred thousand million yuz degrees derece students friends dogs cats
     shirts chairs tables months-old apples eggs bags tanesi tanesini tanem adetlik kalem model seri nolu nolu cift cifti hane koli
-    """,
+    kilos kgs grams litres liters pints slices portions plates servings boyunda boyundayim boyu boyum boylarinda
+    """
+    + forms(
+        "kisi yas beden numara kilo metre adet tane paket kutu oda daire lira porsiyon taksit puan derece",
+        "den dan ten tan e a ye ya de da te ta yi yu nin in un ler lar leri lari lik luk lige luga likler sindan sinden indan inden"
+        " sina sine ina ine sinda sinde undan unda sinin iz yiz",
+    ),
     "label": """
     no nr numara numarasi numaram numarali number num daire oda kat kapi blok sokak sok cadde cad room flat apartment apt floor suite
     building block house street version surum versiyon v ver order siparis fatura invoice gate bus otobus size beden level seviye
     step masa table page sayfa bolum chapter yas age aged yasi kod kodu code puan score skor perona peron platform channel kanal
-    line hat bolge plaka iphone windows android galaxy model ps playstation formula type tip zone terminal ward grade sinif section
+    line hat bolge plaka iphone windows android ios macos galaxy model ps playstation formula type tip zone terminal ward grade sinif
+    section     ages build firmware ubuntu python java debian fedora kernel driver surumu surum excel fiyati ucreti tutari price cost costs
     part kisim seat koltuk lot question soru option secenek madde phase faz item article
     """,
     "ordinal1": "ilk",
@@ -171,16 +192,22 @@ NOT_BEHIND = frozenset(SYMBOLS["rejected"].split()) | listed("degil degildir dii
 NOT_BEHIND_EN = listed("""
 not isnt doesnt dont wont cant cannot couldnt wouldnt bad impossible full busy wrong out unavailable outdated closed old dead
 invalid gone
-""")
+""") | {"no good", "not good"}
 NEGATED_QUESTION = listed("we i you u they he she it")
 NO_REJECTION = listed("before until earlier later after sure forget only mind hesitate if")
 CORRECTIONS = listed("""
-pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make
-""")
+pardon sorry actually yok oops ops wait correction rather scratch duzeltiyorum duzeltme aslinda hayir no dogrusu mean make dedim demistim
+""") | {"make it", "make that", "lets make it"}
 MOVES = ("ertele", "tasi", "degistir", "kaydir", "otele", "aktar", "cekelim", "cekebil", "moving", "move", "change", "reschedul", "postpon",
          "push", "shift", "switch", "swap", "bring", "guncelle", "update", "rebook", "becom")  # fmt: skip
 
 INFLECTED = ("today", "tomorrow", "obur")
+
+# What is served at a part of the day, and is no time: öğle menüsü, midnight buffet. Beginnings of words.
+SERVED = (
+    "menu", "servis", "yemeg", "yemek", "paket", "namaz", "uyku", "buf", "kahve", "snack", "wedding", "tea", "nap", "prayer", "meal",
+    "price", "sun", "train", "special", "deal", "cruise", "feast", "mass", "paint", "dress", "cream",
+)  # fmt: skip
 
 # Several words that are one, longest first when they are looked up.
 PHRASES = {
@@ -200,16 +227,22 @@ PHRASES = {
         "good morning", "good evening", "good afternoon", "good night", "iyi aksamlar", "iyi geceler", "hayirli sabahlar", "iyi gunler",
         "iyi sabahlar", "hayirli aksamlar", "iyi oglenler", "tunaydin", "hayirli gunler", "nice evening", "nice day", "great day",
         "good day", "lovely evening", "lovely day", "nice morning", "nice night", "great evening", "iyi haftalar", "iyi hafta sonlari",
-        "gd morning", "hayirli cumalar", "iyi pazarlar", "mutlu sabahlar",
+        "gd morning", "hayirli cumalar", "iyi pazarlar", "hayirli sabahlar", "mutlu sabahlar",
     ],
+    "today": ["bu gun", "bu gune"],
+    "makeit": ["make it", "make that", "lets do", "lets say", "lets make it", "how about", "what about"],
+    "rejected": ["no good", "not good"],
+    "x": ["too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"],
     "weekend": ["hafta sonu", "hafta sonunda", "hafta sonuna", "hafta ici", "hafta icinde", "hafta sonlari", "week end"],
     "nodate": [
-        "black friday", "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
+        "black friday", "blue monday", "midnight blue", "noon prayer", "manic monday", "ash wednesday", "thank god its friday",
+        "good friday", "cyber monday", "sali pazari", "pazar yeri", "pazar yerinde", "pazar arabasi", "pazar cantasi",
         "pazar payi", "pazar arastirmasi", "pazar alisverisi", "pazar esnafi", "pazar tezgahi", "pazar filesi", "online pazar",
-        "cuma namazi", "sunday roast",
+        "cuma namazi", "sunday roast", "sunday times", "friday prayer", "friday prayers", "saturday night fever", "sunday best",
         "pazar kahvaltisi",
         "sali sallanir", "ruby tuesday", "24 saat", "7 gun 24 saat", "mayday", "sunday school", "fresh friday",
-        "same day", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
+        "same day", "one to one", "1 to 1", "one on one", "yarimda biraktim", "yarimda kaldi", "yarimda kalan",
+        "yarimda birakilan", "ayni gun", "every day", "her gun", "next day delivery", "birthday", "dogum gunu", "is gunu", "working days",
         "business days", "is gununde", "business day", "is gunune", "resmi tatil",
     ],
     "label": ["table for", "party of", "group of", "family of", "team of", "there are", "there will be", "we are", "we will be"],
@@ -233,8 +266,16 @@ TYPO_SYMBOLS = ("today", "tomorrow", "nextweek", "coming")
 # one slip away from a word above, and words of their own
 NO_TYPOS = listed(
     "sundae sunny mandat monde moray pazarlik pazarlama pazari cumali gunay marsh match matches parch augusta onumuzde salin salim"
-    " mondial fridge sundays moved hastaya haftalik haftada halfway toddy"
+    " mondial fridge sundays sundry aprin moved karim kadim surat kanim kavim sunay nissan nihan"
+    " kalim kasip frida kasit kastim sebat kasin ayril kapim kasif marco maris marcy mavis mayes marche marca sundan satirda samuray"
+    " patatesi pazaryeri deceiver sturdy haftayi onumdeki onunuzdeki aradik araclik auguste augusto matis hastaya haftalik"
+    " haftada halfway toddy"
 )
+
+SHORT_FORMS = listed(
+    "tues thurs weds prsmb mon tue wed thu thur fri sat sun jan feb mar apr jun jul aug sept sep oct nov dec pzt pts crs prs cmt cts"
+)
+NO_TYPO_STEMS = ("kesim", "kasik", "kisim", "kazim", "kasap", "merch", "avril", "subay", "hazirla", "martha", "mayin")
 
 CARDINALS_TR = {
     1: "bir", 2: "iki", 3: "uc", 4: "dort", 5: "bes", 6: "alti", 7: "yedi", 8: "sekiz", 9: "dokuz", 10: "on", 20: "yirmi", 30: "otuz",
@@ -252,7 +293,8 @@ ORDINALS_EN = {
 }  # fmt: skip
 # Number words that are other words more often: they count only where a rule asks for them outright.
 DOUBTFUL_NUMBERS = listed("on ona onu onda ondan onun bir biri bire birde birden birinde birine birini ikide ikisi ikisini one first"
-                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine")  # fmt: skip
+                             " second third yedi altina altinda ucu birinci ikisinde birinden ikisine onunda onuna onunu"
+                             " onundan ondaki ucuna ucunu")  # fmt: skip
 
 # what hangs on a number or a name, by case; the letters are folded, so that ı and i, ü and u are one
 CASES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,8 +16,17 @@ _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "
 _LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
 _QUESTION = frozenset({"mi", "mu"})
 # gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
-_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$")
+# and what one is asked not to do: aramayın, yazmayın
+_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
+# said of a time or a number this refuses it only where another one follows
+_UNLESS_LAST = frozenset(
+    {"eski", "eskisi", "a problem"}
+    | {f"{much} {when}" for much in ("too", "a bit") for when in ("early", "late")}
+    | {f"{much} {when}" for much in ("cok", "biraz") for when in ("erken", "gec")}
+)
+_NEW = frozenset({"yeni", "yenisi", "new"})
 _REACH = 7
+_FAR = 20  # words looked at on either side; nothing is decided by what stands farther off
 
 
 @dataclass(slots=True)
@@ -80,17 +90,25 @@ def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
 
 
 def _before(line: Line, place: int, floor: int) -> list[Token]:
-    return [token for token in line.tokens if floor <= token.start and token.end <= place]
+    end = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= place]
 
 
 def _behind(line: Line, place: int, ceiling: int) -> list[Token]:
-    return [token for token in line.tokens if token.start >= place and (ceiling < 0 or token.end <= ceiling)]
+    first = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
+
+
+def _start(token: Token) -> int:
+    return token.start
 
 
 def _refused_before(tokens: list[Token]) -> bool:
     """not on Monday; I can't come on Monday; instead of Friday"""
     for back, token in enumerate(reversed(tokens)):
         if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in v.NO_REJECTION:
+            return False
+        if token.text in _NEW:
             return False
         if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
@@ -112,13 +130,12 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
     """Monday doesn't work; pazartesi olmaz; salı yerine"""
     comma = False
     for at, token in enumerate(tokens[: _REACH + 2]):
-        if token.symbol in _STOPS or token.text in _BUT:
+        if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
             return False
-        if token.text == ",":
-            if comma or at > 0:
-                return False
-            comma = True
+        comma = comma or token.text == ","
         asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
+        if token.text in _UNLESS_LAST and not last:
+            return True
         if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
         if token.text in v.NOT_BEHIND_EN:
@@ -141,6 +158,8 @@ def _corrected(gap: list[Token]) -> bool:
     texts = [token.text for token in gap]
     if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
         return False
+    if "but" in texts and not {"need", "want", "meant", "mean", "prefer"}.isdisjoint(texts):  # I said Monday but I need Wednesday
+        return True
     for at, text in enumerate(texts):
         if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
             continue
@@ -152,11 +171,32 @@ def _corrected(gap: list[Token]) -> bool:
 def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
     """The day an appointment is moved to, where one is moved."""
     moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
-    taking = any(token.text in {"alalim", "alabilir", "alin", "alsak", "alinabilir", "al"} for token in line.tokens)
-    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki"} or any(
+    taking = any(
+        token.text
+        in {
+            "alalim",
+            "alabilir",
+            "alin",
+            "alsak",
+            "alinabilir",
+            "al",
+            "aldirmak",
+            "aldirabilir",
+            "almak",
+            "alir",
+            "alsaniz",
+            "yapabilir",
+            "yapalim",
+            "yapsak",
+        }
+        for token in line.tokens
+    )
+    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
         token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
         for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
+    if taking and found[left[0]].case == "acc":  # 15:00'i 16:00 yapabilir miyiz
+        return left[1]
     if not moving and not (taking and from_day and found[left[-1]].case == "dat"):
         return None
     for at in reversed(left[1:]):

@@ -21,6 +21,8 @@ def _noun_forms(stem: str) -> dict[str, str]:
         if suffix[0] in _VOWELS if stem[-1] in _VOWELS else suffix in _BEHIND_VOWELS:  # cumai, pazarya: no such thing
             continue
         forms[stem + suffix] = CASE_OF.get(suffix, "psl")
+        if stem[-1] == "k" and suffix[0] in _VOWELS:  # aralığa, ocağın
+            forms[f"{stem[:-1]}g{suffix}"] = CASE_OF.get(suffix, "psl")
     return forms
 
 
@@ -52,17 +54,28 @@ def _symbols() -> dict[str, str]:
     return known | dict.fromkeys(v.RECURRING.split(), "recurring")
 
 
+_FRONT = frozenset({1, 2, 3, 4, 5, 7, 8, 20, 50})
+
+
+def _rhymes(number: int, stem: str, suffix: str) -> bool:
+    """Whether a Turkish ending has the vowels that the number asks for: bire and not bira, onu and not oni."""
+    high = "u" if next(char for char in reversed(stem) if char in _VOWELS) in "uo" else "i"
+    low = "e" if number in _FRONT else "a"
+    return all(char in {high, low} for char in suffix.removesuffix("ki") if char in _VOWELS)
+
+
 def _numbers() -> dict[str, tuple[int, str, str]]:
     """word -> (value, case, language)"""
     known: dict[str, tuple[int, str, str]] = {}
     for table, case in ((v.CARDINALS_EN, ""), (v.ORDINALS_EN, "ord")):
         for value, word in table.items():
             known[word] = (value, case, "en")
-    for value, stem in v.CARDINALS_TR.items():
+    together = {ten + unit: v.CARDINALS_TR[ten] + v.CARDINALS_TR[unit] for ten in (10, 20, 30, 40, 50) for unit in range(1, 10)}  # onbeş
+    for value, stem in (v.CARDINALS_TR | together).items():
         known[stem] = (value, "", "tr")
-        soft = "dord" if stem == "dort" else stem
+        soft = stem.removesuffix("dort") + "dord" if stem.endswith("dort") else stem
         for suffix, case in CASE_OF.items():
-            if case == "ord" or (stem[-1] in _VOWELS and suffix[0] in "iueao"):
+            if case == "ord" or (stem[-1] in _VOWELS and suffix[0] in "iueao") or not _rhymes(value % 10 or value, stem, suffix):
                 continue
             known.setdefault((soft if suffix[0] in _VOWELS else stem) + suffix, (value, case, "tr"))
     return known
@@ -76,12 +89,23 @@ LONGEST_PHRASE = max(map(len, PHRASE_OF))
 
 
 def _typo_words() -> dict[str, list[str]]:
-    """The words a slip may lead away from, by their first letter."""
+    """The words a slip may lead away from, by their first letter.
+
+    Those are the names of days and months of five letters and more, and the forms of the long days: those of short names are one
+    slip away from other words (saniye from saliye, yakinda from yarinda, arasindan from araliktan).
+    """
     found: dict[str, list[str]] = {}
-    for word, symbol in SYMBOL_OF.items():
-        base = symbol.partition("'")[0]
-        if len(word) >= 6 and (base[:2] in {"Dt", "De"} or (base in v.TYPO_SYMBOLS and len(word) >= 8) or base[0] == "M"):
-            found.setdefault(word[0], []).append(word)
+    for names in (v.WEEKDAYS, v.MONTHS):
+        for text in names.values():
+            for stem in text.split():
+                forms = [form for form in _noun_forms(stem) if form == stem or (len(stem) > 7 and names is v.WEEKDAYS)]
+                for word in forms if len(stem) > 4 and stem not in v.SHORT_FORMS else ():
+                    if word in SYMBOL_OF:
+                        found.setdefault(word[0], []).append(word)
+    for symbol in v.TYPO_SYMBOLS:
+        for word in v.SYMBOLS[symbol].split():
+            if len(word) > 7:
+                found.setdefault(word[0], []).append(word)
     return found
 
 
@@ -93,7 +117,7 @@ def symbol_of(word: str) -> str:
     """The symbol of one folded word; "x" where it has none."""
     if symbol := SYMBOL_OF.get(word):
         return symbol
-    if len(word) < 5 or len(word) > 16 or word in v.NO_TYPOS or word in NUMBER_OF:
+    if len(word) < 5 or len(word) > 16 or word in v.NO_TYPOS or word.startswith(v.NO_TYPO_STEMS) or word in NUMBER_OF:
         return "x"
     best: tuple[int, str] | None = None
     for meant in _TYPO_WORDS.get(word[0], ()):

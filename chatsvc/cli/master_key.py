@@ -1,0 +1,47 @@
+"""`chatsvc master-key`: rotate."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from chatsvc.cli.output import call, json_option, show
+from chatsvc.domain.errors import Refused
+
+
+@click.group()
+def master_key() -> None:
+    """The master key, with which the secrets in the database are sealed."""
+
+
+def _key_in(file: Path) -> str:
+    with file.open("rb") as stream:
+        text = stream.read(1024).decode("ascii", "replace").strip()
+    if not re.fullmatch("[0-9a-fA-F]{64}", text):
+        raise Refused(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
+    return text
+
+
+@master_key.command()
+@click.option(
+    "--new-key-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Holds the new key; needed where the configuration gives the master key. Else a new one is made.",
+)
+@json_option
+@click.pass_context
+def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
+    """Put a new master key in the old one's place and seal all secrets anew; in force at once.
+
+    Where the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start: a running service goes
+    on with the new key.
+
+    \b
+    Example: chatsvc master-key rotate
+    """
+    rotated = call(ctx, "master_key.rotate", key=_key_in(new_key_file) if new_key_file else None)
+    show(rotated, as_json)
+    if not as_json and rotated["master_key"] is None:
+        click.echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)

@@ -1,0 +1,76 @@
+"""Reading the files a bot's knowledge is written in, and writing them; pure: text in, entries or every fault at once out.
+
+A format is a module with a function of the shape `Reader` and a line in `READERS`; what it finds goes through `parsed.Gathering`, which
+holds the limits that all formats share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
+from chatsvc.domain.knowledge_files.documents import parse_text
+from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
+from chatsvc.domain.knowledge_files.markdown import parse_markdown
+from chatsvc.domain.knowledge_files.parsed import (
+    MAX_ANSWER,
+    MAX_ENTRIES,
+    MAX_PHRASING,
+    Fault,
+    KnowledgeFileError,
+    Parsed,
+    ParsedEntry,
+    ParsedSynonyms,
+)
+from chatsvc.domain.knowledge_files.table import parse_csv
+from chatsvc.domain.knowledge_files.webpage import parse_html
+
+__all__ = [
+    "MAX_ANSWER",
+    "MAX_BYTES",
+    "MAX_ENTRIES",
+    "MAX_PHRASING",
+    "READERS",
+    "Fault",
+    "KnowledgeFileError",
+    "Parsed",
+    "ParsedEntry",
+    "ParsedSynonyms",
+    "decode",
+    "parse_csv",
+    "parse_file",
+    "parse_html",
+    "parse_jsonl",
+    "parse_markdown",
+    "parse_text",
+    "read",
+]
+
+Reader = Callable[[str, str, str], Parsed]
+
+READERS: dict[str, Reader] = {
+    ".md": parse_markdown,
+    ".markdown": parse_markdown,
+    ".txt": parse_text,
+    ".html": parse_html,
+    ".htm": parse_html,
+    ".csv": parse_csv,
+    ".jsonl": parse_jsonl,
+}
+
+
+def read(name: str, text: str, default_language: str) -> Parsed:
+    """Read `text` in the format that the ending of `name` tells; raises KnowledgeFileError."""
+    dot = name.rfind(".")
+    ending = name[dot:].lower() if dot > max(name.rfind("/"), name.rfind("\\")) else ""
+    reader = READERS.get(ending)
+    if reader is None:
+        known = ", ".join(READERS)
+        what = f"{ending!r} files" if ending else "files without an ending"
+        raise KnowledgeFileError(name, [Fault(1, f"{what} cannot be read as knowledge; write it in one of: {known}")])
+    return reader(text, default_language, name)
+
+
+def parse_file(name: str, text: str, default_language: str) -> list[ParsedEntry]:
+    """The entries alone of what `read` gives."""
+    return read(name, text, default_language).entries

@@ -1,0 +1,45 @@
+"""Bytes of a file into text: UTF-8, and a name for what it is instead."""
+
+from __future__ import annotations
+
+import codecs
+
+from chatsvc.domain.knowledge_files.parsed import Fault, KnowledgeFileError
+
+MAX_BYTES = 32 * 1024 * 1024  # of one file
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SAMPLE = 100_000
+_FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b"\xd0\xcf\x11\xe0": "an old Word or Excel file"}
+
+
+def decode(name: str, data: bytes) -> str:
+    """The file's text, with or without a byte order mark; raises KnowledgeFileError, which says what the file is where it is not UTF-8."""
+    if len(data) > MAX_BYTES:
+        size = f"{len(data) / 1024 / 1024:.0f} MB"
+        raise KnowledgeFileError(
+            name, [Fault(1, f"the file has {size}; at most {MAX_BYTES // 1024 // 1024} MB are read at once: split it")]
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = data.count(b"\n", 0, fault.start) + 1
+    what = next((what for begins, what in _FORMATS.items() if data.startswith(begins)), None)
+    if what:
+        raise KnowledgeFileError(name, [Fault(1, f"this is {what}; save its text as .txt, .html, .csv or .md")])
+    raise KnowledgeFileError(name, [Fault(line, f"the file is not UTF-8 but {_looks_like(data)}; save it as UTF-8")])
+
+
+def _looks_like(data: bytes) -> str:
+    """The name of an encoding, for the person who is to change it."""
+    sample = data[:_SAMPLE]
+    if data.startswith(_UTF_16) or sample.count(b"\0") > len(sample) // 4:
+        return "UTF-16"
+    if b"\0" in sample:
+        return "no text"
+    # ğ, ı, ş and İ stand where Western Europe has ð, ý, þ and Ý, which hardly anybody writes here.
+    return (
+        "Windows-1254 (Turkish)"
+        if any(byte in b"\xd0\xdd\xde\xf0\xfd\xfe" for byte in sample)
+        else "an older encoding such as Windows-1252"
+    )

@@ -1,0 +1,187 @@
+"""Documents cut into passages: at headings, then at paragraphs, and never in the midst of a sentence where that can be avoided.
+
+A passage is an entry. Its question is the heading under which it stands, with the headings above that one (the title of the whole
+document aside); where a section makes several passages, each but the first adds its own first sentence, and so does one without a heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
+
+LONGEST = 1_200  # characters of a passage
+_SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
+_FIRST_SENTENCE = 160  # characters of a first sentence that stands in a question
+_SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s+""")
+_ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg ie e.g i.e etc cad sok mah apt"
+_NO_END = frozenset(_ABBREVIATIONS.split())
+
+
+@dataclass(slots=True)
+class _Section:
+    """What stands below one heading: its blocks, each with the line where it begins."""
+
+    path: tuple[str, ...]
+    blocks: list[tuple[int, list[str]]] = field(default_factory=list)
+
+
+class Sections:
+    """Takes a document's headings and lines in order."""
+
+    def __init__(self) -> None:
+        self._path: list[tuple[int, str]] = []
+        self._list: list[_Section] = [_Section(())]
+        self._open = False  # whether the next line goes on with the last block
+        self._titles, self._title = 0, ""
+        self._asking: list[list[tuple[int, str]]] = []  # the headings around each list of questions that is open
+        self.empty = True  # whether there is nothing yet but headings
+
+    def heading(self, level: int, text: str) -> None:
+        """Begin a section below a heading of a level from 1."""
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        if text:
+            if level == 1:
+                self._titles, self._title = self._titles + 1, text
+            self._path.append((level, text))
+        self._begin()
+
+    def asked(self, *, closes: bool) -> None:
+        """A list of questions begins or ends; what comes behind it stands again where it stood."""
+        if not closes:
+            self._asking.append(list(self._path))
+        elif self._asking:
+            self._path = self._asking.pop()
+            self._begin()
+
+    def question(self, text: str) -> None:
+        """Begin a section that answers a question: this alone is its heading."""
+        self._path = [(7, text)] if text else []
+        self._begin()
+
+    def _begin(self) -> None:
+        if not self._list[-1].blocks:
+            self._list.pop()  # nothing stands below this heading
+        self._list.append(_Section(tuple(text for _, text in self._path)))
+        self._open = False
+
+    def line(self, number: int, text: str, *, joined: bool = False) -> None:
+        """Take a line of text; an empty one ends a paragraph unless it is `joined`, as in code."""
+        if not text and not joined:
+            self._open = False
+            return
+        blocks = self._list[-1].blocks
+        if not blocks or not (self._open or joined):
+            blocks.append((number, []))
+        blocks[-1][1].append(text)
+        self._open, self.empty = True, False
+
+    def passages(self) -> Iterator[tuple[int, str, str]]:
+        """Line, question and text of each passage."""
+        for section in self._list:
+            # one heading above all others is the document's name, and says nothing about where in it we are
+            path = section.path[1:] if self._titles == 1 and section.path[1:] and section.path[0] == self._title else section.path
+            for nth, (line, text) in enumerate(_packed(_pieces(section))):
+                yield line, _question(path, text, alone=nth == 0), text
+
+
+def take(found: Gathering, sections: Sections, language: str) -> None:
+    """Make entries of all passages."""
+    for line, question, text in sections.passages():
+        found.entry(line, question, (), text, language, once=False)
+
+
+def parse_text(text: str, default_language: str, source: str) -> Parsed:
+    """Read plain text: paragraphs, with empty lines between them; raises KnowledgeFileError."""
+    found, sections = Gathering(source), Sections()
+    for number, line in enumerate(lines_of(text), start=1):
+        found.text(number, line)
+        sections.line(number, line.rstrip())
+    take(found, sections, default_language)
+    return found.done("no text in this file")
+
+
+def _question(path: tuple[str, ...], text: str, *, alone: bool) -> str:
+    headings = ": ".join(path)
+    if headings and alone:
+        return _shortened(headings, MAX_PHRASING)
+    plain = one_line(re.sub(r"^[\s>*+#|`~-]+|[*_`|]+", " ", text[: 4 * LONGEST]))
+    first = _shortened(next(_sentences(plain), plain), _FIRST_SENTENCE) or one_line(text)[:_FIRST_SENTENCE]
+    return f"{_shortened(headings, MAX_PHRASING - _FIRST_SENTENCE - 2)}: {first}" if headings else first
+
+
+def _shortened(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    return text[: length - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
+
+
+def _pieces(section: _Section) -> Iterator[tuple[int, str, str]]:
+    """Line, text and what joins it to the piece before; none is longer than a passage."""
+    for line, lines in section.blocks:
+        block = "\n".join(lines)
+        if len(block) <= LONGEST:
+            yield line, block, "\n\n"
+            continue
+        for nth, one in enumerate(lines):
+            before = "\n" if nth else "\n\n"
+            for joint, piece in [("", one)] if len(one) <= LONGEST else _cut(one):
+                yield line + nth, piece, before + joint
+                before = ""
+
+
+def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
+    """Passages: as many pieces as go into one, and no short rest."""
+    passages: list[tuple[int, str]] = []
+    joints: list[str] = []
+    for line, piece, joint in pieces:
+        if passages and len(passages[-1][1]) + len(joint) + len(piece) <= LONGEST:
+            passages[-1] = (passages[-1][0], passages[-1][1] + joint + piece)
+        elif piece.strip():
+            passages.append((line, piece))
+            joints.append(joint)
+    if len(passages) > 1 and len(passages[-1][1]) < _SHORTEST:
+        (line, before), (_, rest) = passages[-2:]
+        passages[-2:] = [(line, before + joints[-1] + rest)]
+    yield from passages
+
+
+def _cut(text: str) -> Iterator[tuple[str, str]]:
+    """A paragraph that is too long, with what joins each piece to the one before: sentences where they fit, else words, else letters."""
+    held = joint = ""
+    for sentence in _sentences(text):
+        if held and len(held) + len(sentence) + 1 > LONGEST:
+            yield joint, held
+            held, joint = "", " "
+        start = 0
+        while len(sentence) - start > LONGEST:
+            blank = sentence.rfind(" ", start + LONGEST // 2, start + LONGEST)
+            stop = blank if blank > 0 else start + LONGEST
+            yield joint, sentence[start:stop]
+            joint = " " if blank > 0 else ""
+            start = stop + len(joint)
+        held = f"{held} {sentence[start:]}" if held else sentence[start:]
+    if held:
+        yield joint, held
+
+
+def _sentences(text: str) -> Iterator[str]:
+    ends = [0, *(end.end() for end in _SENTENCE_END.finditer(text) if _ends(text, end)), len(text)]
+    for start, stop in pairwise(ends):
+        if text[start:stop].strip():
+            yield text[start:stop].strip()
+
+
+def _ends(text: str, end: re.Match[str]) -> bool:
+    """Whether a sentence ends there: not behind an abbreviation or an ordinal ("3. kat"), nor before a small letter."""
+    if text[end.end() : end.end() + 1].islower():
+        return False
+    if text[end.start()] != ".":
+        return True
+    word = text[max(0, end.start() - 12) : end.start()].rsplit(None, 1)
+    last = word[-1].lstrip("(\"'").lower() if word else ""
+    return last not in _NO_END and not (last.isdigit() and len(last) < 3) and len(last) != 1

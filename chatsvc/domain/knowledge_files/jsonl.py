@@ -1,0 +1,94 @@
+"""JSONL: a line an entry, with the fields that `knowledge export` writes.
+
+    {"question": "...", "alt": ["..."], "answer": "...", "language": "en", "source": "faq.md"}
+
+`alt`, `language` and `source` may be left out, `id` is not read. `synonyms` is a group (`["bike", "bicycle"]`) or a list of groups, beside
+an entry or, with or without a `source`, on a line of its own.
+"""
+
+from __future__ import annotations
+
+import json
+
+from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, lines_of, one_line
+
+FIELDS = ("id", "question", "alt", "answer", "language", "source", "synonyms")
+
+
+def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
+    """Read a file of JSON objects; raises KnowledgeFileError with every fault of it."""
+    found = Gathering(source)
+    for number, line in enumerate(lines_of(text), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, object_pairs_hook=_object)
+        except (ValueError, RecursionError) as fault:
+            found.fault(number, _why(fault))
+            continue
+        if isinstance(value, dict):
+            _take(found, number, value, default_language)
+        else:
+            found.fault(number, "every line is one JSON object: {...}")
+    return found.done("no entry in this file")
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise ValueError("a field is there twice")
+    return given
+
+
+def _why(fault: Exception) -> str:
+    if isinstance(fault, json.JSONDecodeError):
+        return f"this is no JSON: {fault.msg[0].lower()}{fault.msg[1:]} at character {fault.pos + 1}; every line is one object: {{...}}"
+    return "this is no JSON that can be read: nested too deeply" if isinstance(fault, RecursionError) else f"this cannot be read: {fault}"
+
+
+def _take(found: Gathering, number: int, value: dict[str, object], default_language: str) -> None:
+    before = len(found.faults)
+    unknown = [name[:40] for name in value if name not in FIELDS]
+    if unknown:
+        found.fault(number, f"unknown field {', '.join(map(repr, unknown))}; known are {', '.join(FIELDS)}")
+    source = _text(found, number, value, "source")
+    if len(source) > MAX_SOURCE:
+        found.fault(number, f"the source has {len(source):,} characters; at most {MAX_SOURCE} are possible")
+    question, answer = _text(found, number, value, "question"), _text(found, number, value, "answer")
+    said = _text(found, number, value, "language")
+    language = (found.language(number, said) if said else None) or default_language
+    alt = _texts(found, number, value.get("alt"), "alt")
+    for group in _groups(found, number, value.get("synonyms")):
+        found.synonyms(number, group, one_line(source))
+    alone = "synonyms" in value and not ({"question", "alt", "answer"} & value.keys())
+    if len(found.faults) == before and not alone:
+        found.entry(number, question, [(number, one) for one in alt], answer, language, source=one_line(source))
+
+
+def _text(found: Gathering, number: int, value: dict[str, object], name: str) -> str:
+    text = value.get(name)
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        found.fault(number, f"{name} must be a text in quotes")
+        return ""
+    found.text(number, text)
+    return text
+
+
+def _texts(found: Gathering, number: int, value: object, name: str) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        found.fault(number, f'{name} must be a list of texts: ["...", "..."]')
+        return []
+    for one in value:
+        found.text(number, one)
+    return value
+
+
+def _groups(found: Gathering, number: int, value: object) -> list[list[str]]:
+    if isinstance(value, list) and value and all(isinstance(group, list) for group in value):
+        return [_texts(found, number, group, "synonyms") for group in value]
+    group = _texts(found, number, value, "synonyms")
+    return [group] if group else []

@@ -1,0 +1,301 @@
+"""Markdown: a list of questions with their answers, or a document.
+
+    language: en                 (optional: for the whole file)
+    synonyms: bike, bicycle      (optional, as many as there are: words that mean the same to this bot)
+
+    ## When are you open?
+    alt: opening hours
+    alt: are you open on sundays
+    language: en-GB              (optional: for this entry)
+
+    Monday to Friday from 9 to 6.
+
+A `# title` starts a section and belongs to no answer; `<!-- comments -->` are left out; `##` inside a code block is code. A backslash
+before what would be read as one of these (`\\## so`, `\\alt: so`) makes it text.
+
+A file is taken for questions and answers where an `alt:` or `language:` line stands right below one of its `##` headings, or where
+each of these ends with a question mark. Any other is a document, whose sections and paragraphs become passages.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from chatsvc.domain.knowledge_files import documents
+from chatsvc.domain.knowledge_files.parsed import Gathering, Parsed, is_language, lines_of, one_line
+
+_QUESTION = re.compile(r" {0,3}##(?!#)(.*)")
+_TITLE = re.compile(r" {0,3}#(\s.*)?")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?")
+_CLOSING = re.compile(r"(?:^|\s+)#+\s*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FIELD = re.compile(r"\s*(?:[-*+]\s+)?(alt|language|synonyms)\s*:\s*(.*)", re.IGNORECASE)
+_COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+")
+# What means something at the beginning of a line; behind a backslash it does not.
+_MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
+_ESCAPED = re.compile(rf"^(\s*)\\(\\*(?:#|{_MEANS}))", re.IGNORECASE)
+_TO_ESCAPE = re.compile(rf"^(\s*)(##(?!#)|#(?!\S)|{_MEANS}|\\+(?:#|{_MEANS}))", re.IGNORECASE)
+_ESCAPED_END = re.compile(r"\\(\\*#+)$")
+_END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
+
+
+def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
+    """Read either form; raises KnowledgeFileError with every fault of the file."""
+    lines = lines_of(text)
+    if not _asks(lines):
+        return _Document(default_language, source).read(lines)
+    reader = _Questions(default_language, source)
+    for number, line in enumerate(lines, start=1):
+        reader.read(number, line)
+    return reader.finish()
+
+
+def escaped(answer: str) -> str:
+    """An answer as it is to stand in a file of questions, so that reading it gives it back."""
+    lines = answer.split("\n")
+    at = 0
+    while at < len(lines):
+        fence = _FENCE.match(lines[at])
+        end = next((after for after in range(at + 1, len(lines)) if _closes(lines[after], fence.group(1))), None) if fence else None
+        if end is not None:
+            at = end
+        else:
+            lines[at] = _TO_ESCAPE.sub(r"\1\\\2", lines[at])
+        at += 1
+    return "\n".join(lines)
+
+
+def escaped_question(question: str) -> str:
+    """A question as it is to stand behind ##."""
+    return _END_TO_ESCAPE.sub(r"\\\1", question)
+
+
+def _closes(line: str, marker: str) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(marker) and set(bare) == {marker[0]}
+
+
+def _asks(lines: list[str]) -> bool:
+    """Whether a file is questions and answers; see above."""
+    comments, fence = _Comments(Gathering("")), ""
+    below = False
+    headings = questions = 0
+    for number, raw in enumerate(lines):
+        if fence:
+            fence = "" if _closes(raw, fence) else fence
+            continue
+        line = comments.left_of(number, raw.rstrip())
+        if line is None:
+            continue
+        if heading := _QUESTION.fullmatch(line):
+            headings += 1
+            questions += _heading(heading[1]).endswith(("?", "？", "؟"))
+            below = True
+        elif below and _below(line):
+            return True
+        else:
+            below = (below and not line) or (headings > 0 and _TITLE.fullmatch(line) is not None)
+            if opened := _FENCE.match(line):
+                fence = opened[1]
+    return 0 < headings == questions
+
+
+def _below(line: str) -> bool:
+    named = _FIELD.fullmatch(line)
+    return named is not None and (named[1].lower() == "alt" or (named[1].lower() == "language" and is_language(named[2].strip())))
+
+
+def _heading(text: str) -> str:
+    return _ESCAPED_END.sub(r"\1", one_line(_CLOSING.sub("", text)))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An entry while its lines are still coming."""
+
+    question: str
+    line: int
+    language: str
+    alt: list[tuple[int, str]] = field(default_factory=list)
+    answer: list[str] = field(default_factory=list)
+
+
+class _Comments:
+    """Takes comments out, line by line."""
+
+    def __init__(self, gathering: Gathering) -> None:
+        self._gathering = gathering
+        self._opened: int | None = None  # where the open comment began
+
+    def left_of(self, number: int, line: str) -> str | None:
+        """The line without comments at its start; None where nothing but comment is left of it."""
+        was_comment = self._opened is not None
+        if was_comment:
+            _, end, line = line.partition("-->")
+            if not end:
+                return None
+            self._opened = None
+        if closed := _COMMENTS.match(line):
+            was_comment = True
+            line = line[closed.end() :]
+        if line.lstrip().startswith("<!--"):
+            self._opened = number
+            return None
+        return None if was_comment and not line.strip() else line
+
+    def finish(self) -> None:
+        """Tell of a comment that is still open."""
+        if self._opened is not None:
+            self._gathering.fault(self._opened, "this comment is never closed (-->)")
+
+
+class _Fence:
+    """Knows whether a line is code."""
+
+    def __init__(self, gathering: Gathering) -> None:
+        self._gathering = gathering
+        self._opened: tuple[str, int] | None = None  # the marker that closes the code block, and where it opened
+
+    def holds(self, line: str) -> bool:
+        """Whether the line stands in a block that was opened before it."""
+        if self._opened is None:
+            return False
+        if _closes(line, self._opened[0]):
+            self._opened = None
+        return True
+
+    def see(self, number: int, line: str) -> None:
+        """Open a block where the line does."""
+        if fence := _FENCE.match(line):
+            self._opened = (fence.group(1), number)
+
+    def finish(self) -> None:
+        """Tell of a block that is still open."""
+        if self._opened is not None:
+            self._gathering.fault(self._opened[1], f"this code block is never closed (a line with {self._opened[0]})")
+
+
+class _Questions:
+    """Takes a file of questions and answers line by line."""
+
+    def __init__(self, language: str, source: str) -> None:
+        self._found = Gathering(source)
+        self._comments = _Comments(self._found)
+        self._fence = _Fence(self._found)
+        self._language = language
+        self._draft: _Draft | None = None
+        self._stray_told = False
+
+    def read(self, number: int, line: str) -> None:
+        """Take the next line."""
+        self._found.text(number, line)
+        line = line.rstrip()
+        if self._fence.holds(line):
+            if self._draft is not None:
+                self._draft.answer.append(line)
+            return
+        left = self._comments.left_of(number, line)
+        if left is None:
+            return
+        if match := _QUESTION.fullmatch(left):
+            self._close()
+            self._draft = _Draft(_heading(match.group(1)), number, self._language)
+        elif _TITLE.fullmatch(left):
+            self._close()
+        elif self._draft is None:
+            self._outside(number, left)
+        else:
+            self._inside(self._draft, number, left)
+
+    def finish(self) -> Parsed:
+        """Close what is open; the entries read."""
+        self._fence.finish()
+        self._comments.finish()
+        self._close()
+        return self._found.done("no question in this file: a question is a line that begins with ##")
+
+    def _outside(self, number: int, line: str) -> None:
+        """A line that belongs to no entry: before the first question, or after a section's title."""
+        named = _FIELD.fullmatch(line)
+        if not line or set(line) <= set("- "):  # blank, a rule, or the frame of a front matter
+            return
+        if named is None:
+            if not self._stray_told:  # one fault a stretch of stray text, not one a line
+                self._stray_told = True
+                self._found.fault(number, "text that belongs to no question; a question is a line that begins with ##")
+        elif named[1].lower() == "alt":
+            self._found.fault(number, "an alt: line belongs under a question (## ...), and there is none above it")
+        elif named[1].lower() == "synonyms":
+            self._found.synonyms(number, named[2].split(","))
+        else:
+            self._language = self._found.language(number, named[2]) or self._language
+
+    def _inside(self, draft: _Draft, number: int, line: str) -> None:
+        named = _FIELD.fullmatch(line)
+        name = named[1].lower() if named else ""
+        begun = any(draft.answer)
+        if named and name == "alt":
+            if begun:
+                self._found.fault(number, "an alt: line after the answer has begun; alt: lines come right below the question")
+            else:
+                draft.alt.append((number, named[2]))
+        elif named and name == "language" and not begun and (not draft.answer or is_language(named[2].strip())):
+            draft.language = self._found.language(number, named[2]) or draft.language
+        elif named and name == "synonyms" and not draft.answer:
+            self._found.fault(number, "synonyms: stands outside of the questions: before the first one, or below a # title")
+        else:
+            self._fence.see(number, line)
+            draft.answer.append(_ESCAPED.sub(r"\1\2", line))
+
+    def _close(self) -> None:
+        draft, self._draft, self._stray_told = self._draft, None, False
+        if draft is not None:
+            self._found.entry(draft.line, draft.question, draft.alt, "\n".join(draft.answer), draft.language)
+
+
+class _Document:
+    """Takes a document: sections under headings, of which passages are made."""
+
+    def __init__(self, language: str, source: str) -> None:
+        self._found = Gathering(source)
+        self._comments = _Comments(self._found)
+        self._fence = _Fence(self._found)
+        self._language = language
+        self._sections = documents.Sections()
+
+    def read(self, lines: list[str]) -> Parsed:
+        """The passages; raises KnowledgeFileError."""
+        for number, raw in enumerate(lines, start=1):
+            self._found.text(number, raw)
+            line = raw.rstrip()
+            if self._fence.holds(line):
+                self._sections.line(number, line, joined=True)
+                continue
+            left = self._comments.left_of(number, line)
+            if left is None:
+                continue
+            heading = _HEADING.fullmatch(left)
+            if heading:
+                self._sections.heading(len(heading[1]), _heading(heading[2] or ""))
+            elif self._sections.empty and (named := _FIELD.fullmatch(left)) and self._head(number, named[1].lower(), named[2]):
+                continue
+            elif not (self._sections.empty and set(left) <= set("- ")):
+                self._fence.see(number, left)
+                self._sections.line(number, left)
+        self._fence.finish()
+        self._comments.finish()
+        documents.take(self._found, self._sections, self._language)
+        return self._found.done(
+            "no text in this file; questions and answers begin with ## and the question, and their answer stands below it"
+        )
+
+    def _head(self, number: int, name: str, value: str) -> bool:
+        """A language or synonyms before the text; False where the line is text itself."""
+        if name == "synonyms":
+            self._found.synonyms(number, value.split(","))
+        elif name == "language" and is_language(value.strip()):
+            self._language = value.strip()
+        else:
+            return False
+        return True

@@ -1,0 +1,120 @@
+"""CSV (RFC 4180): a header with `question` and `answer`, and perhaps `alt`, `language`, `synonyms` and `source`; then an entry a row.
+
+Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
+synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
+decimal sign), the header tells. A row with nothing but synonyms is one too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
+
+COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
+_NEEDED = ("question", "answer")
+_NOT_READ = frozenset({"id"})  # what an export may hold besides
+_SEPARATORS = ",;\t"
+_SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
+_QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
+
+
+def parse_csv(text: str, default_language: str, source: str) -> Parsed:
+    """Read a table; raises KnowledgeFileError with every fault of it."""
+    found = Gathering(source)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    rows = _rows(text, _separator(text), found)
+    header = _header(next(rows, (1, [])), found)
+    for line, cells in rows:
+        if not header:
+            break
+        if not any(map(str.strip, cells)):
+            continue
+        if len(cells) != len(header):
+            found.fault(line, f"{len(cells)} cells where the header has {len(header)}; cells with commas or line breaks stand in quotes")
+            continue
+        for cell in cells:
+            found.text(line, cell)
+        _take(found, line, dict(zip(header, cells, strict=True)), default_language)
+    return found.done("no row below the header")
+
+
+def _take(found: Gathering, line: int, row: dict[str, str], default_language: str) -> None:
+    source = one_line(row.get("source", ""))
+    if len(source) > MAX_SOURCE:
+        found.fault(line, f"the source has {len(source):,} characters; at most {MAX_SOURCE} are possible")
+    for group in _several(row.get("synonyms", "")):
+        found.synonyms(line, group.split(","), source)
+    said = row.get("language", "")
+    language = (found.language(line, said) if said.strip() else None) or default_language
+    if row["question"].strip() or row["answer"].strip() or row.get("alt", "").strip():
+        alt = [(line, phrasing) for phrasing in _several(row.get("alt", ""))]
+        found.entry(line, row["question"], alt, row["answer"], language, source=source)
+
+
+def row(*cells: str) -> str:
+    """A row as RFC 4180 has it; a cell is in quotes where it could be read as anything but itself."""
+    return ",".join('"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell for cell in cells) + "\r\n"
+
+
+def together(several: Iterable[str]) -> str:
+    """Phrasings, or groups of synonyms, in one cell."""
+    cell = "\n".join(several)
+    return cell + "\n" if "|" in cell and "\n" not in cell else cell
+
+
+def _several(cell: str) -> list[str]:
+    return [one for one in cell.split("\n" if "\n" in cell else "|") if one.strip()]
+
+
+def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
+    """The names of the columns; empty, with a fault, where they cannot be used."""
+    line, cells = first
+    names = [one_line(cell).lower() for cell in cells]
+    lacking = [name for name in _NEEDED if name not in names]
+    if lacking:
+        found.fault(line, f"the first line must name the columns question, alt, answer, language; not there: {', '.join(lacking)}")
+        return []
+    unknown = [name[:40] for name in names if name not in COLUMNS and name not in _NOT_READ]
+    if unknown:
+        found.fault(line, f"unknown column {', '.join(map(repr, unknown))}; known are {', '.join(COLUMNS)}")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        found.fault(line, f"the column {', '.join(twice)} is there twice")
+    return [] if unknown or twice else names
+
+
+def _separator(text: str) -> str:
+    """What stands most often in the first line, outside of quotes."""
+    first = _QUOTED.sub("", text.split("\n", 1)[0][:10_000])
+    return max(_SEPARATORS, key=first.count)
+
+
+def _rows(text: str, separator: str, found: Gathering) -> Iterator[tuple[int, list[str]]]:
+    """Each row with its line. The standard library's reader does not tell a broken quote from a good one."""
+    bare = re.compile(f"[^\\n{re.escape(separator)}]*+")
+    at, line = 0, 1
+    while at < len(text):
+        began, cells = line, list[str]()
+        while True:
+            quoted = _QUOTED.match(text, at)
+            if quoted is None and text.startswith('"', at):
+                found.fault(line, "this quote is never closed; a quote inside of a cell is written twice")
+                return
+            if quoted:
+                cells.append(quoted[1].replace('""', '"'))
+                line += quoted[1].count("\n")
+                at = quoted.end()
+                if rest := bare.match(text, at)[0].strip():  # type: ignore[index]  # it matches nothing at least
+                    found.fault(line, f"{rest[:20]!r} behind a closing quote; a quote inside of a cell is written twice")
+                at = bare.match(text, at).end()  # type: ignore[union-attr]  # the same
+            else:
+                cell = bare.match(text, at)[0]  # type: ignore[index]  # the same
+                cells.append(cell)
+                at += len(cell)
+            if not text.startswith(separator, at):
+                break
+            at += 1
+        yield began, cells
+        at, line = at + 1, line + 1

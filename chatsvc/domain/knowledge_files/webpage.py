@@ -1,0 +1,181 @@
+"""HTML, read as a Markdown document is: headings, paragraphs, lists and tables; what `details` and `dl` ask is a heading too.
+
+The standard library's parser takes minutes for 100 KB of tags that are never closed. This one goes through a page once, and tells what
+is never closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import NamedTuple
+
+from chatsvc.domain.knowledge_files import documents
+from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
+
+_TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
+_OPENS = re.compile(r"<(?:!--|[!?]|/?[A-Za-z])")
+_LANGUAGE = re.compile(r"""(?:^|\s)lang\s*=\s*["']?([A-Za-z0-9-]+)""", re.IGNORECASE)
+_RAW = frozenset({"script", "style", "title", "textarea", "iframe", "noscript", "template", "svg", "select"})  # what they hold is not read
+_LEFT_OUT = frozenset({"nav", "footer"})
+_BLOCK_NAMES = """
+    address article aside blockquote body caption dd details div dl fieldset figcaption figure form header hr html main ol p pre section
+    table tbody tfoot thead ul
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_LINES = frozenset({"br", "li", "tr"})
+MAX_CHARACTERS = 8_000_000  # of a page; a tag costs more time than a line
+_CELLS = frozenset({"td", "th"})
+_QUESTIONS = {"summary": "details", "dt": "dl"}  # what asks -> what it asks in
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+
+
+class _Token(NamedTuple):
+    """A tag, a text (`tag` is "") or a fault ("!"); `at` is its place in the page, `text` the text or the tag's attributes."""
+
+    at: int
+    tag: str
+    closes: bool
+    text: str
+
+
+def parse_html(text: str, default_language: str, source: str) -> Parsed:
+    """Read a page; raises KnowledgeFileError. The language is what the page says of itself, else the default."""
+    page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source), default_language)
+    return page.read()
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at = 0
+    while opens := _OPENS.search(text, at):
+        start = opens.start()
+        if start > at:
+            yield _Token(at, "", False, text[at:start])
+        tag = None if opens[0] in {"<!--", "<!", "<?"} else _TAG.match(text, start)
+        name = tag[2].lower() if tag else ""
+        if tag:
+            yield _Token(start, name, bool(tag[1]), tag[3])
+            at = tag.end()
+            if name not in _RAW or tag[1] or tag[3].endswith("/"):
+                continue
+            end = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(text, at)
+            at = end.start() if end else -1
+        elif opens[0] == "<!--":
+            at = text.find("-->", start) + 3 if text.find("-->", start) > 0 else -1
+        else:
+            at = text.find(">", start) + 1 if opens[0] in {"<!", "<?"} else -1
+            at = at or -1
+        if at < 0:
+            what = "comment" if opens[0] == "<!--" else f"<{name}>" if name else f"tag ({text[start : start + 12].strip()}...)"
+            yield _Token(start, "!", False, f"this {what} is never closed")
+            return
+    if at < len(text):
+        yield _Token(at, "", False, text[at:])
+
+
+class _Page:
+    """Takes the page's parts in order."""
+
+    def __init__(self, text: str, found: Gathering, language: str) -> None:
+        self._text, self._found, self._language = text, found, language
+        self._sections = documents.Sections()
+        self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
+        self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
+        self._words: list[str] = []  # of the line or heading that is coming
+        self._says = False  # whether these are more than blanks
+        self._began = 1  # where it began
+        self._prefix = ""
+        self._heading = ""  # the element that is becoming a heading
+        self._pre = 0
+
+    def read(self) -> Parsed:
+        """The entries; raises KnowledgeFileError."""
+        if len(self._text) > MAX_CHARACTERS:
+            self._found.fault(1, f"the page has {len(self._text):,} characters; at most {MAX_CHARACTERS:,} are read: split it")
+            return self._found.done("")
+        if bad := NO_TEXT.search(self._text):
+            self._found.text(self._text.count("\n", 0, bad.start()) + 1, bad.group())
+        for token in _tokens(self._text):
+            self._line += self._text.count("\n", self._place, token.at)
+            self._place = token.at
+            if token.tag == "!":
+                self._found.fault(self._line, token.text)
+            elif self._skipped:
+                self._skip(token)
+            elif token.tag:
+                self._element(token)
+            else:
+                self._say(unescape(token.text))
+        self._end_line()
+        documents.take(self._found, self._sections, self._language)
+        return self._found.done("no text in this page")
+
+    def _skip(self, token: _Token) -> None:
+        if token.tag == self._skipped:
+            self._depth += -1 if token.closes else 1
+            self._skipped = self._skipped if self._depth else ""
+
+    def _say(self, text: str) -> None:
+        if self._pre and not self._heading:
+            for nth, line in enumerate(text.split("\n")):
+                if nth:
+                    self._end_line()
+                if line:
+                    self._began = self._line + nth if not self._words else self._began
+                    self._words.append(line)
+            return
+        if not self._says and text.strip():
+            self._says, self._began = True, self._line + text[: len(text) - len(text.lstrip())].count("\n")
+        self._words.append(text)
+
+    def _element(self, token: _Token) -> None:
+        tag, closes = token.tag, token.closes
+        if tag in _LEFT_OUT:
+            self._end_line()
+            self._skipped, self._depth = ("", 0) if closes else (tag, 1)
+        elif tag in _HEADINGS or tag in _QUESTIONS:
+            self._becomes_heading(tag, closes=closes)
+        elif tag in _QUESTIONS.values():
+            self._end_block()
+            self._sections.asked(closes=closes)
+        elif tag in _CELLS:
+            self._words.append(" " if closes or not self._says else " | ")
+        elif tag in _LINES and not self._heading:
+            self._end_line()
+            if tag == "li":
+                self._prefix = "" if closes else "- "
+        elif tag in _BLOCKS and not (self._heading in _HEADINGS and tag not in {"p", "dd"}):
+            self._end_block(closes=closes)
+            self._pre = max(0, self._pre + (-1 if closes else 1)) if tag == "pre" else self._pre
+        elif tag in _LINES or tag in _BLOCKS:
+            self._words.append(" ")
+        if tag in {"html", "body"} and (said := _LANGUAGE.search(token.text)) and is_language(said[1]):
+            self._language = said[1]
+
+    def _becomes_heading(self, tag: str, *, closes: bool) -> None:
+        """The beginning or the end of a heading; a heading inside of a question is that question."""
+        if self._heading in _QUESTIONS and tag in _HEADINGS:
+            self._words.append(" ")
+            return
+        self._end_block()
+        self._heading = "" if closes else tag
+
+    def _end_block(self, *, closes: bool = True) -> None:
+        self._end_line()
+        if closes or not self._prefix:  # a paragraph that begins an item goes on with the list
+            self._prefix = ""
+            self._sections.line(self._line, "")
+
+    def _end_line(self) -> None:
+        """What has been collected is a heading, or a line of text."""
+        said = "".join(self._words)
+        text = said.rstrip() if self._pre and not self._heading else one_line(said).removesuffix(" |")
+        self._words, self._says, heading, self._heading = [], False, self._heading, ""
+        if heading in _HEADINGS:
+            self._sections.heading(_HEADINGS[heading], text)
+        elif heading:
+            self._sections.question(text)
+        elif text:
+            self._sections.line(self._began, self._prefix + text)
+            self._prefix = ""

@@ -1,0 +1,74 @@
+"""What became of the events that webhooks are to tell, for those who ask (SPEC.md 6.5)."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from chatsvc.domain.webhooks import Attempt
+from chatsvc.store.database import Database
+from chatsvc.store.webhooks import EVENT, Event
+
+_ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.event_number"
+_ATTEMPTS = f"SELECT {_ATTEMPT} FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number"
+
+
+def _attempt(row: tuple[object, ...]) -> Attempt:
+    attempt = Attempt(*row[:-1])  # type: ignore[arg-type]  # the columns are the fields
+    return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
+
+
+async def attempt(db: Database, attempt_id: str) -> tuple[Attempt, int] | None:
+    """One attempt, and the number of its event."""
+
+    def unit(connection: sqlite3.Connection) -> tuple[Attempt, int] | None:
+        row = connection.execute(f"{_ATTEMPTS} WHERE a.id = ?", (attempt_id,)).fetchone()
+        return (_attempt(row), row[-1]) if row else None
+
+    return await db.read(unit)
+
+
+async def attempts(db: Database, bot_id: str, limit: int) -> list[Attempt]:
+    """The newest attempts of a bot, newest first."""
+
+    def unit(connection: sqlite3.Connection) -> list[Attempt]:
+        rows = connection.execute(f"{_ATTEMPTS} WHERE a.bot_id = ? ORDER BY a.number DESC LIMIT ?", (bot_id, limit))
+        return [_attempt(row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def failed_since(db: Database, bot_id: str, since: int, after: int) -> list[int]:
+    """The events behind the one with the number `after` whose latest attempt, made at `since` or later, failed; oldest first.
+
+    Tests are not among them.
+    """
+
+    def unit(connection: sqlite3.Connection) -> list[int]:
+        rows = connection.execute(
+            """
+            SELECT a.event_number FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number
+            WHERE a.bot_id = ? AND a.at >= ? AND a.event_number > ? AND a.success = 0 AND e.event <> 'webhook.test'
+              AND a.number = (SELECT max(number) FROM webhook_attempts WHERE event_number = a.event_number)
+            ORDER BY a.event_number
+            """,
+            (bot_id, since, after),
+        )
+        return [row[0] for row in rows]
+
+    return await db.read(unit)
+
+
+async def events_since(db: Database, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
+    """The recorded events of a bot from an instant on, oldest first, behind the event with the number `after`; tests left out."""
+
+    def unit(connection: sqlite3.Connection) -> list[Event]:
+        rows = connection.execute(
+            f"""
+            SELECT {EVENT} FROM webhook_events
+            WHERE bot_id = ? AND created_at >= ? AND number > ? AND event <> 'webhook.test' ORDER BY number LIMIT ?
+            """,
+            (bot_id, since, after, limit),
+        )
+        return [Event(*row) for row in rows]
+
+    return await db.read(unit)

@@ -1,0 +1,127 @@
+"""What visitors asked in vain: noted when a reply fails for want of knowledge, shown in groups that are ready to become entries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chatsvc.domain import times
+from chatsvc.domain.language import primary
+from chatsvc.domain.models import Bot, SendMessage
+from chatsvc.domain.shapes import Json
+from chatsvc.store import unanswered as stored
+from chatsvc.usecases import bots
+from chatsvc.usecases.services import Services
+
+if TYPE_CHECKING:
+    from chatsvc.engines import Knowledge
+
+log = logging.getLogger(__name__)
+
+MOST_CHARACTERS = 500  # of a question that is kept
+MOST_SHOWN = 50  # wordings of a group
+_PATIENCE_S = 2.0  # for the note: the caller waits for its error
+# A question is kept without its visitor, whose wish to be forgotten could not find it: so it must not say how to reach anybody.
+_CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
+_ALIKE = 0.66  # likeness from which two questions ask the same
+_LETTERS = 0.8  # what sharing all letter triples counts, where sharing all stems counts 1
+_STOP = 0.35  # weight of the stem of a stop word
+_COMMON = 300  # groups that share a stem: it tells nothing then
+
+
+async def note(services: Services, bot: Bot, message: SendMessage) -> None:
+    """Keep the question of a message; whatever happens here, the message's own outcome stays what it is."""
+    try:
+        from chatsvc.engines import language as languages
+        from chatsvc.engines.knowledge import text
+
+        question = " ".join(_CONTACT.sub("…", message.message[:MOST_CHARACTERS]).split())
+        folded = " ".join(text.words(question))
+        if not folded:
+            return
+        language = message.language or languages.guess(question) or bot.language
+        async with asyncio.timeout(_PATIENCE_S):
+            await stored.note(services.db, bot.id, folded, question, primary(language), services.clock())
+    except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
+        log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
+
+
+async def groups(services: Services, *, bot: str, limit: int = 20) -> list[Json]:
+    """What a bot was asked in vain, most often first; wordings of one question together, with the entry that comes nearest."""
+    _, chatbot = await bots.resolve(services, bot)
+    asked = await stored.most_asked(services.db, chatbot.id)
+    index = await services.library.of(chatbot) if asked else None
+    return await services.offload(lambda: _shown(asked, index, limit))
+
+
+async def forget(services: Services, *, bot: str) -> Json:
+    """Forget all that a bot was asked in vain."""
+    _, chatbot = await bots.resolve(services, bot)
+    return {"bot": chatbot.id, "cleared": await stored.clear(services.db, chatbot.id)}
+
+
+@dataclass(slots=True)
+class _Group:
+    """Wordings of one question, the most asked first."""
+
+    first: stored.Asked
+    stems: dict[str, float]  # stem -> weight
+    letters: frozenset[str]
+    wordings: list[stored.Asked] = field(default_factory=list)
+
+    def likeness(self, stems: dict[str, float], letters: frozenset[str]) -> float:
+        """How much a question is like the first one, from 0 to 1."""
+        shared = sum(weight for stem, weight in stems.items() if stem in self.stems)
+        by_stems = 2 * shared / (sum(stems.values()) + sum(self.stems.values()))
+        by_letters = 2 * len(letters & self.letters) / (len(letters) + len(self.letters))
+        return max(by_stems, _LETTERS * by_letters)
+
+
+def _shown(asked: Sequence[stored.Asked], index: Knowledge | None, limit: int) -> list[Json]:
+    found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
+    found.sort(key=lambda pair: -pair[0])
+    return [
+        {
+            "question": group.first.question,
+            "count": count,
+            "asked": [one.question for one in group.wordings[:MOST_SHOWN]],
+            "language": group.first.language,
+            "last_asked_at": times.with_millis(max(one.last_asked_at for one in group.wordings)),
+            "nearest": _nearest(group.first, index) if index else None,
+        }
+        for count, group in found[: max(0, limit)]
+    ]
+
+
+def _nearest(asked: stored.Asked, index: Knowledge) -> Json | None:
+    hit = next(iter(index.search(asked.question, asked.language, 1).hits), None)
+    return {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4)} if hit else None
+
+
+def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
+    """Each question joins the group that it is most like, among those that share a stem with it, or begins one."""
+    from chatsvc.engines.knowledge import text
+    from chatsvc.engines.knowledge.stopwords import STOPWORDS
+
+    made: list[_Group] = []
+    holders: dict[str, list[int]] = {}  # language and the beginning of a stem -> groups
+    for one in asked:
+        words = text.words(one.question)
+        stems = {text.stem(word): _STOP if word in STOPWORDS else 1.0 for word in words}
+        letters = frozenset(gram for word in words for gram in text.trigrams(word))
+        # four letters: a stem with a slip at its end is found as well
+        keys = {f"{one.language} {stem[:4]}" for stem, weight in stems.items() if weight == 1.0 or max(stems.values()) < 1.0}
+        likely = Counter(at for key in keys for at in holders.get(key, ())[:_COMMON])
+        best = max((made[at] for at, _ in likely.most_common(50)), key=lambda group: group.likeness(stems, letters), default=None)
+        if best is None or best.likeness(stems, letters) < _ALIKE:
+            best = _Group(one, stems, letters)
+            for key in keys:
+                holders.setdefault(key, []).append(len(made))
+            made.append(best)
+        best.wordings.append(one)
+    return made

@@ -1,0 +1,231 @@
+"""`chatsvc knowledge` as its users have it: formats, faults, lint, what was asked in vain, export; alone and beside a service."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.cli import progress
+from tests.cli.support import CHATSVC, Site, environment, usage_error
+
+FAQ = """synonyms: towel, havlu
+
+## When are you open?
+alt: opening hours
+alt: what time do you open
+language: en
+
+## is no heading here: "9 to 6".
+
+## Do you ship?
+language: en
+
+Yes.
+"""
+FAQ = FAQ.replace("## is no", "\\## is no")
+
+
+@pytest.fixture
+def bot(site: Site) -> str:
+    """A bot of its own."""
+    return site.bot(site.account("Acme", "--plan", "enterprise"), "--language", "en")
+
+
+def put(folder: Path, name: str, content: str | bytes) -> Path:
+    """A file."""
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+def known(site: Site, bot: str) -> list[dict[str, Any]]:
+    """The entries without their ids."""
+    return [{name: value for name, value in entry.items() if name != "id"} for entry in site.json("knowledge", "list", bot)]
+
+
+def test_every_format_is_added_and_replaced_by_its_name(site: Site, bot: str, tmp_path: Path) -> None:
+    files = [
+        put(tmp_path, "faq.md", FAQ),
+        put(tmp_path, "guide.txt", "We are a shop. We sell towels."),
+        put(tmp_path, "page.html", "<h1>Prices</h1><p>Ten euros.</p>"),
+        put(tmp_path, "table.csv", "question;answer\r\nA?;1\r\n"),
+        put(tmp_path, "lines.jsonl", '{"question": "B?", "answer": "2"}\n'),
+    ]
+    added = site.json("knowledge", "add", bot, *files)
+    assert [(file["source"], file["entries"], file["replaced"]) for file in added["files"]] == [
+        ("faq.md", 2, 0),
+        ("guide.txt", 1, 0),
+        ("page.html", 1, 0),
+        ("table.csv", 1, 0),
+        ("lines.jsonl", 1, 0),
+    ]
+    assert [entry["question"] for entry in known(site, bot)] == [
+        "When are you open?",
+        "Do you ship?",
+        "We are a shop.",
+        "Prices",
+        "A?",
+        "B?",
+    ]
+    put(tmp_path, "table.csv", "question,answer\r\nC?,1\r\n")
+    assert site.json("knowledge", "add", bot, files[3])["files"] == [{"source": "table.csv", "entries": 1, "replaced": 1}]
+
+
+def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Site, bot: str, tmp_path: Path) -> None:
+    files = [
+        put(tmp_path, "good.md", FAQ),
+        put(tmp_path, "turkish.csv", "question,answer\nışık?,1\n".encode("cp1254")),
+        put(tmp_path, "broken.jsonl", "{\n[]\n"),
+        put(tmp_path, "page.html", "<p>a <a href"),
+        put(tmp_path, "word.docx", b"PK\x03\x04\xff"),
+    ]
+    for some in (files, files[:1] + files[2:4]):
+        done = site.run("knowledge", "add", bot, *some)
+        assert (done.status, done.out) == (1, "")
+        assert "broken.jsonl, line 1: this is no JSON" in done.err
+        assert "broken.jsonl, line 2: every line is one JSON object" in done.err
+        assert "page.html, line 1: this tag (<a href...) is never closed" in done.err
+        assert ("turkish.csv, line 2: the file is not UTF-8 but Windows-1254 (Turkish); save it as UTF-8" in done.err) is (some is files)
+        assert ("word.docx, line 1: this is a Word, Excel or zip file" in done.err) is (some is files)
+        assert "Traceback" not in done.err
+    assert known(site, bot) == []
+
+
+def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> None:
+    big = tmp_path / "big.txt"
+    with big.open("wb") as file:
+        file.truncate(65 * 1024 * 1024)
+    assert "more than 64 MB together" in site.refused("knowledge", "add", bot, big)
+    with big.open("r+b") as file:
+        file.truncate(50 * 1024 * 1024)
+    assert site.refused("knowledge", "add", bot, big) == "big.txt, line 1: the file has 50 MB; at most 32 MB are read at once: split it"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "markdown"])
+def test_what_is_exported_can_be_added_again(site: Site, bot: str, tmp_path: Path, form: str) -> None:
+    site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ), put(tmp_path, "b.csv", 'question,answer\n"A ""?",1\n'))
+    before = known(site, bot)
+    output = tmp_path / {"jsonl": "all.jsonl", "csv": "all.csv", "markdown": "all.md"}[form]
+    done = site.run("knowledge", "export", bot, "--output", output)
+    assert (done.status, done.out, done.err) == (0, "", f"3 entries written to {output}\n")
+    assert site.run("knowledge", "export", bot, "--format", form).out == output.read_bytes().decode()
+    other = site.bot(site.account("Other"))
+    site.json("knowledge", "add", other, output)
+    sources = {"source": output.name} if form == "markdown" else {}
+    assert known(site, other) == [{**entry, **sources} for entry in before]
+    again = site.run("knowledge", "export", other, "--format", form).out
+    ids = re.compile(r'"id": "[0-9a-f-]{36}", ')
+    assert ids.sub("", again) == ids.sub("", output.read_bytes().decode())
+    if form != "markdown":
+        assert site.json("knowledge", "add", bot, output)["files"][0]["replaced"] == 3
+        assert known(site, bot) == before
+
+
+def test_the_export_as_json_is_the_entries(site: Site, bot: str, tmp_path: Path) -> None:
+    assert site.json("knowledge", "export", bot) == []
+    site.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ))
+    assert site.json("knowledge", "export", bot) == site.json("knowledge", "list", bot)
+    usage_error(site.run("knowledge", "export", bot, "--json", "--format", "csv"), "--json prints the entries")
+    usage_error(site.run("knowledge", "export", bot, "--format", "pdf"), "'pdf' is not one of")
+
+
+WEAK = """## When are you open?
+alt: opening hours
+language: en
+
+9 to 6.
+
+## Opening hours
+alt: when do you open in the morning
+language: en
+
+From 9.
+
+## Havlu ve çarşaf veriyor musunuz acaba?
+alt: odada havlu var mı, yoksa getirelim mi
+language: en
+
+Evet, odada iki havlu ve temiz çarşaf var.
+"""
+
+
+def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Path) -> None:
+    assert site.json("knowledge", "lint", bot) == []
+    site.json("knowledge", "add", bot, put(tmp_path, "weak.md", WEAK))
+    first, second, third = (entry["id"] for entry in site.json("knowledge", "list", bot))
+    found = site.json("knowledge", "lint", bot)
+    assert [(one["kind"], one["entry"], one.get("other")) for one in found] == [
+        ("duplicate_phrasing", second, first),
+        ("foreign_language", third, None),
+        ("too_few_phrasings", first, None),
+        ("too_few_phrasings", second, None),
+        ("too_few_phrasings", third, None),
+    ]
+    assert found[0]["text"] == "“Opening hours” is asked by “Opening hours” and by “When are you open?”"
+    assert found[2]["text"] == "“When are you open?” has 2 of 5 phrasings: visitors ask in other words"
+    done = site.run("knowledge", "lint", bot, "--all")
+    assert (done.status, done.err) == (0, "3 entries, 5 findings\n")
+    assert done.out.startswith(f"duplicate_phrasing  {found[0]['text']}  [{second}, {first}]\n")
+
+
+def test_what_was_asked_in_vain_is_shown_in_groups_ready_to_become_entries(fresh: Site, tmp_path: Path) -> None:
+    account = fresh.account()
+    bot, key = fresh.bot(account, "--language", "en"), fresh.key(account)
+    assert fresh.json("knowledge", "unanswered", bot) == []
+    with fresh.serve() as serving:
+        fresh.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ))
+        asked = ["Do you repair umbrellas?", "do you repair an umbrella", "do you repair umbrellas", "Is parrot food vegan? me@example.com"]
+        for message in asked:
+            answer = serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": message, "language": "en"})
+            assert (answer.status, answer.json.get("reason")) == (502, "no_answer"), answer
+        beside = fresh.json("knowledge", "unanswered", bot)
+        assert serving.end() == 0
+    assert "umbrella" not in fresh.log.read_text()
+    found = fresh.json("knowledge", "unanswered", bot)
+    assert found == beside
+    assert [(one["question"], one["count"], one["language"]) for one in found] == [
+        ("Do you repair umbrellas?", 3, "en"),
+        ("Is parrot food vegan? …", 1, "en"),
+    ]
+    assert found[0]["asked"] == ["Do you repair umbrellas?", "do you repair an umbrella"]
+    assert all(set(one) == {"question", "count", "asked", "language", "last_asked_at", "nearest"} for one in found)
+    assert all(one["nearest"] is None or set(one["nearest"]) == {"id", "question", "score"} for one in found)
+    assert fresh.json("knowledge", "unanswered", bot, "--limit", "1") == found[:1]
+    assert fresh.run("knowledge", "unanswered", bot).out.startswith("     3  Do you repair umbrellas?  (en, ")
+    markdown = fresh.run("knowledge", "unanswered", bot, "--markdown").out
+    assert markdown.startswith("## Do you repair umbrellas?\nalt: do you repair an umbrella\nlanguage: en\n\n\n## Is parrot")
+    refusal = fresh.run("knowledge", "add", bot, put(tmp_path, "new.md", markdown)).err
+    assert "new.md, line 1: this question has no answer" in refusal
+    fresh.json("knowledge", "add", bot, put(tmp_path, "new.md", markdown.replace("language: en\n\n", "language: en\n\nYes.\n")))
+    assert [entry["answer"] for entry in known(fresh, bot)[2:]] == ["Yes.", "Yes."]
+    assert fresh.json("knowledge", "unanswered", bot, "--clear") == {"bot": bot, "cleared": 3}
+    assert fresh.json("knowledge", "unanswered", bot) == []
+    usage_error(fresh.run("knowledge", "unanswered", bot, "--markdown", "--json"), "--markdown goes neither")
+
+
+def test_on_a_terminal_long_work_says_how_far_it_is(fresh: Site, tmp_path: Path) -> None:
+    bot = fresh.bot(fresh.account())
+    lines = (json.dumps({"question": f"soru {number}", "answer": f"yanıt {number}"}) for number in range(20_000))
+    file = put(tmp_path, "big.jsonl", "\n".join(lines))
+    ours, theirs = os.openpty()
+    command: list[str | Path] = [*CHATSVC, "-c", fresh.config, "knowledge", "add", bot, file, "--json"]
+    done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, stderr=theirs, check=True, timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert json.loads(done.stdout)["entries"] == 20_000
+    assert "\radding, 0 s" in told.replace("\033[K", "")
+    assert told.endswith("\r\033[K")
+
+
+def test_progress_says_what_is_done_and_of_how_much() -> None:
+    told = progress.Progress("reading")
+    assert str(told) == "reading, 0 s"
+    told("searching", 5_000, 20_000)
+    assert str(told) == "searching 5,000 of 20,000 (25 %), 0 s"

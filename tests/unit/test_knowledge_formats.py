@@ -1,0 +1,369 @@
+"""Knowledge from tables, JSONL, documents and pages; what is written is read back; what is hostile is told in time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsvc.domain.knowledge_files import (
+    MAX_BYTES,
+    READERS,
+    KnowledgeFileError,
+    Parsed,
+    ParsedEntry,
+    ParsedSynonyms,
+    decode,
+    parse_csv,
+    parse_html,
+    parse_jsonl,
+    parse_markdown,
+    parse_text,
+    parsed,
+    read,
+    webpage,
+    writing,
+)
+from chatsvc.domain.knowledge_files.documents import LONGEST
+from chatsvc.domain.models import Entry, Synonyms
+
+
+def brief(found: Parsed) -> list[tuple[str, str]]:
+    """Questions and answers."""
+    return [(one.question, one.answer) for one in found.entries]
+
+
+def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
+    """What reading a file comes to."""
+    try:
+        return read(name, text, "tr")
+    except KnowledgeFileError as error:
+        return error
+
+
+def faults(name: str, text: str) -> list[str]:
+    """What is wrong with a file, each with its line."""
+    found = attempt(name, text)
+    assert isinstance(found, KnowledgeFileError)
+    return [f"{fault.line}: {fault.text}" for fault in found.faults]
+
+
+def test_a_table_has_an_entry_a_row() -> None:
+    text = 'question,alt,answer,language\r\nOpen?,"opening hours\nwhen, exactly",9 to 6,en\r\n"He said ""hi""",a|b| ,"two\r\nlines",\r\n'
+    assert parse_csv(text, "tr", "a.csv").entries == [
+        ParsedEntry("Open?", ("opening hours", "when, exactly"), "9 to 6", "en", "a.csv", 2),
+        ParsedEntry('He said "hi"', ("a", "b"), "two\nlines", "tr", "a.csv", 4),
+    ]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_columns_come_in_any_order_and_case_with_any_separator(separator: str) -> None:
+    text = (
+        "\ufeff" + separator.join(["Answer", " QUESTION ", "id"]) + "\n" + separator.join(["1", "A?", "x"]) + "\n\n" + separator * 2 + "\n"
+    )
+    assert brief(parse_csv(text, "tr", "a.csv")) == [("A?", "1")]
+
+
+def test_a_table_may_name_sources_and_synonyms() -> None:
+    text = 'question,answer,source,synonyms\nA?,1,web site,"towel, havlu|bike, bicycle"\n,,,"x, y"\n'
+    found = parse_csv(text, "tr", "a.csv")
+    assert [one.source for one in found.entries] == ["web site"]
+    assert found.synonyms == [
+        ParsedSynonyms(("towel", "havlu"), "web site"),
+        ParsedSynonyms(("bike", "bicycle"), "web site"),
+        ParsedSynonyms(("x", "y"), "a.csv"),
+    ]
+
+
+def test_every_fault_of_a_table_is_told_with_its_line() -> None:
+    text = 'question,answer,language\nA?,1,en\n\n"B\n?",,en\nC?,1,english\nD?,1\nE?,"1" x,en\nA?,2,en\nF?,1\x00,\nG?,"open\n\n'
+    assert faults("a.csv", text) == [
+        "4: this question has no answer",
+        "6: 'english' is no language; write a tag such as tr, en or en-GB",
+        "7: 2 cells where the header has 3; cells with commas or line breaks stand in quotes",
+        "8: 'x' behind a closing quote; a quote inside of a cell is written twice",
+        "9: this question was asked on line 2 already; keep one of the two",
+        "10: a character that is no text (U+0000); save the file as UTF-8",
+        "11: this quote is never closed; a quote inside of a cell is written twice",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ("frage,antwort", "1: the first line must name the columns question, alt, answer, language; not there: question, answer"),
+        ("question,answer,mood", "1: unknown column 'mood'; known are question, alt, answer, language, source, synonyms"),
+        ("question,answer,answer", "1: the column answer is there twice"),
+    ],
+)
+def test_a_table_whose_header_cannot_be_used_is_told_so(header: str, says: str) -> None:
+    assert faults("a.csv", f"{header}\n1,2,3\n")[0] == says
+
+
+def test_jsonl_has_an_entry_a_line() -> None:
+    whole = '{"id": "x", "question": "A?", "alt": ["a"], "answer": "1", "language": "en", "source": "faq.md"}'
+    text = whole + '\n\n{"question": "B?", "answer": "2"}'
+    assert parse_jsonl(text, "tr", "a.jsonl").entries == [
+        ParsedEntry("A?", ("a",), "1", "en", "faq.md", 1),
+        ParsedEntry("B?", (), "2", "tr", "a.jsonl", 3),
+    ]
+
+
+def test_synonyms_in_jsonl_are_a_group_or_several_beside_an_entry_or_alone() -> None:
+    text = '{"question": "A?", "answer": "1", "synonyms": ["a", "b"]}\n{"synonyms": [["c", "d"], ["e", "f"]], "source": "s"}'
+    assert [(one.words, one.source) for one in parse_jsonl(text, "tr", "a.jsonl").synonyms] == [
+        (("a", "b"), "a.jsonl"),
+        (("c", "d"), "s"),
+        (("e", "f"), "s"),
+    ]
+
+
+def test_every_fault_of_jsonl_is_told_with_its_line() -> None:
+    lines = [
+        '{"question": "A?", "answer": "1", "anser": "2"}',
+        "[]",
+        "[" * 100_000,
+        '{"question": 1, "answer": "1"}',
+        '{"question": "A?", "answer": "\\ud800"}',
+        '{"question": "A?", "question": "B?", "answer": "1"}',
+        "{'question': 1}",
+        '{"question": "A?", "alt": "a", "answer": "1"}',
+        '{"question": "A?"}',
+        '{"question": ' + "9" * 5000 + "}",
+        '{"synonyms": ["one, two", "three"]}',
+    ]
+    told = faults("a.jsonl", "\n".join(lines))
+    assert [one.split(" ")[0] for one in told] == [f"{number}:" for number in range(1, 12)]
+    assert told[:9] == [
+        "1: unknown field 'anser'; known are id, question, alt, answer, language, source, synonyms",
+        "2: every line is one JSON object: {...}",
+        "3: this is no JSON that can be read: nested too deeply",
+        "4: question must be a text in quotes",
+        "5: a character that is no text (U+D800); save the file as UTF-8",
+        "6: this cannot be read: a field is there twice",
+        "7: this is no JSON: expecting property name enclosed in double quotes at character 2; every line is one object: {...}",
+        '8: alt must be a list of texts: ["...", "..."]',
+        "9: this question has no answer",
+    ]
+    assert told[10] == "11: a comma stands between synonyms, never in one"
+
+
+GUIDE = """language: en
+synonyms: bike, bicycle
+
+# The guide
+
+Welcome.
+
+## Delivery
+
+We ship every day.
+
+### Abroad ###
+
+It takes a week.
+
+```
+## no heading
+```
+
+## Returns
+
+- within 30 days
+- unused
+"""
+
+
+def test_a_document_becomes_a_passage_a_section_under_its_headings() -> None:
+    found = parse_markdown(GUIDE, "tr", "guide.md")
+    assert brief(found) == [
+        ("The guide", "Welcome."),
+        ("Delivery", "We ship every day."),
+        ("Delivery: Abroad", "It takes a week.\n\n```\n## no heading\n```"),
+        ("Returns", "- within 30 days\n- unused"),
+    ]
+    assert {one.language for one in found.entries} == {"en"}
+    assert [one.line for one in found.entries] == [6, 10, 14, 22]
+    assert found.synonyms == [ParsedSynonyms(("bike", "bicycle"), "guide.md")]
+
+
+def test_plain_text_is_cut_between_paragraphs_and_asked_by_its_first_sentences() -> None:
+    paragraphs = [f"Paragraph {number} begins. {'It goes on and on. ' * 17}".strip() for number in range(8)]
+    found = parse_text("\n\n".join(paragraphs), "en", "a.txt")
+    assert "\n\n".join(one.answer for one in found.entries) == "\n\n".join(paragraphs)
+    assert [one.question for one in found.entries] == [f"Paragraph {number} begins." for number in (0, 3, 6)]
+    assert all(600 <= len(one.answer) <= LONGEST for one in found.entries)
+
+
+def test_a_long_section_makes_passages_that_end_with_sentences() -> None:
+    sentences = [f"Dr. Ali {number}. katta, no. {number} ile oturur ve çalışır." for number in range(200)]
+    found = parse_markdown("## Ev\n\n" + " ".join(sentences), "tr", "a.md")
+    assert " ".join(one.answer for one in found.entries) == " ".join(sentences)
+    assert all(one.answer.endswith("çalışır.") and 600 <= len(one.answer) <= LONGEST + 300 for one in found.entries)
+    assert found.entries[0].question == "Ev"
+    assert found.entries[1].question.startswith("Ev: Dr. Ali 2")
+
+
+def test_what_has_no_sentences_is_cut_between_words_and_what_has_no_words_anywhere() -> None:
+    assert " ".join(one.answer for one in parse_text("word " * 1000, "en", "a.txt").entries) == ("word " * 1000).strip()
+    assert "".join(one.answer for one in parse_text("x" * 5000, "en", "a.txt").entries) == "x" * 5000
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><title>Shop</title><style>p > a { color: red }</style></head>
+<body><nav><ul><li><a href="/">Home</a></li></ul></nav>
+<h1>The shop</h1>
+<p>Fish &amp; chips<br>every   day &#8364;5 <!-- <p>no</p> --></p>
+<h2><a name="x">Prices</a></h2>
+<table><tr><th>Bike</th><th>Day</th></tr><tr><td>City</td><td title="a > b">20</td></tr></table>
+<ul><li>one <b>two</b><li><p>three</p></ul>
+<script>if (a < b) document.write("<p>no</p>")</script>
+<details open><summary><h3>Do you ship?</h3></summary><p>Yes.</p><p>Everywhere.</p></details>
+<p>More prices.</p>
+<dl><dt>Returns?<dd>30 days<dt>Refunds?</dt><dd>At once</dd></dl>
+<pre>a
+  b</pre>
+<footer>imprint</footer></body></html>"""
+
+
+def test_a_page_is_read_like_a_document_and_its_questions_become_entries() -> None:
+    found = parse_html(PAGE, "tr", "a.html")
+    assert brief(found) == [
+        ("The shop", "Fish & chips\nevery day €5"),
+        ("Prices", "Bike | Day\nCity | 20\n\n- one two\n- three"),
+        ("Do you ship?", "Yes.\n\nEverywhere."),
+        ("Prices", "More prices."),
+        ("Returns?", "30 days"),
+        ("Refunds?", "At once"),
+        ("Prices", "a\n  b"),
+    ]
+    assert {one.language for one in found.entries} == {"en"}
+    assert [one.line for one in found.entries] == [5, 7, 10, 11, 12, 12, 13]
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("<p>a\n<a href=x", "2: this tag (<a href=x...) is never closed"),
+        ("<p>a\n\n<!-- b", "3: this comment is never closed"),
+        ("<script>x", "1: this <script> is never closed"),
+        ("<p>a<![CDATA[", "1: this tag (<![CDATA[...) is never closed"),
+        ("<nav>only this</nav>", "1: no text in this page"),
+        ("a\n\x07", "2: a character that is no text (U+0007); save the file as UTF-8"),
+    ],
+)
+def test_a_page_that_cannot_be_read_is_told_so(page: str, says: str) -> None:
+    assert says in faults("a.html", page)
+
+
+HOSTILE = ["<a ", "<!--", "<![CDATA[", '<a "', "<a b='", "</a ", "<details>", "<dl><dt>a", "<h1>", "<h2>a", "<p>", "&#x", "<pre>\n"]
+LINES = [
+    "# ",
+    "# a\n",
+    "## a?\n",
+    "```\n",
+    "<!--\n",
+    "\n",
+    "a ",
+    "a. ",
+    '"',
+    '",',
+    "{",
+    "[",
+    "| ",
+    "\\",
+    "alt: a\n",
+    "synonyms: a,b\n",
+    "a\n\n",
+]
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_what_is_hostile_is_read_in_time_that_grows_with_its_length(ending: str) -> None:
+    for piece in [*HOSTILE, *LINES]:
+        text = ("question,answer\n" if ending == ".csv" else "") + piece * (200_000 // len(piece))
+        began = time.process_time()
+        found = attempt(f"a{ending}", text)
+        assert isinstance(found, Parsed) or len(found.faults) <= 200
+        assert time.process_time() - began < 5, piece
+
+
+def test_a_page_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webpage, "MAX_CHARACTERS", 10)
+    assert faults("a.html", "<p>12345678") == ["1: the page has 11 characters; at most 10 are read: split it"]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ("soru\nkaç ışık".encode("cp1254"), "line 2: the file is not UTF-8 but Windows-1254 (Turkish); save it as UTF-8"),
+        ("caf\u00e9".encode("cp1252"), "line 1: the file is not UTF-8 but an older encoding such as Windows-1252; save it as UTF-8"),
+        ("soru".encode("utf-16"), "line 1: the file is not UTF-8 but UTF-16; save it as UTF-8"),
+        (b"PK\x03\x04\xff", "line 1: this is a Word, Excel or zip file; save its text as .txt, .html, .csv or .md"),
+        (b"\xff" * (MAX_BYTES + 1), "line 1: the file has 32 MB; at most 32 MB are read at once: split it"),
+    ],
+)
+def test_what_is_not_utf_8_is_told_what_it_is(data: bytes, says: str) -> None:
+    with pytest.raises(KnowledgeFileError) as error:
+        decode("a.md", data)
+    assert str(error.value) == f"a.md, {says}"
+
+
+def test_utf_8_is_read_with_or_without_a_byte_order_mark() -> None:
+    assert decode("a.md", "\ufeffışık".encode()) == decode("a.md", "ışık".encode()) == "ışık"
+
+
+AWKWARD = ["#", "##", "# ", "\\", "\n", "\n\n", " ", "alt: ", "- alt:", "language: en", "synonyms: a, b", "<!--", "-->", "```", "~~~"]
+AWKWARD += ['"', ",", ";", "|", "\t", "?", "ı", "\u2028", "\x0c", "\r", "a", "{", "'", "=1", "\ufeff"]
+TEXT = st.lists(st.sampled_from(AWKWARD), min_size=1).map("".join) | st.text(st.characters(codec="utf-8"), min_size=1)
+ENTRY = st.tuples(TEXT, st.lists(TEXT, max_size=3), TEXT, st.sampled_from(["tr", "en-GB"]), st.sampled_from(["faq.md", 'b, "c"']))
+
+
+@given(st.lists(ENTRY, max_size=4), st.lists(st.tuples(TEXT, TEXT), max_size=2))
+def test_what_is_exported_is_read_back_as_it_was(raw: list[tuple[str, list[str], str, str, str]], groups: list[tuple[str, str]]) -> None:
+    gathered = parsed.Gathering("all")
+    for number, (question, alt, answer, language, source) in enumerate(raw):
+        one = parsed.Gathering("one")
+        one.text(1, question + answer + "".join(alt))
+        one.entry(1, f"{question}", [(1, other) for other in alt if other.strip()], answer, language)
+        if not one.faults:
+            gathered.entry(
+                number, f"{question}", [(1, other) for other in alt if other.strip()], answer, language, source=source, once=False
+            )
+    for pair in groups:
+        group = parsed.Gathering("one")
+        group.text(1, "".join(pair))
+        group.synonyms(1, pair)
+        if not group.faults:
+            gathered.synonyms(1, pair, "faq.md")
+    entries = list({(one.source, one.language, one.question.casefold()): one for one in gathered._entries}.values())
+    known = [Entry("id", one.question, one.alt, one.answer, one.language, one.source) for one in entries]
+    synonyms = [Synonyms(*one) for one in gathered._synonyms]
+    if not known and not synonyms:
+        return
+    for form, ending in (("jsonl", ".jsonl"), ("csv", ".csv")):
+        back = read(f"all{ending}", "".join(writing.write(form, known, synonyms)), "de")
+        assert [Entry("id", *one[:5]) for one in back.entries] == known
+        assert [Synonyms(*one) for one in back.synonyms] == synonyms
+    once = list({(one.language, one.question.casefold()): one for one in known}.values())
+    if once:
+        back = read("all.md", "".join(writing.write("markdown", once, synonyms)), "de")
+        assert [Entry("id", *one[:4]) for one in back.entries] == [one._replace(source=None) for one in once]
+        assert [one.words for one in back.synonyms] == list(dict.fromkeys(one.words for one in synonyms))
+
+
+@given(
+    st.sampled_from(list(READERS)),
+    st.lists(st.sampled_from([*HOSTILE, *LINES, *AWKWARD, ">", "question,answer\n", '{"question":'])).map("".join),
+)
+def test_any_file_of_any_format_gives_entries_or_faults(ending: str, text: str) -> None:
+    found = attempt(f"a{ending}", text)
+    if isinstance(found, Parsed):
+        assert found.entries or found.synonyms
+        assert all(one.question.strip() and one.answer.strip() for one in found.entries)
+    else:
+        lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+        assert found.faults
+        assert all(1 <= fault.line <= lines for fault in found.faults)
