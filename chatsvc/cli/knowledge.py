@@ -128,6 +128,8 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
         click.echo(f"{finding['question']}\n  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})")
         for entry in finding["entries"]:
             click.echo(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]")
+            if entry["why"]:
+                click.echo(f"        {'; '.join(entry['why'])}")
 
 
 def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:

@@ -47,10 +47,11 @@ class EngineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry found, with its score from 0 to 1."""
+    """One entry found, with its score from 0 to 1; `why` tells for people which words met, where that was asked for."""
 
     entry: Entry
     score: float
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,13 @@ class Knowledge(Protocol):
     @property
     def entries(self) -> Sequence[Entry]: ...
 
-    def search(self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None) -> Finding:
-        """What there is on `text`. `language` was asked for; `spoken` is what the conversation is in, which weighs less."""
+    def search(
+        self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
+    ) -> Finding:
+        """What there is on `text`. `language` was asked for; `spoken` is what the conversation is in, which weighs less.
+
+        To `explain` is to say of each hit why.
+        """
         ...
 
 

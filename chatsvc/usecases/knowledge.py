@@ -81,14 +81,17 @@ async def search(services: Services, *, bot: str, questions: Sequence[str]) -> l
     index = await services.library.of(chatbot)
     found: list[Json] = []
     for question in questions:
-        finding = index.search(question)
+        finding = index.search(question, explain=True)
         found.append(
             {
                 "question": question,
                 "language": finding.language,
                 "decision": finding.decision,
                 "confidence": round(finding.confidence, 4),
-                "entries": [{"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4)} for hit in finding.hits],
+                "entries": [
+                    {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)}
+                    for hit in finding.hits
+                ],
             }
         )
     return found

@@ -261,9 +261,9 @@ class Report:
             print(json.dumps({"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}))
             return
         if self.loads:
-            _table([["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"], *map(_cells, self.loads)])
+            table([["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"], *map(_cells, self.loads)])
             print()
-        _table(
+        table(
             [
                 ["what", "figure", "bar", "later", ""],
                 *([b.what, f"{b.figure:.2f}", _of(b, b.now), _of(b, b.later), b.verdict()] for b in self.bars),
@@ -299,7 +299,8 @@ def _of(bar: Bar, value: float | None) -> str:
     return "" if value is None else f"{'>=' if bar.least else '<='} {value:g}"
 
 
-def _table(rows: list[list[str]]) -> None:
+def table(rows: list[list[str]]) -> None:
+    """Print rows of cells, the columns in line."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())

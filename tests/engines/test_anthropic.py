@@ -68,8 +68,17 @@ class Shelf:
 
     entries: Sequence[Entry] = ()
 
-    def search(self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None) -> Finding:
+    def search(
+        self,
+        text: str,
+        language: str | None = None,
+        limit: int = 5,
+        *,
+        spoken: str | None = None,
+        explain: bool = False,
+    ) -> Finding:
         assert spoken is None or len(spoken) == 2
+        assert not explain
         words = set(text.lower().split())
         scored = [Hit(entry, len(words & set(entry.question.lower().split())) / 10) for entry in self.entries]
         best = sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:limit]

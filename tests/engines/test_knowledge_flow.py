@@ -405,7 +405,9 @@ def test_who_asks_for_an_hour_and_gets_no_answer_may_have_it_noted(message: str)
 
 def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> None:
     visit = Visit(may_capture=False)
-    assert visit.say(WISH).dialogue is None
+    with suppress(EngineError):  # the knowledge may have an answer to it or not
+        assert visit.say(WISH).dialogue is None
+    assert visit.dialogue is None
     visit.may_capture = True
     visit.say(WISH)
     visit.may_capture = False

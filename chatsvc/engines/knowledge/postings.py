@@ -1,41 +1,51 @@
-"""Which entries hold a feature, and with what weight: flat arrays, a few bytes a posting, for 50,000 entries too."""
+"""Which entries hold a feature, and with what weight: flat arrays, six bytes a posting, for 50,000 entries too."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # How many postings one search may touch: about a millisecond. The rare features come first, so that what is left out
-# is the words that half of the entries share; the ranking of the candidates counts them all the same.
-BUDGET = 12_000
+# is the words that half of the entries share.
+BUDGET = 8_000
+_UNIT = 65_535  # a weight of 1.0; weights are kept as whole numbers
 
 
 class Postings:
-    """Feature number -> (entry number, weight), read only."""
+    """Feature number -> (entry number, weight). To be filled once, with as many postings a feature as was said."""
 
-    def __init__(self, features: int, starts: Sequence[int], numbers: Sequence[int], weights: Sequence[float]) -> None:
-        """Turn rows over: entry i has the features `numbers[starts[i]:starts[i + 1]]` with their `weights`."""
-        offsets = array("I", bytes(4 * (features + 1)))
-        for number in numbers:
-            offsets[number + 1] += 1
-        for number in range(features):
-            offsets[number + 1] += offsets[number]
-        self._offsets = offsets
-        self._entries = array("I", bytes(4 * len(numbers)))
-        self._weights = array("f", bytes(4 * len(numbers)))
-        free = array("I", offsets)
-        for entry in range(len(starts) - 1):
-            for at in range(starts[entry], starts[entry + 1]):
-                place = free[numbers[at]]
-                free[numbers[at]] = place + 1
-                self._entries[place] = entry
-                self._weights[place] = weights[at]
+    def __init__(self, counts: Sequence[int]) -> None:
+        """Make room for `counts[feature]` postings."""
+        self._offsets = array("I", [0])
+        total = 0
+        for count in counts:
+            total += count
+            self._offsets.append(total)
+        self._free = self._offsets[:-1]
+        self._entries = array("I", bytes(4 * total))
+        self._weights = array("H", bytes(2 * total))
+
+    def put(self, entry: int, weights: Iterable[tuple[int, float]]) -> None:
+        """The features of one entry, each with its weight from 0 to 1."""
+        for feature, weight in weights:
+            place = self._free[feature]
+            self._free[feature] = place + 1
+            self._entries[place] = entry
+            self._weights[place] = int(weight * _UNIT + 0.5)
+
+    def filled(self) -> None:
+        """Nothing more will be put."""
+        self._free = array("I")
 
     def count(self, feature: int) -> int:
         """How many entries hold the feature."""
         return self._offsets[feature + 1] - self._offsets[feature]
 
-    def accumulate(self, query: Sequence[tuple[int, float]]) -> dict[int, float]:
+    def holds(self, feature: int, entry: int) -> bool:
+        """Whether the entry holds the feature."""
+        return entry in self._entries[self._offsets[feature] : self._offsets[feature + 1]]
+
+    def accumulate(self, query: Iterable[tuple[int, float]]) -> dict[int, float]:
         """Entry number -> sum of weight products over the query's features, within BUDGET."""
         scores: dict[int, float] = {}
         left = BUDGET
@@ -44,7 +54,8 @@ class Postings:
             if stop - start > left and scores:
                 break
             stop = min(stop, start + BUDGET)
+            share = weight / _UNIT
             for entry, value in zip(self._entries[start:stop], self._weights[start:stop], strict=True):
-                scores[entry] = scores.get(entry, 0.0) + weight * value
+                scores[entry] = scores.get(entry, 0.0) + share * value
             left -= stop - start
         return scores

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import filterfalse
 
 MAX_CHARACTERS = 4_000  # of a text looked at; a message is no longer than this anyway
 MAX_WORDS = 400
@@ -18,6 +19,8 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'"))
 # letters that no decomposition takes apart
 _LETTERS = str.maketrans({"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
+# Turkish by the short way: all of its letters at once
+_TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 # Longest first; what is left keeps four letters at least. After folding, so that -lık and -lik are one.
@@ -51,12 +54,13 @@ _ENGLISH_SUFFIXES = (
 
 def fold(text: str) -> str:
     """A text in small letters without marks, white space as single blanks; its first MAX_CHARACTERS."""
-    text = text[:MAX_CHARACTERS].translate(_APOSTROPHES)
+    text = text[:MAX_CHARACTERS]
+    text = text.replace("`", "'") if text.isascii() else text.translate(_TURKISH).translate(_APOSTROPHES)
     if text.isascii():
         return " ".join(text.lower().split())
     # decomposed twice: the parts of a compatibility character may be capitals (as in a squared or circled letter)
-    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    return " ".join("".join(char for char in text if not unicodedata.combining(char)).translate(_LETTERS).split())
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text)[:MAX_CHARACTERS].casefold())[:MAX_CHARACTERS]
+    return " ".join("".join(filterfalse(unicodedata.combining, text)).translate(_LETTERS)[:MAX_CHARACTERS].split())
 
 
 def words(text: str) -> list[str]:
@@ -75,7 +79,7 @@ def _before(word: str) -> str:
     return head
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """A folded word without its endings, roughly; the same for both languages, for nobody says which one it is."""
     if len(word) <= 4 or word.isdigit():

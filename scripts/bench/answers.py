@@ -1,0 +1,77 @@
+"""How well the embedded engine answers: CLINC150 (its JSON file, where one is given) and our own sets of small businesses.
+
+CLINC150 is a bot of 150 entries with `--k` training phrasings each, asked by the whole test set and its out-of-scope questions, once
+a seed. Our own sets are in tests/answers/businesses; the search was tuned on four of the eight, the others it was only measured by.
+right: share of the questions that have an answer and get it; refused: share of the foreign questions that are not answered;
+offered: of the questions not rightly answered, the share that is asked back with the right entry among the first three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from harness import table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.answers import judging
+from tests.answers.judging import Tally
+
+FIGURES = {
+    "@1": "accuracy",
+    "@3": "recall3",
+    "@5": "recall5",
+    "precision": "precision",
+    "with foreign": "precision_in_all",
+    "right": "answered_rightly",
+    "refused": "refused",
+    "silent": "silent",
+    "offered": "ask_coverage",
+}
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clinc", nargs="?", type=Path, help="CLINC150's data_full.json")
+    parser.add_argument("--k", type=int, default=10, help="training phrasings an entry (default 10)")
+    parser.add_argument("--seeds", type=int, default=3, help="so many draws of them (default 3)")
+    parser.add_argument("--json", action="store_true", help="print one JSON value instead of a table")
+    options = parser.parse_args()
+    rows: dict[str, Tally] = {}
+    if options.clinc:
+        for seed in range(options.seeds):
+            entries, questions = judging.clinc(options.clinc, options.k, seed)
+            rows[f"CLINC150, {options.k} phrasings, seed {seed}"] = judging.judge(judging.index_of(entries), questions)
+        rows["CLINC150"] = sum(rows.values(), Tally())
+    sums: dict[str, Tally] = {}
+    for name, language in judging.businesses():
+        entries, questions = judging.business(name, language)
+        index = judging.index_of(entries)
+        part = "tuned on" if name in judging.TUNED_ON else "held out"
+        total = Tally()
+        for kind in dict.fromkeys(question.kind for question in questions):
+            tally = judging.judge(index, [question for question in questions if question.kind == kind])
+            total += tally
+            if kind != judging.FOREIGN:
+                sums[f"{part}, {kind}"] = sums.get(f"{part}, {kind}", Tally()) + tally
+        rows[f"{name}.{language}"] = total
+        for group in (f"{part}, {language}", part):
+            sums[group] = sums.get(group, Tally()) + total
+    rows |= dict(sorted(sums.items()))
+    if options.json:
+        print(json.dumps({row: {key: round(getattr(tally, key), 4) for key in FIGURES.values()} for row, tally in rows.items()}))
+        return
+    table([["", "asked", "foreign", *FIGURES], *(_cells(row, tally) for row, tally in rows.items())])
+
+
+def _cells(row: str, tally: Tally) -> list[str]:
+    shares = [f"{getattr(tally, key):.3f}" for key in FIGURES.values()]
+    return [row, str(tally.asked), str(tally.foreign), *shares]
+
+
+if __name__ == "__main__":
+    main()

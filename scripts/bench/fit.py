@@ -1,0 +1,132 @@
+"""Fits the weights of chatsvc/engines/knowledge/confidence.py anew; to be run by hand after the search or the lexicon has changed.
+
+    .venv/bin/python scripts/bench/fit.py CLINC150's-data_full.json
+
+A logistic regression (Newton's method, a little L2) over the signs of searches: bots made of some or all intents of CLINC150, asked by
+its validation set, and the sets of our own that the search may be tuned on, whole and with entries and phrasings left out.
+CLINC150's test set and the other sets of our own are never looked at. Takes a few minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge import confidence
+from tests.answers import judging
+from tests.answers.judging import Question
+
+Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bias, whether the first hit was right
+
+OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
+L2 = 1.0
+# (intents, phrasings, bots)
+BOTS = ((8, (3, 7), 9), (20, (3, 7, 10), 6), (50, (5, 10), 3), (None, (3, 5, 10), 1))
+ASKED, FOREIGN, ALL = 120, 60, 1_200  # questions to a bot: with and without an answer; to one of all intents
+VARIATIONS = 3
+
+_seen: list[confidence.Signs] = []
+_of = confidence.of
+
+
+def _watched(signs: confidence.Signs) -> float:
+    _seen.append(signs)
+    return _of(signs)
+
+
+def rows(weight: float, entries: Sequence[Entry], questions: Sequence[Question]) -> Iterator[Row]:
+    """The signs of all questions that find anything at all."""
+    index = judging.index_of(entries)
+    for question in questions:
+        _seen.clear()
+        finding = index.search(question.text)
+        if _seen:
+            yield weight, (*confidence.inputs(_seen[0]), 1.0), finding.hits[0].entry.id == question.expected
+
+
+def own(chance: random.Random) -> Iterator[Row]:
+    """The sets that may be tuned on, and variations of them."""
+    for name, language in judging.businesses():
+        if name not in judging.TUNED_ON:
+            continue
+        entries, questions = judging.business(name, language)
+        yield from rows(OWN, entries, questions)
+        for _ in range(VARIATIONS):
+            kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
+            count = chance.choice((3, 5, 6))
+            fewer = [one._replace(alt=tuple(chance.sample(one.alt, min(count, len(one.alt))))) for one in entries if one.id in kept]
+            asked = [Question(one.text, one.expected if one.expected in kept else None) for one in questions]
+            yield from rows(VARIED, fewer, asked)
+
+
+def clinc(path: Path, chance: random.Random) -> Iterator[Row]:
+    """Bots made of CLINC150."""
+    for intents, counts, bots in BOTS:
+        for number, count in enumerate(counts * bots):
+            seed = 1_000 * (intents or 0) + number
+            entries, questions = judging.clinc(path, count, seed, ("val", "oos_val", "oos_train"), intents)
+            answered = [one for one in questions if one.expected is not None]
+            foreign = [one for one in questions if one.expected is None]
+            most = ASKED if intents else ALL
+            asked = chance.sample(answered, min(most, len(answered))) + chance.sample(
+                foreign, min(FOREIGN if intents else ALL, len(foreign))
+            )
+            yield from rows(CLINC, entries, asked)
+
+
+def fit(data: Sequence[Row]) -> list[float]:
+    """Weights of the signs, and the bias last."""
+    size = len(data[0][1])
+    weights = [0.0] * size
+    for _ in range(12):
+        slope = [-L2 * weight for weight in weights[:-1]] + [0.0]
+        bend = [[L2 * (row == column < size - 1) for column in range(size)] for row in range(size)]
+        for weight, signs, right in data:
+            chance = 1 / (1 + math.exp(-sum(map(float.__mul__, weights, signs))))
+            missed, curve = weight * (right - chance), weight * chance * (1 - chance)
+            for row, value in enumerate(signs):
+                slope[row] += missed * value
+                line, scaled = bend[row], curve * value
+                for column in range(row + 1):
+                    line[column] += scaled * signs[column]
+        for row in range(size):
+            for column in range(row):
+                bend[column][row] = bend[row][column]
+        weights = [weight + step for weight, step in zip(weights, solved(bend, slope), strict=True)]
+    return weights
+
+
+def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """x of matrix * x = right, the matrix positive definite."""
+    lines = [[*line, value] for line, value in zip(matrix, right, strict=True)]
+    for at, pivot in enumerate(lines):
+        for line in lines:
+            if line is not pivot:
+                factor = line[at] / pivot[at]
+                line[at:] = [one - factor * other for one, other in zip(line[at:], pivot[at:], strict=True)]
+    return [line[-1] / line[at] for at, line in enumerate(lines)]
+
+
+def main() -> None:
+    """See the module's docstring."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} data_full.json")
+    confidence.of = _watched
+    chance = random.Random(11)
+    data = [*own(chance), *clinc(Path(sys.argv[1]), chance)]
+    *weights, bias = fit(data)
+    print(f"{len(data)} searches\n_BIAS = {bias:.2f}")
+    names = [field.name for field in fields(confidence.Signs)]
+    for sign, weight, more in zip(names, weights[: len(names)], weights[len(names) :], strict=True):
+        print(f"{sign:<10} {weight:6.2f} {more:6.2f}")
+
+
+if __name__ == "__main__":
+    main()

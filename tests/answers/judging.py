@@ -1,0 +1,169 @@
+"""How well a bot's knowledge answers questions whose answers are known: the figures of the tests and of scripts/bench/answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from chatsvc.domain.knowledge_files import parse_file
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Knowledge
+from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.text import fold
+
+BUSINESSES = Path(__file__).parent / "businesses"
+# What the search was tuned on; the others are only ever measured.
+TUNED_ON = ("dental", "fashion", "restaurant", "vet")
+FOREIGN = "foreign"
+_ASKED_BACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a visitor asks; `expected` is the id of the entry that answers it, None where none does."""
+
+    text: str
+    expected: str | None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of a number of questions; tallies can be added."""
+
+    asked: int = 0  # questions that the knowledge has an answer to
+    first: int = 0  # of these: the right entry is the first hit
+    three: int = 0  # ... among the first three
+    five: int = 0
+    answered: int = 0
+    right: int = 0  # answered, and with the right entry
+    offered: int = 0  # not rightly answered, but asked back with the right entry among the first three
+    foreign: int = 0  # questions that it has no answer to
+    misled: int = 0  # of these: answered all the same
+    abstained: int = 0  # of these: not even asked back
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the questions whose first hit is right."""
+        return _share(self.first, self.asked)
+
+    @property
+    def recall3(self) -> float:
+        """Share of the questions with the right entry among the first three."""
+        return _share(self.three, self.asked)
+
+    @property
+    def recall5(self) -> float:
+        """Share of the questions with the right entry among the first five."""
+        return _share(self.five, self.asked)
+
+    @property
+    def precision(self) -> float:
+        """Share of the answers that are right, foreign questions left aside."""
+        return _share(self.right, self.answered)
+
+    @property
+    def precision_in_all(self) -> float:
+        """Share of the answers that are right, those to foreign questions counted as wrong."""
+        return _share(self.right, self.answered + self.misled)
+
+    @property
+    def answered_rightly(self) -> float:
+        """Share of the questions that get the right answer."""
+        return _share(self.right, self.asked)
+
+    @property
+    def refused(self) -> float:
+        """Share of the foreign questions that are not answered."""
+        return 1.0 - _share(self.misled, self.foreign, 0.0)
+
+    @property
+    def silent(self) -> float:
+        """Share of the foreign questions that are not even asked back."""
+        return _share(self.abstained, self.foreign)
+
+    @property
+    def ask_coverage(self) -> float:
+        """Share of the questions not rightly answered at which the right entry is among three that are offered."""
+        return _share(self.offered, self.asked - self.right)
+
+
+def _share(part: int, whole: int, of_nothing: float = 1.0) -> float:
+    return part / whole if whole else of_nothing
+
+
+def judge(index: Knowledge, questions: Iterable[Question], language: str | None = None) -> Tally:
+    """Ask all of them."""
+    total = Tally()
+    for question in questions:
+        finding = index.search(question.text, language)
+        ids = [hit.entry.id for hit in finding.hits]
+        answers, asks = finding.decision == "answer", finding.decision == "ask"
+        if question.expected is None:
+            total += Tally(foreign=1, misled=answers, abstained=finding.decision == "abstain")
+            continue
+        place = ids.index(question.expected) if question.expected in ids else len(ids)
+        found = question.expected in ids
+        right = answers and found and place == 0
+        total += Tally(
+            asked=1,
+            first=found and place == 0,
+            three=found and place < _ASKED_BACK,
+            five=found and place < 5,
+            answered=answers,
+            right=right,
+            offered=asks and found and place < _ASKED_BACK,
+        )
+    return total
+
+
+def businesses() -> list[tuple[str, str]]:
+    """Our own sets: (name, language), in order."""
+    return sorted((name, language) for name, language in (path.stem.split(".") for path in BUSINESSES.glob("*.tsv")))
+
+
+def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:
+    """One of our own sets: the knowledge of a business and what its visitors ask."""
+    path = BUSINESSES / f"{name}.{language}.md"
+    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), language)
+    entries = [Entry(str(number), one.question, one.alt, one.answer, one.language, one.source) for number, one in enumerate(parsed)]
+    known = {fold(one.question): one.id for one in entries}
+    questions = []
+    for line in path.with_suffix(".tsv").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            kind, text, expected = line.split("\t")
+            questions.append(Question(text, None if kind == FOREIGN else known[fold(expected)], kind))
+    return entries, questions
+
+
+def clinc(
+    path: Path, phrasings: int, seed: int = 0, asked: Sequence[str] = ("test", "oos_test"), intents: int | None = None
+) -> tuple[list[Entry], list[Question]]:
+    """CLINC150 as a bot: so many training phrasings an intent, asked by the sets named; where only some of the intents are
+
+    the bot's, the questions of the others are foreign. The same seed draws the same ones.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    chance = random.Random(seed)
+    names = sorted({intent for _, intent in data["train"]})
+    kept = sorted(chance.sample(names, intents)) if intents else names
+    texts: dict[str, list[str]] = {name: [] for name in kept}
+    for text, intent in data["train"]:
+        if intent in texts:
+            texts[intent].append(text)
+    entries = []
+    for name, all_of in texts.items():
+        first, *rest = chance.sample(all_of, phrasings)
+        entries.append(Entry(name, first, tuple(rest), "-", "en"))
+    return entries, [Question(text, intent if intent in texts else None) for part in asked for text, intent in data[part]]
+
+
+def index_of(entries: Sequence[Entry]) -> KnowledgeIndex:
+    """The bot's knowledge; its default language is that of its first entry."""
+    return KnowledgeIndex(entries, entries[0].language)
