@@ -369,15 +369,17 @@ def main() -> int:
             continue
         begun = time.monotonic()
         accepted = [mutant for mutant in made if mutant.accepted]
-        with ProcessPoolExecutor(asked.jobs, get_context("fork"), _begin, ([module],)) as pool:
-            tried = list(pool.map(_try, [m for m in made if m not in accepted]))
-            list(pool.map(_end, range(asked.jobs)))
-        survivors = [mutant for mutant, passed in tried if passed]
         for mutant in accepted:
-            print(f"accepted  {mutant}: {mutant.accepted}")
-        for mutant in survivors:
-            print(f"survived  {mutant}")
-        killed = len(tried) - len(survivors)
+            print(f"accepted  {mutant}: {mutant.accepted}", flush=True)
+        tried = [mutant for mutant in made if not mutant.accepted]
+        killed = 0
+        with ProcessPoolExecutor(asked.jobs, get_context("fork"), _begin, ([module],)) as pool:
+            # Told one by one: a long run that is broken off has said what it found.
+            for mutant, passed in pool.map(_try, tried):
+                killed += not passed
+                if passed:
+                    print(f"survived  {mutant}", flush=True)
+            list(pool.map(_end, range(asked.jobs)))
         took = f"{time.monotonic() - begun:.0f} s"
         print(f"{module}: {killed} of {len(tried)} killed ({killed / len(tried):.1%}), {len(accepted)} accepted, {took}", flush=True)
     return 0
