@@ -353,6 +353,19 @@ async def test_a_key_expires_to_the_millisecond(app: App, caller: Caller, clock:
     assert (await caller.get("/chatbots")).status == 200
 
 
+async def test_the_owner_sees_when_a_key_was_last_let_in(app: App, caller: Caller, clock: FakeClock) -> None:
+    async def last_use() -> object:
+        (shown,) = await keys.list_all(app.services, account=caller.account)
+        return shown["last_used_at"]
+
+    assert await last_use() is None
+    assert (await caller.get("/chatbots")).status == 200
+    assert await last_use() == "2026-11-20T12:14:28Z"
+    clock.advance(60)
+    assert (await caller.get("/chatbots")).status == 200
+    assert await last_use() == "2026-11-20T12:15:28Z"
+
+
 async def test_a_deleted_account_is_told_to_its_live_keys_and_to_no_other(app: App, caller: Caller, clock: FakeClock) -> None:
     stranger_id, revoked = await _second_key(app, caller)
     _, expired = await _second_key(app, caller, expires="2026-11-20T12:14:29")

@@ -133,3 +133,13 @@ def test_a_limit_below_what_is_used_leaves_the_credits_alone() -> None:
     assert allowance.left("2026-11") == 2
     allowance.credits = 0
     assert allowance.left("2026-11") == 0
+
+
+def test_what_has_become_a_message_is_reserved_no_more() -> None:
+    allowance = Allowance(limit=2, credits=0, used={})
+    first = allowance.reserve("2026-11")
+    assert first is not None
+    first.charge(used=1, credits=0)
+    assert allowance.left("2026-11") == 1
+    first.release()
+    assert allowance.left("2026-11") == 1

@@ -85,6 +85,13 @@ def test_operation_account_and_filters_are_part_of_a_cursor(other: tuple[str | N
     assert refused(CURSORS.write(Position(1, 2, 3), WALK), other) == "invalid_cursor"
 
 
+def test_a_filter_may_be_any_text_even_what_is_no_unicode() -> None:
+    walk = ("conversations", "account", None, "\ud800")
+    cursor = CURSORS.write(Position(1, 2, 3), walk)
+    assert CURSORS.read(cursor, walk) == Position(1, 2, 3)
+    assert refused(cursor, ("conversations", "account", None, "\udfff")) == "invalid_cursor"
+
+
 def test_a_cursor_made_with_another_secret_is_refused() -> None:
     assert refused(Cursors(b"another secret").write(Position(1, 2, 3), WALK)) == "invalid_cursor"
 

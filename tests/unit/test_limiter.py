@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.limiter import Limiter, Slot, untouched
 
 MINUTE = 60_000
 NOON = 1_795_176_840_000  # a whole minute
@@ -54,6 +54,18 @@ def test_a_clock_that_goes_back_a_little_does_not_hand_out_a_window_twice() -> N
     slot = limiter.take("key", NOON - 1)
     assert not slot.taken
     assert slot.reset == NOON // 1000 + 60
+
+
+def test_a_clock_set_back_by_more_than_a_window_is_believed() -> None:
+    limiter = Limiter(1)
+    limiter.take("key", NOON)
+    assert not limiter.take("key", NOON - MINUTE).taken
+    assert limiter.take("key", NOON - MINUTE - 1) == Slot(True, 1, 0, NOON // 1000 - 60)
+
+
+def test_whoever_is_not_counted_sees_the_whole_limit_of_the_minute() -> None:
+    assert untouched(120, NOON) == untouched(120, NOON + MINUTE - 1) == Slot(False, 120, 120, NOON // 1000 + 60)
+    assert untouched(120, NOON - 1).reset == NOON // 1000
 
 
 def test_a_clock_that_was_a_day_ahead_does_not_lock_anybody_out_once_it_is_right() -> None:

@@ -264,6 +264,94 @@ async def test_with_a_network_allowed_everything_else_stays_refused(url: str, an
     assert (await send(target, names, LOOPBACK))[1] == []
 
 
+LOCAL_NAMES = [
+    "localhost",
+    "localhost6",
+    "loopback",
+    "broadcasthost",
+    "ip6-localhost",
+    "ip6-loopback",
+    "ip6-localnet",
+    "a.localhost",
+    "a.localdomain",
+    "a.localdomain6",
+    "a.localhost6",
+]
+METADATA_NAMES = [
+    "metadata",
+    "metadata.google.internal",
+    "metadata.goog",
+    "metadata.azure.internal",
+    "metadata.azure.com",
+    "instance-data",
+    "instance-data.ec2.internal",
+    "metadata.tencentyun.com",
+    "metadata.platformequinix.com",
+    "metadata.packet.net",
+]
+INNER_NAMES = [
+    "crm",
+    "crm.local",
+    "crm.lan",
+    "crm.internal",
+    "crm.home.arpa",
+    "crm.onion",
+    "crm.intranet",
+    "crm.private",
+    "crm.corp",
+    "crm.home",
+    "crm.svc",
+]
+
+
+@pytest.mark.parametrize("name", LOCAL_NAMES + METADATA_NAMES)
+def test_the_names_of_the_machine_and_of_metadata_are_refused_with_and_without_allowed_networks(name: str) -> None:
+    for allowed in ((), LOOPBACK):
+        with pytest.raises(TargetRefused, match="this machine itself" if name in LOCAL_NAMES else "metadata service"):
+            check_url(f"https://{name}/hook", OWN, allowed)
+
+
+@pytest.mark.parametrize("name", INNER_NAMES)
+def test_a_name_that_can_only_be_an_inner_one_must_lead_inside(name: str) -> None:
+    with pytest.raises(TargetRefused, match="not a name of the public internet"):
+        check_url(f"https://{name}/hook", OWN, ())
+    assert check_url(f"https://{name}/hook", OWN, LOOPBACK).inside_only
+
+
+def test_a_public_name_may_lead_anywhere_that_is_allowed() -> None:
+    assert not check_url("https://crm.example.net/hook", OWN, LOOPBACK).inside_only
+    assert not check_url("https://93.184.215.14/hook", OWN, LOOPBACK).inside_only
+
+
+def accepted(url: str) -> bool:
+    """Whether a webhook may have this address."""
+    try:
+        check_url(url, OWN, ())
+    except TargetRefused:
+        return False
+    return True
+
+
+def test_an_address_has_a_greatest_length() -> None:
+    path = "a" * (2048 - len("https://example.com/"))
+    assert accepted(f"https://example.com/{path}")
+    assert not accepted(f"https://example.com/{path}a")
+
+
+def test_a_name_and_its_labels_have_the_greatest_length_of_dns() -> None:
+    labels = ".".join(["a" * 63] * 3)
+    assert accepted(f"https://{labels}.{'b' * 57}.com/")
+    assert not accepted(f"https://{labels}.{'b' * 58}.com/")
+    assert not accepted(f"https://{'a' * 64}.com/")
+
+
+@pytest.mark.parametrize(
+    ("port", "good"), [(442, False), (443, True), (444, False), (1023, False), (1024, True), (65535, True), (65536, False)]
+)
+def test_the_ports_are_443_and_1024_to_65535(port: int, good: bool) -> None:
+    assert accepted(f"https://example.com:{port}/") == accepted(f"https://[2606:4700::ab]:{port}/") == good
+
+
 def test_a_listener_on_every_interface_is_refused_at_every_address_of_the_machine() -> None:
     assert refused("10.9.8.7", HOUSE, 8080)
     assert not refused("10.9.8.7", HOUSE, 8443)
