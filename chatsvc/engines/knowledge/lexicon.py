@@ -146,9 +146,10 @@ def names() -> tuple[str, ...]:
 
 def _lines() -> list[tuple[str, list[str]]]:
     files = sorted(resources.files(__package__).joinpath("vocabulary").iterdir(), key=lambda file: file.name)
-    lines: list[tuple[str, list[str]]] = []
+    concepts: dict[str, dict[str, None]] = {}  # in one file words of a trade, in another how visitors put it
     for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
         if line.strip() and not line.startswith("#"):
             name, _, members = line.partition(":")
-            lines.append((name.strip(), fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()))
-    return lines
+            words = fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()
+            concepts.setdefault(name.strip(), {}).update(dict.fromkeys(words))
+    return [(name, list(members)) for name, members in concepts.items()]
