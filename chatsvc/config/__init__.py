@@ -2,6 +2,20 @@
 
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.load import load, locate
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Secret, Server, Tls, Webhooks
 
-__all__ = ["Anthropic", "Backups", "Config", "ConfigError", "Fault", "Limits", "Secret", "Server", "Tls", "Webhooks", "load", "locate"]
+__all__ = [
+    "Acme",
+    "Anthropic",
+    "Backups",
+    "Config",
+    "ConfigError",
+    "Fault",
+    "Limits",
+    "Secret",
+    "Server",
+    "Tls",
+    "Webhooks",
+    "load",
+    "locate",
+]

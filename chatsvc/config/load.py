@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from chatsvc.config import values
+from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Config, Limits, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -87,7 +87,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
     return Config(
         path=path,
-        server=_server(root.section("server", "listen", "public_url", "tls")),
+        server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", "data"),
         master_key=_secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
         limits=Limits(
@@ -108,21 +108,6 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             keep=backup.plain("keep", values.whole(1, 1000), 7),
         ),
     )
-
-
-def _server(section: Section) -> Server:
-    host, port = section.text("listen", values.listen, ("127.0.0.1", 8080))
-    tls = _tls(section.section("tls", "cert_file", "key_file"))
-    public_url = section.text("public_url", values.origin, values.url_of(host, port, tls=tls is not None))
-    return Server(host, port, public_url, tls)
-
-
-def _tls(section: Section) -> Tls | None:
-    cert, key = section.file("cert_file"), section.file("key_file")
-    for one, other in (("cert_file", "key_file"), ("key_file", "cert_file")):
-        if section.gives(one) and not section.gives(other):
-            section.refuse(f"expected {other} beside it: TLS needs both files, or neither", one)
-    return Tls(cert, key) if cert and key else None
 
 
 def _anthropic(engines: Section) -> Anthropic:

@@ -51,13 +51,37 @@ class Tls:
 
 
 @dataclass(frozen=True)
+class Acme:
+    """The names to have certificates for, whom the authority may write to, where it is, and what to trust there besides the system."""
+
+    domains: tuple[str, ...]
+    email: str | None
+    directory: str
+    ca_file: Path | None
+
+
+@dataclass(frozen=True)
 class Server:
-    """Where the service listens: `host` "" is every interface, `port` 0 any free one. `public_url` is how its callers reach it."""
+    """Where the service listens: `host` "" is every interface, `port` 0 any free one; or on `socket`, a path, and then on no port.
+
+    `public_url` is how its callers reach it. `http` is where plain http is led to https, `hsts_s` for how long browsers are told
+    to speak https alone, and `trusted_proxies` are believed when they say for whom they ask.
+    """
 
     host: str
     port: int
     public_url: str
     tls: Tls | None
+    socket: Path | None = None
+    http: tuple[str, int] | None = None
+    acme: Acme | None = None
+    hsts_s: int = 31_536_000
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+
+    @property
+    def speaks_https(self) -> bool:
+        """Whether it does so itself, with no proxy before it."""
+        return self.tls is not None or self.acme is not None
 
 
 @dataclass(frozen=True)

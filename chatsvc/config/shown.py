@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.model import Config
+from chatsvc.config.model import Acme, Config, Server
+from chatsvc.config.server import LETS_ENCRYPT
 from chatsvc.domain.pricing import Tier
 
 MASK = "***"
@@ -16,14 +17,8 @@ MASK = "***"
 def as_document(config: Config) -> dict[str, Any]:
     """All settings under the names that the file gives them."""
     server, limits, anthropic, webhooks = config.server, config.limits, config.anthropic, config.webhooks
-    tls = server.tls
-    host = f"[{server.host}]" if ":" in server.host else server.host
     return {
-        "server": {
-            "listen": f"{host}:{server.port}",
-            "public_url": server.public_url,
-            "tls": {"cert_file": str(tls.cert_file) if tls else None, "key_file": str(tls.key_file) if tls else None},
-        },
+        "server": _server(server),
         "data_dir": str(config.data_dir),
         "master_key": MASK if config.master_key else None,
         "limits": {"requests_per_minute": limits.requests_per_minute, "max_in_flight": limits.max_in_flight},
@@ -44,6 +39,28 @@ def as_document(config: Config) -> dict[str, Any]:
         },
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
     }
+
+
+def _server(server: Server) -> dict[str, Any]:
+    tls, acme = server.tls, server.acme or Acme((), None, LETS_ENCRYPT, None)
+    return {
+        "listen": f"unix:{server.socket}" if server.socket else _place(server.host, server.port),
+        "public_url": server.public_url,
+        "tls": {"cert_file": str(tls.cert_file) if tls else None, "key_file": str(tls.key_file) if tls else None},
+        "acme": {
+            "domains": list(acme.domains),
+            "email": acme.email,
+            "directory": acme.directory,
+            "ca_file": str(acme.ca_file) if acme.ca_file else None,
+        },
+        "http_listen": _place(*server.http) if server.http else None,
+        "hsts_s": server.hsts_s,
+        "trusted_proxies": [str(network) for network in server.trusted_proxies],
+    }
+
+
+def _place(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ _MASTER_KEY = re.compile(r"[0-9a-fA-F]{64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _LISTEN = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
+_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _MAX_USD = 100_000
 
 
@@ -115,7 +116,7 @@ def master_key(text: str) -> str:
     return text
 
 
-def listen(text: str) -> tuple[str, int]:
+def host_and_port(text: str) -> tuple[str, int]:
     """host:port; without a host every interface is meant."""
     expected = ValueError('expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface')
     match = _LISTEN.fullmatch(text)
@@ -125,6 +126,17 @@ def listen(text: str) -> tuple[str, int]:
     if host and not (_is_ipv6(host) if match[1] else _is_host(host)):
         raise expected
     return host, int(match[3])
+
+
+def listen(text: str) -> tuple[str, int] | str:
+    """The same, or the path of a Unix socket after `unix:`."""
+    path = text.removeprefix("unix:")
+    if path != text and path.strip() and path.isprintable() and not path.endswith("/"):
+        return path
+    try:
+        return host_and_port(text)
+    except ValueError as fault:
+        raise ValueError(f"{fault}, or a socket: unix:/run/chatsvc/chatsvc.sock") from None
 
 
 def origin(text: str) -> str:
@@ -141,6 +153,28 @@ def base_url(text: str) -> str:
     if url is None:
         raise ValueError("expected a URL that begins with http:// or https://; no query, user or password")
     return url
+
+
+def https_url(text: str) -> str:
+    """The same, of https alone."""
+    url = _url(text)
+    if url is None or not url.startswith("https://"):
+        raise ValueError("expected a URL that begins with https://; no query, user or password")
+    return url
+
+
+def domain(text: str) -> str:
+    """A name that an authority can look up: no address, no wildcard, at least one dot."""
+    if not _is_host(text) or "." not in text or text.endswith(".") or "_" in text or text.rpartition(".")[2].isdigit():
+        raise ValueError("expected the name of a host, such as bots.example.com: no address, no wildcard, no final dot, in ASCII (xn--)")
+    return text.lower()
+
+
+def email(text: str) -> str:
+    """An address to be written to, as far as one can tell by looking."""
+    if not _EMAIL.fullmatch(text):
+        raise ValueError("expected an e-mail address, such as admin@example.com")
+    return text
 
 
 def _url(text: str) -> str | None:

@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Backups, Config, ConfigError, Limits, Secret, Server, Tls, load, locate
+from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Secret, Server, Tls, load, locate
 from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -106,7 +106,7 @@ def test_the_example_file_names_every_setting() -> None:
     example = yaml.safe_load((REPOSITORY / "config.example.yaml").read_text())
     for section in (load(None, {}).server, load(None, {}).limits, load(None, {}).webhooks):
         named = example[type(section).__name__.lower()]
-        assert {field.name for field in dataclasses.fields(section)} - {"host", "port"} <= set(named)
+        assert {field.name for field in dataclasses.fields(section)} - {"host", "port", "socket", "http"} <= set(named)
     assert set(example["engines"]["anthropic"]) == {field.name for field in dataclasses.fields(load(None, {}).anthropic)}
 
 
@@ -474,12 +474,14 @@ def test_listen_is_a_host_and_a_port_and_the_public_url_follows(folder: Folder, 
         "http://localhost:80",
         "${LONG}:80",
         "localhost:٨٠",
+        "'unix:'",
+        "unix:/run/chatsvc/",
         "null",
     ],
 )
 def test_what_is_no_address_to_listen_on_is_refused(folder: Folder, listen: str) -> None:
     fault = folder.fault(f"server:\n  listen: {listen}\n", {"LONG": "a." * 130})
-    expected = 'server.listen: expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface'
+    expected = 'server.listen: expected host:port, such as 127.0.0.1:8080, "[::1]:8080" or ":8080" for every interface, or a socket: '
     assert fault.startswith(f"2:11: {expected}")
 
 
@@ -535,6 +537,76 @@ def test_tls_takes_both_files_or_neither(folder: Folder) -> None:
         "2:26: server.tls.key_file: expected cert_file beside it: TLS needs both files, or neither"
     )
     assert folder.fault("server: {tls: true}\n") == "1:15: server.tls: expected settings (cert_file, key_file)"
+
+
+def test_a_socket_to_listen_on_is_a_path_from_the_files_folder_and_needs_a_public_url(folder: Folder) -> None:
+    text = "server:\n  listen: unix:run/chatsvc.sock\n"
+    server = folder.load(f"{text}  public_url: https://bots.example.com\n").server
+    assert (server.host, server.port, server.socket) == ("", 0, folder.path / "run/chatsvc.sock")
+    assert folder.load("server: {listen: 'unix:/s', public_url: 'http://a.example'}\n").server.socket == Path("/s")
+    assert folder.fault(text) == ("2:3: server.listen: expected public_url beside it: how callers reach the proxy in front of the socket")
+    assert "at most 107 bytes" in folder.fault(f"server:\n  listen: unix:/{'s' * 107}\n  public_url: https://bots.example.com\n")
+    assert folder.load(f"server:\n  listen: unix:/{'s' * 106}\n  public_url: https://bots.example.com\n").server.socket
+    assert folder.fault(f"{text}  public_url: https://a.example\n  acme: {{domains: [a.example]}}\n") == (
+        "2:3: server.listen: expected an address and a port where the service speaks https itself, not a socket"
+    )
+
+
+def test_acme_is_on_where_there_are_domains_and_the_first_is_in_the_public_url(folder: Folder) -> None:
+    directory = "https://acme-v02.api.letsencrypt.org/directory"
+    server = folder.load("server:\n  listen: :443\n  acme: {domains: [Bots.Example.com, b.example, bots.example.com]}\n").server
+    assert server.acme == Acme(("bots.example.com", "b.example"), None, directory, None)
+    assert server.public_url == "https://bots.example.com"
+    assert server.speaks_https
+    own = folder.load(
+        "server: {acme: {domains: [a.example], email: admin@a.example, directory: 'https://ca.lan:14000/dir', ca_file: ca.pem}}\n"
+    ).server
+    assert own.acme == Acme(("a.example",), "admin@a.example", "https://ca.lan:14000/dir", folder.path / "ca.pem")
+    assert own.public_url == "https://a.example:8080"
+    for neither in ("null", "{}", "{domains: []}", "{domains: null}"):
+        assert folder.load(f"server:\n  acme: {neither}\n").server.acme is None
+
+
+@pytest.mark.parametrize(
+    ("acme", "fault"),
+    [
+        ("{domains: [10.0.0.1]}", "3:20: server.acme.domains[0]: expected the name of a host"),
+        ("{domains: [a.example, '*.a.example']}", "3:31: server.acme.domains[1]: expected the name of a host"),
+        ("{domains: [localhost]}", "3:20: server.acme.domains[0]: expected the name of a host"),
+        ("{domains: [a.example.]}", "3:20: server.acme.domains[0]: expected the name of a host"),
+        ("{domains: [şu.example]}", "3:20: server.acme.domains[0]: expected the name of a host"),
+        ("{domains: a.example}", "3:19: server.acme.domains: expected a list"),
+        ("{domains: [a.example], email: admin}", "3:39: server.acme.email: expected an e-mail address"),
+        ("{domains: [a.example], directory: 'http://a.example/'}", "3:43: server.acme.directory: expected a URL that begins with https://"),
+        ("{email: admin@a.example}", "3:10: server.acme.email: expected domains beside it"),
+        ("{ca_file: ca.pem}", "3:10: server.acme.ca_file: expected domains beside it"),
+        ("{domain: [a.example]}", "3:10: server.acme: unknown setting domain: did you mean domains?"),
+    ],
+)
+def test_what_no_authority_could_work_with_is_refused(folder: Folder, acme: str, fault: str) -> None:
+    assert folder.fault(f"server:\n  listen: :443\n  acme: {acme}\n").startswith(fault)
+
+
+def test_certificates_come_from_files_or_from_an_authority(folder: Folder) -> None:
+    text = "server:\n  tls: {cert_file: a.pem, key_file: b.pem}\n  acme: {domains: [a.example]}\n"
+    assert folder.fault(text).startswith("3:3: server.acme: expected either tls or acme, not both")
+
+
+def test_plain_http_is_led_to_https_only_where_there_is_https(folder: Folder) -> None:
+    text = "server:\n  listen: :443\n  http_listen: :80\n"
+    assert folder.load(f"{text}  acme: {{domains: [a.example]}}\n").server.http == ("", 80)
+    assert folder.fault(text).startswith("3:3: server.http_listen: expected tls or acme beside it")
+    assert folder.fault("server:\n  listen: :80\n  http_listen: :80\n  acme: {domains: [a.example]}\n") == (
+        "3:3: server.http_listen: expected another address than that of listen"
+    )
+    assert folder.fault("server: {http_listen: unix:/s}\n").startswith("1:23: server.http_listen: expected host:port")
+
+
+def test_proxies_are_networks_and_hsts_is_whole_seconds(folder: Folder) -> None:
+    server = folder.load("server: {trusted_proxies: [127.0.0.1, 'fd00::/8'], hsts_s: 0}\n").server
+    assert (server.trusted_proxies, server.hsts_s) == ((ipaddress.ip_network("127.0.0.1"), ipaddress.ip_network("fd00::/8")), 0)
+    assert folder.fault("server: {trusted_proxies: [proxy]}\n").startswith("1:28: server.trusted_proxies[0]: expected a network")
+    assert folder.fault("server: {hsts_s: -1}\n").startswith("1:18: server.hsts_s: expected a whole number")
 
 
 # Engines, models, plans, webhooks
