@@ -8,15 +8,11 @@ import logging
 import os
 import resource
 import signal
-import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Self
 
-from aiohttp import web
-
 from chatsvc.api.interface import Interface
-from chatsvc.api.protocol import Server
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
@@ -27,6 +23,7 @@ from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.listening.listeners import Listeners
 from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
@@ -72,6 +69,7 @@ class App:
         self._limiter = limiter or Limiter(config.limits.requests_per_minute)
         self._undo: list[Callable[[], Any]] = []
         self.services: Services
+        self.listeners: Listeners
         self.port: int
 
     async def __aenter__(self) -> Self:
@@ -89,8 +87,10 @@ class App:
     def url(self) -> str:
         """Where it listens."""
         server = self.config.server
+        if server.socket is not None:
+            return f"unix:{server.socket}"
         host = f"[{server.host}]" if ":" in server.host else server.host
-        return f"{'https' if server.tls else 'http'}://{host}:{self.port}"
+        return f"{'https' if server.speaks_https else 'http'}://{host}:{self.port}"
 
     async def _start(self) -> None:
         folder = Folder(self.config.data_dir)
@@ -112,17 +112,16 @@ class App:
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
         interface = Interface(self.services, self._limiter)
-        runner = web.ServerRunner(Server(interface.handle, interface.unknown_slot), shutdown_timeout=GRACE_S)
-        await runner.setup()
+        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S)
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
-        self._undo.append(runner.cleanup)
+        self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)
         self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
         self._undo.append(control.stop)
         # What an engine has to load must not be taken from the first message's deadline.
         await asyncio.wait(starting)
-        self._undo.append(await self._listen(runner, interface))
+        self._undo.append(await self._listen(interface))
         # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
         await self._send(secret)
         # Last of all, for commands send as well; stopped before anything that they use.
@@ -142,21 +141,16 @@ class App:
                     raise Refused(f"another chatsvc holds {folder.path}") from None
             await asyncio.sleep(0.05)
 
-    async def _listen(self, runner: web.ServerRunner, interface: Interface) -> Callable[[], Awaitable[None]]:
-        """Open the listener, last of all; gives what closes it."""
-        server = self.config.server
-        site = web.TCPSite(runner, server.host or None, server.port, ssl_context=self._tls(), backlog=1024)
-        try:
-            await site.start()
-        except OSError as fault:
-            raise Refused(f"cannot listen on {server.host}:{server.port}: {fault.strerror or fault}") from fault
-        self.port = runner.addresses[0][1]
+    async def _listen(self, interface: Interface) -> Callable[[], Awaitable[None]]:
+        """Open the listeners, last of all; gives what closes them."""
+        await self.listeners.open()
+        self.port = self.listeners.port
 
         async def close() -> None:
             interface.stopping = True
             if self.services.dispatcher:
                 self.services.dispatcher.stopping = True
-            await site.stop()
+            await self.listeners.close()
 
         return close
 
@@ -171,20 +165,6 @@ class App:
             await self.services.dispatcher.stop()
         if self.services.courier:
             await self.services.courier.close()
-
-    def _tls(self) -> ssl.SSLContext | None:
-        files = self.config.server.tls
-        if files is None:
-            return None
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        try:
-            # An empty pass phrase opens no locked key; without one, OpenSSL would ask for it on the terminal.
-            context.load_cert_chain(files.cert_file, files.key_file, password="")
-        except OSError as fault:
-            raise Refused(
-                f"the certificate {files.cert_file} or its key {files.key_file} cannot be used: {fault.strerror or fault}"
-            ) from None
-        return context
 
     async def _keep(self) -> None:
         """What is done now and then: remove what deleted accounts left, note when keys were used."""

@@ -7,7 +7,7 @@ import logging
 from aiohttp import hdrs, web
 from aiohttp.web import BaseRequest
 
-from chatsvc.api import outside, render, routes
+from chatsvc.api import caller, outside, render, routes
 from chatsvc.api.gates import GATES, Call
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -72,6 +72,8 @@ class Interface:
     def _refuse(self, call: Call, problem: ProblemError, inside: bool) -> web.StreamResponse:
         if problem.__cause__ is not None and problem.problem.status == 503:
             log.error("%s", problem, exc_info=problem.__cause__)
+        if problem.problem.status == 401:
+            log.info("%s: %s", problem, caller.address(call.request, self._services.config.server))
         slot = call.standing() if inside else None
         extra = render.problem_headers(problem, slot, self._services.clock())
         response = render.respond(problem.problem.status, render.encode(problem.as_json()), call.request_id, slot, extra)

@@ -40,6 +40,11 @@ class Connection(RequestHandler):
         self._head_begun = False
         self._reader_timer: asyncio.TimerHandle | None = None
 
+    @property
+    def always(self) -> str:
+        """The header lines that each answer carries."""
+        return self._manager.always if isinstance(self._manager, Server) else ""
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A new connection: its first head must come in time."""
         super().connection_made(transport)
@@ -60,7 +65,9 @@ class Connection(RequestHandler):
     def _reader_is_late(self, transport: asyncio.Transport | None) -> None:
         self._reader_timer = None
         if transport is not None:
-            log.info("a caller who did not read its answer was disconnected")
+            request = self._current_request
+            who = self._manager.caller(request) if isinstance(self._manager, Server) and request is not None else "a caller"
+            log.info("%s did not read its answer and was disconnected", who)
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -121,7 +128,8 @@ class Connection(RequestHandler):
             self._head_timer = self._loop.call_later(HEAD_TIMEOUT_S, self._head_is_late)
         elif not self._waiter.done():
             if self._head_begun:
-                self.transport.write(render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot()))
+                problem = render.raw_problem(errors.invalid_json(), render.new_request_id(), manager.unknown_slot(), manager.always)
+                self.transport.write(problem)
             self.force_close()
 
     def handle_error(
@@ -137,7 +145,7 @@ class Connection(RequestHandler):
         request_id = render.new_request_id()
         problem = errors.invalid_json() if status == 400 else errors.internal_error()
         if status == 400:
-            log.info("[%s] what %s sent is no HTTP: %s", request_id, render.peer(request), type(exc).__name__)
+            log.info("[%s] what %s sent is no HTTP: %s", request_id, request.remote or "unknown", type(exc).__name__)
         else:
             log.error("[%s] unexpected fault", request_id, exc_info=exc)
         manager = self._manager
@@ -148,9 +156,12 @@ class Connection(RequestHandler):
 
 
 class Server(web.Server):
-    """Makes a Connection for each socket; `unknown_slot` gives the rate-limit headers of a caller that nobody knows."""
+    """Makes a Connection for each socket. `unknown_slot` gives the rate-limit headers of a caller that nobody knows.
 
-    def __init__(self, handler: Handler, unknown_slot: Callable[[], Slot]) -> None:
+    `caller` says whose a request is, for the log; `always` are header lines that each answer carries.
+    """
+
+    def __init__(self, handler: Handler, unknown_slot: Callable[[], Slot], caller: Callable[[BaseRequest], str], always: str = "") -> None:
         super().__init__(
             handler,
             access_log=None,
@@ -161,6 +172,8 @@ class Server(web.Server):
             max_field_size=MAX_HEAD_FIELD,
         )
         self.unknown_slot = unknown_slot
+        self.caller = caller
+        self.always = always
 
     def __call__(self) -> RequestHandler:
         return Connection(self, loop=self._loop, **self._kwargs)

@@ -22,6 +22,8 @@ from chatsvc.domain.pricing import Usd
 if TYPE_CHECKING:
     from aiohttp.http_writer import StreamWriter
 
+    from chatsvc.api.protocol import Connection
+
 JSON_TYPE = "application/json; charset=utf-8"
 PIECE = 64 * 1024  # bytes of an answer handed over at a time
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -77,7 +79,7 @@ class Response(web.StreamResponse):
         """Send everything; raises ConnectionError where the caller has gone."""
         request, writer = self._to, cast("StreamWriter", self._to.writer)
         connection = "Connection: close\r\n" if self._closes else "Connection: keep-alive\r\n" if request.version < HttpVersion11 else ""
-        head = f"{self._begin}{connection}\r\n".encode()
+        head = f"{self._begin}{cast('Connection', request.protocol).always}{connection}\r\n".encode()
         if request.method == hdrs.METH_HEAD:
             self._content = b""
         await writer.write(head + self._content[:PIECE], drain=False)
@@ -106,14 +108,14 @@ def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
-def _head(status: int, body: bytes, request_id: str, slot: Slot | None, extra: dict[str, str]) -> str:
+def _head(status: int, body: bytes, request_id: str, slot: Slot | None, extra: dict[str, str], kind: str = JSON_TYPE) -> str:
     """The head of a response, but for its last lines; `slot` gives the three rate-limit headers (SPEC.md section 8)."""
     limits = (
         f"X-RateLimit-Limit: {slot.limit}\r\nX-RateLimit-Remaining: {slot.remaining}\r\nX-RateLimit-Reset: {slot.reset}\r\n" if slot else ""
     )
     more = "".join(f"{name}: {value}\r\n" for name, value in extra.items())
     return (
-        f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {JSON_TYPE}\r\nContent-Length: {len(body)}\r\n"
+        f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
         f"Date: {_date(int(time.time()))}\r\nCache-Control: no-store\r\nX-Request-Id: {request_id}\r\n"
         f"{limits}{more}"
     )
@@ -122,6 +124,12 @@ def _head(status: int, body: bytes, request_id: str, slot: Slot | None, extra: d
 def respond(status: int, body: bytes, request_id: str, slot: Slot | None, extra: dict[str, str] | None = None) -> Response:
     """A response; all of the interface has a `slot`."""
     return Response(status, _head(status, body, request_id, slot, extra or {}), body)
+
+
+def outside_json(status: int, text: str, request_id: str, extra: dict[str, str] | None = None) -> Response:
+    """A response that is no JSON, of what lies outside of the interface."""
+    body = text.encode()
+    return Response(status, _head(status, body, request_id, None, extra or {}, "text/plain; charset=utf-8"), body)
 
 
 def problem_headers(problem: ProblemError, slot: Slot | None, now_ms: int) -> dict[str, str]:
@@ -137,12 +145,7 @@ def problem_headers(problem: ProblemError, slot: Slot | None, now_ms: int) -> di
             return {}
 
 
-def raw_problem(problem: ProblemError, request_id: str, slot: Slot) -> bytes:
-    """A whole HTTP/1.1 response that closes the connection, for what never became a request."""
+def raw_problem(problem: ProblemError, request_id: str, slot: Slot, always: str) -> bytes:
+    """A whole HTTP/1.1 response that closes the connection, for what never became a request; `always`: more header lines."""
     body = encode(problem.as_json())
-    return f"{_head(problem.problem.status, body, request_id, slot, {hdrs.CONNECTION: 'close'})}\r\n".encode() + body
-
-
-def peer(request: BaseRequest) -> str:
-    """Who sent a request, for the log."""
-    return request.remote or "unknown"
+    return f"{_head(problem.problem.status, body, request_id, slot, {hdrs.CONNECTION: 'close'})}{always}\r\n".encode() + body

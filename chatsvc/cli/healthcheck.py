@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import ssl
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -31,18 +32,34 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
     Example: chatsvc healthcheck || systemctl restart chatsvc
     """
     server = load_config(ctx).server
-    if not server.port:
+    if not server.port and server.socket is None:
         raise Refused("server.listen has port 0, any free one: nobody knows which to ask")
     state = _ask(server, timeout_s)
     show({"status": state}, as_json)
     if state != "ready":
-        raise Refused(f"the service on {server.host or '*'}:{server.port} is not ready: {state}")
+        place = server.socket or f"{server.host or '*'}:{server.port}"
+        raise Refused(f"the service on {place} is not ready: {state}")
+
+
+class _SocketConnection(http.client.HTTPConnection):
+    """HTTP over the socket at `path`."""
+
+    path: str
+
+    def connect(self) -> None:
+        """See HTTPConnection."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
 
 
 def _ask(server: Server, timeout_s: float) -> str:
     host = ANYWHERE.get(server.host, server.host)
     connection: http.client.HTTPConnection
-    if server.tls:
+    if server.socket is not None:
+        connection = _SocketConnection("localhost", timeout=timeout_s)
+        connection.path = str(server.socket)
+    elif server.speaks_https:
         # The machine's own listener, by its address: the name in its certificate is for callers from outside.
         context = ssl.create_default_context()
         context.check_hostname = False

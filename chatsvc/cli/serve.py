@@ -29,7 +29,7 @@ def serve(ctx: click.Context, as_json: bool) -> None:
 
     def ready(started: App) -> None:
         # A port of 0 is known only now.
-        base_url = f"{config.server.public_url if config.server.port else started.url}/api/v2"
+        base_url = f"{config.server.public_url if config.server.port or config.server.socket else started.url}/api/v2"
         if as_json:
             click.echo(json.dumps({"event": "listening", "url": started.url, "base_url": base_url}))
         else:

@@ -95,7 +95,8 @@ def make_courier(config: Config, secret: MasterKey, port: int) -> Courier:
         tls = tls_context(settings.ca_file)
     except OSError as fault:
         raise Refused(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
-    ours = own([(server.host, port)], server.public_url)
+    listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
+    ours = own(listeners, server.public_url)
     resolve = SystemResolver()
     sender = Sender(ours, settings.allowed_networks, timeout_s=settings.timeout_s, tls=tls, resolve=resolve)
     return Courier(sender, ours, settings.allowed_networks, resolve, secret)

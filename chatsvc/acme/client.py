@@ -1,0 +1,200 @@
+"""One conversation with an authority (RFC 8555): account, order, proofs, certificate. All of ACME's connections are made here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Self
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from chatsvc import __version__
+from chatsvc.acme import jws
+
+REQUEST_TIMEOUT_S = 30.0
+ORDER_TIMEOUT_S = 300.0
+POLL_S = 1.0
+MAX_POLL_S = 15.0
+MAX_ANSWER = 1 << 20
+NONCE_TRIES = 10  # an authority may refuse a nonce for no fault of ours
+_BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
+_MAX_TOLD = 300
+
+
+class AcmeError(Exception):
+    """The authority cannot be reached, or refuses; the text says why. `retry_after_s`: how long it wants to be left alone."""
+
+    def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+class Proof(NamedTuple):
+    """What has to be shown for a name while the authority looks: `authorization` under `token` (HTTP-01), or its digest."""
+
+    domain: str
+    token: str
+    authorization: str
+
+
+Proving = Callable[[Sequence[Proof]], AbstractAsyncContextManager[None]]
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """The body; raises AcmeError where it is no object."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise AcmeError(f"the authority answered {self.status} with something that is no JSON object")
+        return value
+
+
+class Client:
+    """`async with Client(...) as client`. `challenge`: the kind that can be answered, such as `tls-alpn-01`."""
+
+    def __init__(self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext) -> None:
+        self._directory_url = directory
+        self._key = key
+        self._challenge = challenge
+        self._tls = tls
+        self._places: dict[str, Any] = {}
+        self._nonce: str | None = None
+        self._account: str | None = None
+        self._session: ClientSession
+
+    async def __aenter__(self) -> Self:
+        self._session = ClientSession(
+            connector=TCPConnector(ssl=self._tls, limit=4),
+            timeout=ClientTimeout(total=REQUEST_TIMEOUT_S),
+            headers={"User-Agent": f"chatsvc/{__version__}"},
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def certificate(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
+        """The chain (PEM) that the authority issues for the signing request (DER); raises AcmeError.
+
+        `proving` shows the proofs that it is given for as long as it is entered.
+        """
+        try:
+            async with asyncio.timeout(ORDER_TIMEOUT_S):
+                return await self._order(domains, email, request, proving)
+        except TimeoutError:
+            raise AcmeError("the authority took too long") from None
+        except (KeyError, TypeError, AttributeError):
+            raise AcmeError("the authority's answer is not what RFC 8555 has it be") from None
+
+    async def _order(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
+        self._places = (await self._send("GET", self._directory_url)).json()
+        # It is the same account for the same key: the one that there is is found, or a new one made.
+        account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
+        self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]
+        wanted = {"identifiers": [{"type": "dns", "value": domain} for domain in domains]}
+        made = await self._post(self._places["newOrder"], wanted)
+        order_url, order = made.headers["Location"], made.json()
+        await self._authorize(order["authorizations"], proving)
+        await self._poll(order_url, {"ready", "valid"})
+        await self._post(order["finalize"], {"csr": jws.b64(request)})
+        order = await self._poll(order_url, {"valid"})
+        return (await self._post(order["certificate"], None)).body
+
+    async def _authorize(self, urls: Sequence[str], proving: Proving) -> None:
+        proofs, challenges, waiting = [], [], []
+        for url in urls:
+            authorization = (await self._post(url, None)).json()
+            if authorization["status"] == "valid":
+                continue  # proved not long ago
+            domain = authorization["identifier"]["value"]
+            offered = [one for one in authorization["challenges"] if one["type"] == self._challenge]
+            if not offered:
+                raise AcmeError(f"the authority does not offer {self._challenge} for {domain}")
+            token = offered[0]["token"]
+            proofs.append(Proof(domain, token, jws.key_authorization(token, self._key)))
+            challenges.append(offered[0]["url"])
+            waiting.append(url)
+        async with proving(proofs):
+            for url in challenges:
+                await self._post(url, {})
+            for url in waiting:
+                await self._poll(url, {"valid"})
+
+    async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
+        """Ask until the state is one of `done`; raises AcmeError where it can become none of them."""
+        pause = POLL_S
+        while True:
+            answer = await self._post(url, None)
+            found = answer.json()
+            if found["status"] in done:
+                return found
+            if found["status"] not in {"pending", "processing", "ready"}:
+                raise AcmeError(_why(found))
+            await asyncio.sleep(min(max(pause, _retry_after_s(answer)), MAX_POLL_S))
+            pause *= 1.5
+
+    async def _post(self, url: str, payload: object | None) -> _Answer:
+        for _ in range(NONCE_TRIES):
+            nonce, self._nonce = self._nonce or await self._new_nonce(), None
+            who = {"kid": self._account} if self._account else {"jwk": jws.jwk(self._key.public_key())}
+            body = jws.sign(self._key, {"alg": "ES256", "nonce": nonce, "url": url, **who}, payload)
+            answer = await self._send("POST", url, body)
+            self._nonce = answer.headers.get("Replay-Nonce")
+            if answer.status < 400:
+                return answer
+            problem = answer.json()
+            if problem.get("type") != _BAD_NONCE:
+                raise AcmeError(f"the authority answered {answer.status}: {_told(problem)}", _retry_after_s(answer))
+        raise AcmeError("the authority refuses every nonce that it gives")
+
+    async def _new_nonce(self) -> str:
+        return (await self._send("HEAD", self._places["newNonce"])).headers["Replay-Nonce"]
+
+    async def _send(self, method: str, url: str, body: bytes | None = None) -> _Answer:
+        headers = {"Content-Type": "application/jose+json"} if body is not None else {}
+        try:
+            async with self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
+                content = b""
+                async for piece in response.content.iter_any():
+                    content += piece
+                    if len(content) > MAX_ANSWER:
+                        raise AcmeError("the authority's answer has no end")
+                return _Answer(response.status, response.headers, content)
+        except (ClientError, OSError, ValueError) as fault:
+            raise AcmeError(f"the authority cannot be reached: {_line(str(fault) or type(fault).__name__)}") from None
+
+
+def _why(found: dict[str, Any]) -> str:
+    """Why an order or an authorization came to nothing."""
+    faults = [found.get("error"), *(one.get("error") for one in found.get("challenges", ()))]
+    told = "; ".join(_told(fault) for fault in faults if isinstance(fault, dict))
+    name = found.get("identifier", {}).get("value")
+    return f"{name or 'the order'} is {_line(str(found['status']))}" + (f": {told}" if told else "")
+
+
+def _told(problem: dict[str, Any]) -> str:
+    """A problem document (RFC 7807) in one line."""
+    return _line(f"{problem.get('detail') or 'no reason given'} ({problem.get('type') or 'unknown'})")
+
+
+def _line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)[:_MAX_TOLD]
+
+
+def _retry_after_s(answer: _Answer) -> float:
+    try:
+        return max(0.0, float(answer.headers.get("Retry-After", "")))
+    except ValueError:
+        return 0.0  # a date, or nothing: our own pauses do

@@ -1,0 +1,157 @@
+"""Keeps a good certificate at the door: the stored one, a makeshift before the first, a new one in time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from chatsvc.acme.client import AcmeError, Client, Proof
+from chatsvc.config import Acme
+from chatsvc.domain.errors import Refused
+from chatsvc.tls import certificates
+from chatsvc.tls.door import Door
+
+log = logging.getLogger(__name__)
+
+ACCOUNT_KEY, CERTIFICATE = "account.key", "certificate.pem"
+LOOK_EVERY_S = 3600.0  # by the wall clock, which may be put right or sleep meanwhile
+RETRY_S, MAX_RETRY_S = 120.0, 6 * 3600.0
+MAKESHIFT_DAYS = 30
+
+
+class Keeper:
+    """`tokens`: what a listener on port 80 answers under each token (HTTP-01); None where there is none, then TLS-ALPN-01 is used."""
+
+    def __init__(
+        self,
+        settings: Acme,
+        folder: Path,
+        door: Door,
+        tls: ssl.SSLContext,
+        tokens: dict[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._door, self._tls, self._tokens, self._clock = settings, door, tls, tokens, clock
+        # Each authority has its own account and certificates: one that was tried before says nothing about the next.
+        self._folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "_", settings.directory.partition("://")[2])
+        self._due = 0.0
+
+    def open(self) -> None:
+        """Show what is stored, or a makeshift that nobody trusts; raises Refused where the folder cannot be used."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._account_key()
+        except (OSError, ValueError) as fault:
+            raise Refused(f"what is kept for ACME in {self._folder} cannot be used: {fault}") from None
+        try:
+            self._door.show(self._folder / CERTIFICATE)
+            self._due = self._due_at((self._folder / CERTIFICATE).read_bytes())
+        except FileNotFoundError:
+            log.info("no certificate yet: until %s has issued one, callers get one that nobody vouches for", self._settings.directory)
+            self._show_makeshift()
+        except (OSError, ValueError) as fault:
+            log.error("the certificate in %s cannot be used, another is asked for: %s", self._folder, fault)
+            self._show_makeshift()
+
+    def _show_makeshift(self) -> None:
+        self._door.show_pem(b"".join(certificates.self_signed(self._settings.domains, days=MAKESHIFT_DAYS)))
+
+    def _due_at(self, pem: bytes) -> float:
+        """When to renew: when a third of its life is left; at once where it is for other names."""
+        names, begin, end = certificates.term(pem)
+        return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
+
+    async def run(self) -> None:
+        """Renew whenever it is due, until cancelled; what fails is tried again, less and less often."""
+        pause_s = RETRY_S
+        while True:
+            wait_s = self._due - self._clock()
+            if wait_s > 0:
+                await asyncio.sleep(min(wait_s, LOOK_EVERY_S))
+                continue
+            try:
+                await self.renew()
+                pause_s = RETRY_S
+            except (AcmeError, OSError) as fault:
+                asked_s = fault.retry_after_s if isinstance(fault, AcmeError) else 0.0
+                wait_s = min(max(pause_s, asked_s), MAX_RETRY_S)
+                log.error("no certificate for %s: %s; tried again in %d s", self._names(), fault, wait_s)
+                await asyncio.sleep(wait_s)
+                pause_s *= 2
+
+    def _names(self) -> str:
+        return ", ".join(self._settings.domains)
+
+    async def renew(self) -> None:
+        """Get a certificate and show it; raises AcmeError and OSError, and then the one before is still there."""
+        settings, key = self._settings, certificates.new_key()
+        log.info("asking %s for a certificate for %s", settings.directory, self._names())
+        kind = "tls-alpn-01" if self._tokens is None else "http-01"
+        async with Client(settings.directory, self._account_key(), kind, self._tls) as client:
+            request = certificates.signing_request(settings.domains, key)
+            chain = await client.certificate(settings.domains, settings.email, request, self._proving)
+        pem = certificates.key_pem(key) + chain
+        try:
+            due = self._due_at(chain)
+            self._door.show_pem(pem)
+        except (OSError, ValueError):
+            raise AcmeError("what the authority issued is no certificate for the key that it was asked to sign") from None
+        if due <= self._clock():
+            raise AcmeError("what the authority issued is for other names or has run out: is this machine's clock right?")
+        await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
+        self._due = due
+        log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.term(chain).end))
+
+    @asynccontextmanager
+    async def _proving(self, proofs: Sequence[Proof]) -> AsyncIterator[None]:
+        try:
+            if self._tokens is not None:
+                self._tokens.update({proof.token: proof.authorization for proof in proofs})
+            else:
+                self._door.prove({proof.domain: _proof_pem(proof) for proof in proofs})
+            yield
+        finally:
+            if self._tokens is not None:
+                self._tokens.clear()
+            self._door.prove({})
+
+    def _account_key(self) -> ec.EllipticCurvePrivateKey:
+        """The key that is this service's account with the authority; made where there is none."""
+        file = self._folder / ACCOUNT_KEY
+        if not file.exists():
+            _write(file, certificates.key_pem(certificates.new_key()))
+        key = load_pem_private_key(file.read_bytes(), None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise ValueError(f"{ACCOUNT_KEY} is no key on P-256")
+        return key
+
+
+def _proof_pem(proof: Proof) -> bytes:
+    return b"".join(certificates.self_signed([proof.domain], days=1, proof=sha256(proof.authorization.encode()).digest()))
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Replace a file as a whole, for its owner alone: a crash leaves the one before."""
+    draft = file.with_name(f"{file.name}.draft")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(descriptor)
+    draft.replace(file)

@@ -1,0 +1,34 @@
+"""The listener for plain http: leads callers to https, and answers an authority that asks for proof (RFC 8555, 8.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aiohttp import hdrs, web
+from aiohttp.web import BaseRequest
+
+from chatsvc.api import render
+
+CHALLENGES = "/.well-known/acme-challenge/"
+
+
+class Plain:
+    """`tokens`: what to answer under each token of a challenge."""
+
+    def __init__(self, public_url: str, tokens: Mapping[str, str]) -> None:
+        self._public_url = public_url
+        self._tokens = tokens
+
+    async def handle(self, request: BaseRequest) -> web.StreamResponse:
+        """Answer one request; nothing of a body is read."""
+        target, request_id = request.raw_path, render.new_request_id()
+        if request.method == hdrs.METH_GET and target.startswith(CHALLENGES):
+            authorization = self._tokens.get(target.removeprefix(CHALLENGES))
+            if authorization is not None:
+                return render.outside_json(200, authorization, request_id)
+        # The place is from the configuration, not from the Host header: that one may say anything.
+        path = target if target.startswith("/") and target.isascii() and target.isprintable() else "/"
+        response = render.outside_json(308, "", request_id, {hdrs.LOCATION: self._public_url + path})
+        if not request.content.is_eof():
+            response.force_close()
+        return response
