@@ -1,0 +1,14 @@
+"""The event loop is the one that `serve` runs on: its TLS is not asyncio's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+import uvloop
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """A hook of pytest-asyncio."""
+    return {"uvloop": uvloop.new_event_loop}

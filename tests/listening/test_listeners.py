@@ -1,0 +1,154 @@
+"""The listeners beside the main one: plain http that leads to https, and a socket in the file system."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from aiohttp import ClientSession, UnixConnector
+
+from chatsvc.api.plain import CHALLENGES
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.domain.errors import Refused
+from tests.listening.test_tls import put
+
+URL = "https://bots.example.com"
+
+
+@pytest.fixture
+def plain(config: Config, tmp_path: Path) -> Config:
+    """With https, and a port for plain http beside it."""
+    return replace(config, server=replace(config.server, tls=put(tmp_path), public_url=URL, http=("127.0.0.1", 0)))
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/", "/api/v2/messages?a=b%20c&d", "//evil.example/x", f"{CHALLENGES}unknown"])
+async def test_whatever_is_asked_over_plain_http_is_led_to_https(plain: Config, method: str, path: str) -> None:
+    async with App(plain) as app:
+        _, head = await ask(app.listeners.http_port, f"{method} {path} HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    assert head.startswith("HTTP/1.1 308 Permanent Redirect\r\n")
+    assert f"\r\nLocation: {URL}{path}\r\n" in head
+    assert "\r\nContent-Length: 0\r\n" in head
+    assert "Strict-Transport-Security" not in head
+
+
+@pytest.mark.parametrize("target", ["*", "http://evil.example/x", "/ü"])
+async def test_a_target_that_is_no_path_is_led_to_the_beginning_or_refused(plain: Config, target: str) -> None:
+    async with App(plain) as app:
+        _, head = await ask(app.listeners.http_port, f"OPTIONS {target} HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert f"\r\nLocation: {URL}/\r\n" in head or head.startswith("HTTP/1.1 400 ")
+
+
+async def test_a_body_that_is_not_read_is_not_taken_for_the_next_request(plain: Config) -> None:
+    async with App(plain) as app:
+        rest, head = await ask(app.listeners.http_port, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+    assert head.startswith("HTTP/1.1 308 ")
+    assert "\r\nConnection: close\r\n" in head
+    assert rest == b""
+
+
+async def ask(port: int, request: str) -> tuple[bytes, str]:
+    """What comes after the head of the answer until the other side closes or is quiet, and the head."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request.encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    rest = b""
+    try:
+        async with asyncio.timeout(0.2):
+            rest = await reader.read()
+    except TimeoutError:
+        pass
+    writer.close()
+    return rest, head
+
+
+async def test_a_port_that_is_taken_is_told_and_leaves_nothing_open(plain: Config) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Refused, match=f"cannot listen on 127.0.0.1:{port}"):
+            async with App(replace(plain, server=replace(plain.server, http=("127.0.0.1", port)))):
+                pass
+
+
+@pytest.fixture
+def path() -> Iterator[Path]:
+    """Where a socket may lie: its name must not be long."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder) / "chatsvc.sock"
+
+
+def mode(path: Path) -> int | None:
+    """The rights of what lies there."""
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+
+
+def on_socket(config: Config, path: Path) -> Config:
+    """A configuration that listens there."""
+    return replace(config, server=replace(config.server, host="", port=0, socket=path, public_url=URL))
+
+
+async def test_a_socket_is_for_user_and_group_and_gone_when_the_service_is(config: Config, path: Path) -> None:
+    async with App(on_socket(config, path)) as app:
+        assert app.url == f"unix:{path}"
+        assert mode(path) == 0o660
+        async with ClientSession(connector=UnixConnector(str(path))) as caller, caller.get("http://localhost/readyz") as answer:
+            assert (answer.status, await answer.json()) == (200, {"status": "ready"})
+    assert mode(path) is None
+
+
+async def test_a_socket_that_was_left_behind_is_replaced(config: Config, path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    assert mode(path)
+    async with App(on_socket(config, path)):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+
+
+async def test_a_socket_on_which_somebody_listens_is_left_alone(config: Config, path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+        with pytest.raises(Refused, match="cannot listen on unix:"):
+            async with App(on_socket(config, path)):
+                pass
+        assert mode(path)
+
+
+async def test_what_is_no_socket_is_never_removed(config: Config, path: Path) -> None:
+    path.touch(mode=0o640)  # noqa: ASYNC240  # one file, before anything runs
+    with pytest.raises(Refused, match="cannot listen on unix:"):
+        async with App(on_socket(config, path)):
+            pass
+    assert mode(path) == 0o640
+
+
+async def test_a_folder_that_is_not_there_is_told(config: Config, path: Path) -> None:
+    with pytest.raises(Refused, match="No such file or directory"):
+        async with App(on_socket(config, path / "deeper")):
+            pass
+
+
+async def test_a_refused_key_is_logged_with_the_address_for_which_the_proxy_asks(
+    config: Config, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"X-Forwarded-For": "192.0.2.1, 203.0.113.7"}
+    caplog.set_level(logging.INFO, "chatsvc")
+    async with (
+        App(on_socket(config, path)),
+        ClientSession(connector=UnixConnector(str(path))) as proxy,
+        proxy.get("http://x/api/v2/chatbots", headers=headers) as answer,
+    ):
+        assert json.loads(await answer.read())["error"] == "missing_api_key"
+    assert "missing_api_key: 203.0.113.7" in [record.getMessage() for record in caplog.records]

@@ -1,0 +1,68 @@
+"""ACME's signatures, by the examples of RFC 7515 (A.3) and RFC 7638 (3.1)."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+
+from chatsvc.acme import jws
+
+KEY = ec.derive_private_key(
+    int.from_bytes(urlsafe_b64decode("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI=")),
+    ec.SECP256R1(),
+)
+MODULUS = (
+    "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yB"
+    "XArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0f"
+    "M4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"
+)
+
+
+def test_a_public_key_is_told_by_its_two_numbers() -> None:
+    assert jws.jwk(KEY.public_key()) == {
+        "crv": "P-256",
+        "kty": "EC",
+        "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+    }
+
+
+def test_the_thumbprint_is_that_of_the_standard_whatever_the_order() -> None:
+    public = {"n": MODULUS, "kty": "RSA", "e": "AQAB"}
+    assert jws.thumbprint(public) == "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+
+
+def test_the_authorization_is_the_token_and_the_thumbprint() -> None:
+    token = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"
+    assert jws.key_authorization(token, KEY) == f"{token}.{jws.thumbprint(jws.jwk(KEY.public_key()))}"
+
+
+def verify(body: bytes) -> tuple[object, object]:
+    """Header and payload of a signed body; raises InvalidSignature."""
+    parts = json.loads(body)
+    assert set(parts) == {"protected", "payload", "signature"}
+    signature = urlsafe_b64decode(parts["signature"] + "==")
+    assert len(signature) == 64
+    halves = int.from_bytes(signature[:32]), int.from_bytes(signature[32:])
+    KEY.public_key().verify(encode_dss_signature(*halves), f"{parts['protected']}.{parts['payload']}".encode(), ec.ECDSA(hashes.SHA256()))
+    header, payload = (urlsafe_b64decode(parts[name] + "==") for name in ("protected", "payload"))
+    return json.loads(header), json.loads(payload) if payload else None
+
+
+def test_what_is_signed_is_header_and_payload_and_no_payload_is_an_empty_one() -> None:
+    header = {"alg": "ES256", "nonce": "n", "url": "https://a.example/ü"}
+    for payload in ({"a": [1, "ş"]}, {}, None):
+        assert verify(jws.sign(KEY, header, payload)) == (header, payload)
+
+
+def test_a_body_that_was_changed_is_not_what_was_signed() -> None:
+    parts = json.loads(jws.sign(KEY, {"url": "a"}, {}))
+    parts["payload"] = jws.b64(b'{"b":1}')
+    with pytest.raises(InvalidSignature):
+        verify(json.dumps(parts).encode())
