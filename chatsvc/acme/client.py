@@ -99,7 +99,10 @@ class Client:
             raise AcmeError("the authority's answer is not what RFC 8555 has it be") from None
 
     async def _order(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
-        self._places = (await self._send("GET", self._directory_url)).json()
+        directory = await self._send("GET", self._directory_url)
+        if directory.status != 200:
+            raise AcmeError(f"the authority answered {directory.status} when asked for its directory", _retry_after_s(directory))
+        self._places = directory.json()
         # It is the same account for the same key: the one that there is is found, or a new one made.
         account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
         self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]

@@ -31,7 +31,10 @@ MAKESHIFT_DAYS = 30
 
 
 class Keeper:
-    """`tokens`: what a listener on port 80 answers under each token (HTTP-01); None where there is none, then TLS-ALPN-01 is used."""
+    """`tokens`: what a listener on port 80 answers under each token (HTTP-01); None where there is none, then TLS-ALPN-01 is used.
+
+    `due` is when to renew (Unix seconds).
+    """
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class Keeper:
         self._settings, self._door, self._tls, self._tokens, self._clock = settings, door, tls, tokens, clock
         # Each authority has its own account and certificates: one that was tried before says nothing about the next.
         self._folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "_", settings.directory.partition("://")[2])
-        self._due = 0.0
+        self.due = 0.0
 
     def open(self) -> None:
         """Show what is stored, or a makeshift that nobody trusts; raises Refused where the folder cannot be used."""
@@ -56,7 +59,7 @@ class Keeper:
             raise Refused(f"what is kept for ACME in {self._folder} cannot be used: {fault}") from None
         try:
             self._door.show(self._folder / CERTIFICATE)
-            self._due = self._due_at((self._folder / CERTIFICATE).read_bytes())
+            self.due = self._due_at((self._folder / CERTIFICATE).read_bytes())
         except FileNotFoundError:
             log.info("no certificate yet: until %s has issued one, callers get one that nobody vouches for", self._settings.directory)
             self._show_makeshift()
@@ -76,7 +79,7 @@ class Keeper:
         """Renew whenever it is due, until cancelled; what fails is tried again, less and less often."""
         pause_s = RETRY_S
         while True:
-            wait_s = self._due - self._clock()
+            wait_s = self.due - self._clock()
             if wait_s > 0:
                 await asyncio.sleep(min(wait_s, LOOK_EVERY_S))
                 continue
@@ -110,7 +113,7 @@ class Keeper:
         if due <= self._clock():
             raise AcmeError("what the authority issued is for other names or has run out: is this machine's clock right?")
         await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
-        self._due = due
+        self.due = due
         log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.term(chain).end))
 
     @asynccontextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import ssl
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -65,8 +65,8 @@ class Door:
 
 
 def _from_pem(pem: bytes) -> ssl.SSLContext:
-    # OpenSSL's binding reads files alone; this one (0600) is gone as soon as it has been read.
-    with tempfile.NamedTemporaryFile() as file:
+    # Python has OpenSSL read files alone; this one is in memory, so that a key that is stored nowhere is on no disk either.
+    with os.fdopen(os.memfd_create("certificate"), "wb") as file:
         file.write(pem)
         file.flush()
-        return _context(file.name)
+        return _context(f"/proc/self/fd/{file.fileno()}")

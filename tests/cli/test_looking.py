@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import tempfile
 import threading
 from pathlib import Path
 
@@ -64,6 +65,19 @@ def test_a_service_that_runs_is_healthy_and_one_that_does_not_is_told_as_such(tm
     assert "unreachable" in site.refused_with("healthcheck")["status"]
     with site.serve():
         assert site.json("healthcheck") == {"status": "ready"}
+
+
+def test_a_service_on_a_socket_is_asked_there(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    with tempfile.TemporaryDirectory() as folder:
+        place = f"unix:{folder}/s"
+        site.config.write_text(
+            f"server: {{listen: '{place}', public_url: 'https://bots.example.com'}}\nmodels: {{offline: {{engine: knowledge}}}}\n"
+        )
+        assert site.refused_with("healthcheck") == {"status": "unreachable (No such file or directory)"}
+        with site.serve() as serving:
+            assert (serving.url, serving.base_url) == (place, "https://bots.example.com/api/v2")
+            assert site.json("healthcheck") == {"status": "ready"}
 
 
 def test_what_answers_in_the_place_of_the_service_is_not_taken_for_it(tmp_path: Path) -> None:

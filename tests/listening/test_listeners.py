@@ -127,11 +127,11 @@ async def test_a_socket_on_which_somebody_listens_is_left_alone(config: Config, 
 
 
 async def test_what_is_no_socket_is_never_removed(config: Config, path: Path) -> None:
-    path.touch(mode=0o640)  # noqa: ASYNC240  # one file, before anything runs
+    path.touch(mode=0o600)  # noqa: ASYNC240  # one file, before anything runs
     with pytest.raises(Refused, match="cannot listen on unix:"):
         async with App(on_socket(config, path)):
             pass
-    assert mode(path) == 0o640
+    assert mode(path) == 0o600
 
 
 async def test_a_folder_that_is_not_there_is_told(config: Config, path: Path) -> None:
