@@ -97,7 +97,7 @@ class Keeper:
         return ", ".join(self._settings.domains)
 
     async def renew(self) -> None:
-        """Get a certificate and show it; raises AcmeError and OSError, and then the one before is still there."""
+        """Get a certificate and show it; raises AcmeError, and OSError for the account's key. Then the one before is still there."""
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
@@ -107,13 +107,17 @@ class Keeper:
         pem = certificates.key_pem(key) + chain
         try:
             due = self._due_at(chain)
+            if due <= self._clock():
+                raise AcmeError("what the authority issued is for other names or has run out: is this machine's clock right?")
             self._door.show_pem(pem)
         except (OSError, ValueError):
             raise AcmeError("what the authority issued is no certificate for the key that it was asked to sign") from None
-        if due <= self._clock():
-            raise AcmeError("what the authority issued is for other names or has run out: is this machine's clock right?")
-        await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
         self.due = due
+        try:
+            await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
+        except OSError as fault:
+            # It is in force; to ask again now would only use up what the authority allows.
+            log.error("the new certificate cannot be stored, another will be asked for at the next start: %s", fault)
         log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.term(chain).end))
 
     @asynccontextmanager

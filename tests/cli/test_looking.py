@@ -9,9 +9,11 @@ import tempfile
 import threading
 from pathlib import Path
 
+import pytest
 import yaml
 
 from chatsvc import config as configuration
+from chatsvc.config.shown import as_document, as_yaml
 from tests.cli.support import Site, run
 
 FULL = """
@@ -33,6 +35,20 @@ def test_the_configuration_shown_is_a_file_that_says_the_same(tmp_path: Path) ->
     again.write_text(shown.out.replace("'***'", "sk-nobody-may-see-this"))
     one, other = configuration.load(site.config, {}), configuration.load(again, {})
     assert [getattr(one, name) for name in vars(one) if name != "path"] == [getattr(other, name) for name in vars(other) if name != "path"]
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "{listen: ':443', acme: {domains: [a.example, b.example], email: x@a.example}, http_listen: '[::1]:80', hsts_s: 0}",
+        "{listen: 'unix:/run/s', public_url: 'https://a.example', trusted_proxies: [10.0.0.1, 'fd00::/8']}",
+    ],
+)
+def test_where_the_service_listens_is_shown_as_it_is_written(tmp_path: Path, server: str) -> None:
+    file, again = tmp_path / "one.yaml", tmp_path / "again.yaml"
+    file.write_text(f"server: {server}\n")
+    again.write_text(as_yaml(as_document(configuration.load(file, {}))))
+    assert configuration.load(file, {}).server == configuration.load(again, {}).server
 
 
 def test_the_configuration_is_shown_as_one_json_value_without_secrets(tmp_path: Path) -> None:
