@@ -31,7 +31,7 @@ def read(section: Section) -> Server:
     if socket is not None:
         _check_socket(section, len(str(socket).encode()), encrypted=encrypted)
     public_url = section.text("public_url", values.origin, values.url_of(acme.domains[0] if acme else host, port, tls=encrypted))
-    if http and not public_url.startswith("https:"):
+    if http and section.gives("public_url") and not public_url.startswith("https:"):
         section.refuse("expected https:// where http_listen leads callers there", "public_url")
     return Server(
         host,

@@ -599,6 +599,9 @@ def test_plain_http_is_led_to_https_only_where_there_is_https(folder: Folder) ->
     assert folder.fault("server:\n  listen: :80\n  http_listen: :80\n  acme: {domains: [a.example]}\n") == (
         "3:3: server.http_listen: expected another address than that of listen"
     )
+    assert folder.fault(f"{text}  acme: {{domains: [a.example]}}\n  public_url: http://a.example\n") == (
+        "5:3: server.public_url: expected https:// where http_listen leads callers there"
+    )
     assert folder.fault("server: {http_listen: unix:/s}\n").startswith("1:23: server.http_listen: expected host:port")
 
 
