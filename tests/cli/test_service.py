@@ -12,6 +12,7 @@ import ssl
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -461,3 +462,24 @@ def test_the_service_may_hold_more_files_than_a_shell_grants(fresh: Site) -> Non
     with fresh.serve(before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, most))) as serving:
         limit = resource.prlimit(serving.process.pid, resource.RLIMIT_NOFILE)
     assert limit == (min(most, 65_536), most)
+
+
+def test_a_handshake_for_a_host_that_is_no_name_is_refused_in_one_line_of_the_log(fresh: Site, certificate: Path) -> None:
+    with_tls(fresh, certificate / "cert.pem", certificate / "key.pem")
+    trusting = ssl.create_default_context(cafile=str(certificate / "cert.pem"))
+    hello = ssl.MemoryBIO()
+    caller = trusting.wrap_bio(ssl.MemoryBIO(), hello, server_hostname="name.example")
+    with pytest.raises(ssl.SSLWantReadError):
+        caller.do_handshake()
+    odd = hello.read().replace(b"name.example", b"\xff\x1b[31m.examp")
+    with fresh.serve() as serving:
+        with socket.create_connection(("127.0.0.1", int(serving.url.rpartition(":")[2])), timeout=10) as connection:
+            connection.sendall(odd)
+            with suppress(ConnectionError):
+                connection.recv(100)
+        assert ask(serving.url, fresh.key(fresh.account()), "GET", "/chatbots", tls=trusting).status == 200
+        assert serving.end() == 0
+    said = fresh.log.read_text()
+    assert said.count("whose name is not ASCII") == 1
+    assert "Traceback" not in said
+    assert "31m" not in said
