@@ -25,10 +25,10 @@ class Plain:
         if request.method == hdrs.METH_GET and target.startswith(CHALLENGES):
             authorization = self._tokens.get(target.removeprefix(CHALLENGES))
             if authorization is not None:
-                return render.outside_json(200, authorization, request_id)
+                return render.plain_text(200, authorization, request_id)
         # The place is from the configuration, not from the Host header: that one may say anything.
         path = target if target.startswith("/") and target.isascii() and target.isprintable() else "/"
-        response = render.outside_json(308, "", request_id, {hdrs.LOCATION: self._public_url + path})
+        response = render.plain_text(308, "", request_id, {hdrs.LOCATION: self._public_url + path})
         if not request.content.is_eof():
             response.force_close()
         return response

@@ -126,8 +126,8 @@ def respond(status: int, body: bytes, request_id: str, slot: Slot | None, extra:
     return Response(status, _head(status, body, request_id, slot, extra or {}), body)
 
 
-def outside_json(status: int, text: str, request_id: str, extra: dict[str, str] | None = None) -> Response:
-    """A response that is no JSON, of what lies outside of the interface."""
+def plain_text(status: int, text: str, request_id: str, extra: dict[str, str] | None = None) -> Response:
+    """A response of what lies outside of the interface and speaks no JSON."""
     body = text.encode()
     return Response(status, _head(status, body, request_id, None, extra or {}, "text/plain; charset=utf-8"), body)
 
