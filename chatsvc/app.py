@@ -11,7 +11,7 @@ import signal
 import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from aiohttp import web
 
@@ -48,6 +48,8 @@ FLUSH_EVERY_S = 10.0
 BACKUP_CHECK_S = 60.0
 GRACE_S = 5.0
 MAX_FILES = 65_536
+HANDSHAKE_TIMEOUT_S = 10.0
+BACKLOG = 1024
 
 
 def _anthropic(config: Config) -> Engine:
@@ -144,19 +146,26 @@ class App:
 
     async def _listen(self, runner: web.ServerRunner, interface: Interface) -> Callable[[], Awaitable[None]]:
         """Open the listener, last of all; gives what closes it."""
-        server = self.config.server
-        site = web.TCPSite(runner, server.host or None, server.port, ssl_context=self._tls(), backlog=1024)
+        server, tls = self.config.server, self._tls()
         try:
-            await site.start()
+            # Not aiohttp's TCPSite: it leaves whoever opens a connection and never ends the handshake a minute of time.
+            listener = await asyncio.get_running_loop().create_server(
+                cast("web.Server", runner.server),
+                server.host or None,
+                server.port,
+                ssl=tls,
+                backlog=BACKLOG,
+                ssl_handshake_timeout=HANDSHAKE_TIMEOUT_S if tls else None,
+            )
         except OSError as fault:
             raise Refused(f"cannot listen on {server.host}:{server.port}: {fault.strerror or fault}") from fault
-        self.port = runner.addresses[0][1]
+        self.port = listener.sockets[0].getsockname()[1]
 
         async def close() -> None:
             interface.stopping = True
             if self.services.dispatcher:
                 self.services.dispatcher.stopping = True
-            await site.stop()
+            listener.close()
 
         return close
 
