@@ -36,6 +36,7 @@ SERVERS = str(Path(__file__).parent / "servers.py")
 MINUTES = 20.0
 PER_S = 40
 EVERY_S = 5.0
+VISITORS = 60  # who come back; so few that their histories are as long as a prompt takes them before the warm-up ends
 CALL_ME = "Ben Selin, beni arayın: "
 COME_AND_GO = 8
 """Kept connections to the model, to receivers and of callers."""
@@ -83,7 +84,7 @@ class Caller:
         self.sent += 1
         chance = random.random()
         bot = random.choice(self.instance.bots)
-        visitor = f"visitor {self.sent}" if chance < 0.2 else f"visitor {random.randrange(500)}"
+        visitor = f"visitor {self.sent}" if chance < 0.2 else f"visitor {random.randrange(VISITORS)}"
         if chance < 0.55:
             await self._request("POST", "/messages", {"chatbot_id": bot, "message": "Cumartesi açık mısınız?", "user_id": visitor})
         elif chance < 0.65:
