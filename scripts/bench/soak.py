@@ -158,16 +158,17 @@ async def watch(server: ServerProcess, instance: Instance, until: float) -> list
 
 
 def line(minute: int, samples: list[Sample], number: int) -> str:
-    """The medians of one minute, and the greatest size of the log."""
+    """One minute in a line."""
     rss, descriptors, tasks, wal = of(samples, number * 60, number * 60 + 60)
     return f"{minute:>6} {rss:>10.1f} {descriptors:>11.0f} {tasks:>6.0f} {wal:>7.1f}"
 
 
 def of(samples: list[Sample], begin_s: float, end_s: float) -> tuple[float, float, float, float]:
-    """Medians of memory, descriptors and tasks in a span of time, and the greatest size of the log."""
+    """In a span of time: the median of the memory, the fewest descriptors and tasks, the greatest size of the log."""
     span = [sample for sample in samples if begin_s <= sample.at_s < end_s] or samples[-1:]
-    rss, descriptors, tasks = (statistics.median(getattr(sample, name) for sample in span) for name in ("rss_mb", "descriptors", "tasks"))
-    return rss, descriptors, tasks, max(sample.wal_mb for sample in span)
+    rss = statistics.median(sample.rss_mb for sample in span)
+    # The least: what is left when nothing happens to be under way.
+    return rss, min(sample.descriptors for sample in span), min(sample.tasks for sample in span), max(sample.wal_mb for sample in span)
 
 
 def command(instance: Instance, *arguments: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.usecases import webhooks
-from chatsvc.webhooks.dispatcher import LANES
+from chatsvc.webhooks.lanes import LANES
 from tests import proxy as broken
 from tests.conftest import Caller
 from tests.fakes import ScriptedEngine
