@@ -197,6 +197,8 @@ class App:
                 result = self._undo.pop()()
                 if result is not None:
                     await result
+            except StoreUnavailable as fault:
+                log.error("the store cannot answer: %s", fault)
             except Exception:
                 log.exception("fault while stopping")
 

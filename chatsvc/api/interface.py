@@ -51,7 +51,7 @@ class Interface:
         except ProblemError as problem:
             return self._refuse(call, problem, inside)
         except StoreUnavailable as fault:
-            log.error("the store cannot answer: %s", fault, exc_info=fault)
+            log.error("the store cannot answer: %s", fault)
             return self._refuse(call, errors.service_unavailable(), inside)
         except Exception:
             log.exception("unexpected fault")
@@ -70,8 +70,10 @@ class Interface:
             self._in_flight -= 1
 
     def _refuse(self, call: Call, problem: ProblemError, inside: bool) -> web.StreamResponse:
-        if problem.__cause__ is not None and problem.problem.status == 503:
-            log.error("%s", problem, exc_info=problem.__cause__)
+        cause = problem.__cause__
+        if cause is not None and problem.problem.status == 503:
+            # An outage of the store is told in a line: it comes with every request, and where a disk is full the log may lie on it.
+            log.error("%s: %s", problem, cause, exc_info=None if isinstance(cause, StoreUnavailable) else cause)
         if problem.problem.status == 401:
             log.info("%s: %s", problem, caller.address(call.request, self._services.config.server))
         slot = call.standing() if inside else None

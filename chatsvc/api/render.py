@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import tempfile
 import time
+from contextlib import ExitStack
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import orjson
 from aiohttp import HttpVersion11, hdrs, web
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from aiohttp.http_writer import StreamWriter
 
     from chatsvc.api.protocol import Connection
+
+log = logging.getLogger(__name__)
 
 JSON_TYPE = "application/json; charset=utf-8"
 PIECE = 64 * 1024  # bytes of an answer handed over at a time
@@ -93,14 +98,27 @@ class Response(web.StreamResponse):
         await writer.drain()
 
     async def _send_as_it_is_read(self, writer: StreamWriter, at: int) -> None:
-        """Send the rest of a big answer; what has to wait for its reader waits in a file, not in memory."""
-        with tempfile.TemporaryFile(buffering=0) as waiting:
-            waiting.write(self._content[at:])
-            waiting.seek(0)
+        """Send the rest of a big answer; what has to wait for its reader waits in a file, in memory only where no file can be had."""
+        with _waiting(self._content[at:]) as waiting:
             self._content = b""
             while piece := waiting.read(PIECE):
                 await writer.drain()
                 await writer.write(piece, drain=False)
+
+
+def _waiting(content: bytes) -> BinaryIO:
+    try:
+        with ExitStack() as until_whole:
+            file = cast("BinaryIO", until_whole.enter_context(tempfile.TemporaryFile(buffering=0)))
+            left = memoryview(content)
+            while left:
+                left = left[file.write(left) :]
+            file.seek(0)
+            until_whole.pop_all()
+            return file
+    except OSError as fault:
+        log.error("a long answer waits for its reader in memory: %s", fault.strerror)
+        return BytesIO(content)
 
 
 @lru_cache(maxsize=2)

@@ -89,7 +89,7 @@ class ControlServer:
         except Refused as refusal:
             return {"refused": str(refusal)}
         except StoreUnavailable as fault:
-            log.error("the store cannot answer: %s", fault, exc_info=fault)
+            log.error("the store cannot answer: %s", fault)
             return {"refused": f"the store cannot answer: {fault}"}
         except Exception:
             log.exception("unexpected fault in an administrative operation")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 
-from chatsvc.store.database import StoreUnavailable, Unit, connect, in_transaction, is_outage
+from chatsvc.store.database import StoreUnavailable, Unit, connect, in_transaction, is_outage, outage
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -78,19 +78,14 @@ def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]
     return results
 
 
-def _as_outage(fault: Exception) -> Exception:
-    if is_outage(fault):
-        outage = StoreUnavailable(str(fault))
-        outage.__cause__ = fault
-        return outage
-    return fault
-
-
 class _Thread:
     """A connection in its own thread. A unit of work goes there in one hop, and with it those that came while the thread was busy."""
 
-    def __init__(self, connection: aiosqlite.Connection, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
+    def __init__(
+        self, connection: aiosqlite.Connection, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]
+    ) -> None:
         self._connection = connection
+        self._path = path
         self._run_batch = run_batch
         self.queue: deque[_Work] = deque()
         self.under_way = 0
@@ -100,7 +95,7 @@ class _Thread:
     async def open(cls, path: Path, *, writes: bool) -> _Thread:
         connection = aiosqlite.Connection(partial(connect, path, writes=writes), iter_chunk_size=64)
         try:
-            return cls(await connection, _write_batch if writes else _read_batch)
+            return cls(await connection, path, _write_batch if writes else _read_batch)
         except BaseException:
             # aiosqlite has told its thread to end, and the thread tells the event loop when it does: before that is closed.
             connection._thread.join()
@@ -124,7 +119,7 @@ class _Thread:
             except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
                 results = [_Failed(fault)] * len(batch)
             for work, result in zip(batch, results, strict=True):
-                _settle(work, result)
+                _settle(work, result, self._path)
             # The thread holds on to both until its next batch, which may be long in coming; what was read may be big.
             batch.clear()
             results.clear()
@@ -138,7 +133,7 @@ class _Thread:
         await self._connection.close()
 
 
-def _settle(work: _Work, result: Any) -> None:
+def _settle(work: _Work, result: Any, path: Path) -> None:
     fault = result.fault if isinstance(result, _Failed) else None
     if fault is None and work.applied:
         try:
@@ -151,7 +146,7 @@ def _settle(work: _Work, result: Any) -> None:
     if fault is None:
         work.answer.set_result(result)
     else:
-        work.answer.set_exception(_as_outage(fault))
+        work.answer.set_exception(outage(fault, path) if is_outage(fault) else fault)
 
 
 class GroupCommitDatabase:
@@ -174,7 +169,7 @@ class GroupCommitDatabase:
             for thread in reversed(opened):
                 await thread.close()
             if isinstance(fault, sqlite3.Error):
-                raise StoreUnavailable(f"{path} cannot be opened: {fault}") from fault
+                raise outage(fault, path, f"{path} cannot be opened") from fault
             raise
         return cls(opened[0], opened[1:])
 

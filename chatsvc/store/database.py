@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from chatsvc.store.migrations import is_older, migrate, schema_version
+from chatsvc.store.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
 T = TypeVar("T")
 Unit = Callable[[sqlite3.Connection], T]
 
 # What SQLite raises when the machine fails it (disk full, read-only, locked, damaged), as opposed to a fault of ours.
 _OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
 
 
@@ -51,6 +52,24 @@ def is_outage(fault: BaseException) -> bool:
     return isinstance(fault, _OUTAGE) and not ours
 
 
+def outage(fault: BaseException, path: Path, what: str = "") -> StoreUnavailable:
+    """An outage in the words of whoever has to do something about it; `what` failed."""
+    if getattr(fault, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+        text = f"{path} is damaged ({fault}): keep a copy of it, and put a backup in its place while the service is stopped"
+    else:
+        text = f"{what}: {fault}" if what else str(fault)
+    made = StoreUnavailable(text)
+    made.__cause__ = fault
+    return made
+
+
+def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Another program's database must not get our tables."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
+
+
 def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
     """A connection with the settings that durability rests on; the writing one brings the schema up to date first."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
@@ -59,6 +78,7 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
         if writes:
+            _check_is_ours(connection, path)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA journal_size_limit=67108864")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.database import StoreUnavailable, Unit, connect, in_transaction, is_outage
+from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ class DirectDatabase:
         try:
             self._connection = connect(path, writes=True)
         except sqlite3.Error as fault:
-            raise StoreUnavailable(f"{path} cannot be opened: {fault}") from fault
+            raise outage(fault, path, f"{path} cannot be opened") from fault
+        self._path = path
 
     async def read(self, unit: Unit[T]) -> T:
         """See Database.read."""
@@ -41,7 +42,7 @@ class DirectDatabase:
             return in_transaction(self._connection, unit)
         except sqlite3.Error as fault:
             if is_outage(fault):
-                raise StoreUnavailable(str(fault)) from fault
+                raise outage(fault, self._path) from fault
             raise
 
 

@@ -10,12 +10,13 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import cycle, repeat
 from pathlib import Path
@@ -48,17 +49,36 @@ def on_core(core: int) -> Iterator[None]:
 
 
 class ServerProcess:
-    """A server in a process of its own on the server core; its first line of output tells its `url`."""
+    """A server in a process of its own on the server core; its first line of output tells its `url`, its log may go to a file."""
 
-    def __init__(self, *command: str, env: dict[str, str] | None = None) -> None:
-        with on_core(SERVER_CORE):
+    def __init__(self, *command: str, env: dict[str, str] | None = None, log: Path | None = None) -> None:
+        with on_core(SERVER_CORE), log.open("wb") if log else nullcontext() as stream:
             self._process = subprocess.Popen(  # noqa: S603  # the benchmark's own command
-                [sys.executable, *command], stdout=subprocess.PIPE, env={**os.environ, **(env or {})}
+                [sys.executable, *command], stdout=subprocess.PIPE, stderr=stream, env={**os.environ, **(env or {})}
             )
         line = self._process.stdout.readline() if self._process.stdout else b""
         if not line:
             raise Wrong(f"{' '.join(command)} did not start")
         self.port = int(json.loads(line)["url"].rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def rss_mb(self) -> float:
+        """The memory that it holds now, in MB."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def descriptors(self) -> int:
+        """The descriptors that it has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))  # noqa: PTH208  # Path would look at each of them
+
+    def tasks(self) -> int:
+        """Its asyncio tasks; only `servers.py watched` tells."""
+        self._process.send_signal(signal.SIGUSR1)
+        return int(json.loads(self._process.stdout.readline() if self._process.stdout else b"")["tasks"])
 
     def cpu_s(self) -> float:
         """The processor time that it has used so far, all threads."""

@@ -27,8 +27,8 @@ from chatsvc.usecases.services import Services
 CONFIG = """\
 server: {listen: "127.0.0.1:0"}
 limits: {requests_per_minute: 1000000, max_in_flight: 4096}
-models: {offline: {engine: knowledge}}
 """
+OFFLINE = "models: {offline: {engine: knowledge}}\n"
 BOTS = 3
 KEYS = 8  # the configuration allows a key a million requests a minute, which one alone could come to
 BATCH = 50_000
@@ -136,11 +136,11 @@ def _make(folder: Path, settings: str, bot_count: int) -> Instance:
 
 
 @contextmanager
-def instances(count: int, settings: str = "", bots: int = BOTS) -> Iterator[list[Instance]]:
-    """So many throw-away instances, `settings` added to their configuration; nothing of them stays."""
+def instances(count: int, settings: str = "", bots: int = BOTS, models: str = OFFLINE) -> Iterator[list[Instance]]:
+    """So many throw-away instances, `settings` and `models` added to their configuration; nothing of them stays."""
     with tempfile.TemporaryDirectory(prefix="chatsvc-bench-") as folder:
         made = []
         for number in range(count):
             (Path(folder) / str(number)).mkdir()
-            made.append(_make(Path(folder) / str(number), settings, bots))
+            made.append(_make(Path(folder) / str(number), settings + models, bots))
         yield made

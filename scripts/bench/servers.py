@@ -2,6 +2,7 @@
 
 bare BODY           aiohttp alone on uvloop: one route, whose handler encodes the JSON value of the file BODY at each request with orjson
 stock BODY          the same as aiohttp comes: asyncio's own loop, the standard library's json
+watched CONFIG      chatsvc as it is, which tells on SIGUSR1 how many tasks it has
 product CONFIG      chatsvc with an engine that answers at once
 nothing CONFIG      the same, but an exchange is not written
 one-commit CONFIG   chatsvc's interface with its gates over the usual way to write: each request its own transaction of aiosqlite
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import signal
 import sys
 import uuid
 from functools import partial
@@ -65,6 +67,18 @@ class _AtOnce:
 
     async def close(self) -> None:
         """See Engine.close."""
+
+
+async def _watched(config_file: str) -> None:
+    """The service as it is, which tells on SIGUSR1 how many tasks it has."""
+    from chatsvc.app import App, serve
+
+    def ready(app: App) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR1, lambda: print(json.dumps({"tasks": len(asyncio.all_tasks())}), flush=True))
+        _tell(app.port)
+
+    await serve(configuration.load(Path(config_file), {}), ready)
 
 
 async def _product(config_file: str) -> None:
@@ -173,6 +187,8 @@ def main(kind: str, file: str) -> None:
             uvloop.run(_bare(file, stock=False))
         case "stock":
             asyncio.run(_bare(file, stock=True))
+        case "watched":
+            uvloop.run(_watched(file))
         case "product":
             uvloop.run(_product(file))
         case "nothing":

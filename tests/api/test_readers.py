@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
+import os
+import tempfile
 import tracemalloc
 
 import pytest
@@ -53,6 +56,23 @@ async def test_a_caller_who_reads_slowly_gets_the_whole_answer(app: App, caller:
         assert answer.status == 200
         assert answer.body == expected.body
     assert len(expected.body) > MESSAGES * LETTERS
+
+
+async def test_a_slow_caller_gets_the_whole_answer_where_it_cannot_wait_on_the_disk(
+    app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_room(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    conversation = await insert_history(app, caller, MESSAGES, LETTERS)
+    asked = request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
+    (slow,) = await _stalled(connect, asked * 3, 1)
+    await asyncio.sleep(0.3)
+    slow.go_on_reading()
+    for _ in range(3):
+        assert len((await slow.answer()).json["data"]["messages"]) == MESSAGES
+    assert "No space left" in caplog.text
 
 
 async def test_what_waits_for_its_readers_does_not_wait_in_memory(

@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,14 +20,33 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
+from chatsvc.store import exchanges, migrations
+from chatsvc.store.direct import DirectDatabase, finish
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
+from tests.store.support import furnish, new_exchange
 
 ROUNDS = int(os.environ.get("CHATSVC_CRASH", "3"))
 CLIENTS = 8
 MONTHLY = 150  # fewer than are sent: the later ones are paid with credits
 CREDITS = 100_000
+LATER = """
+    CREATE TABLE later_{n} (number INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
+    INSERT INTO later_{n} (content) SELECT content || ' {n}' FROM messages;
+    CREATE INDEX later_{n}_by_content ON later_{n} (content);
+    UPDATE messages SET content = content || '.';
+"""
+MIGRATING = """
+import sys
+from pathlib import Path
+from chatsvc.store import database, migrations
+migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
+print("begins", flush=True)
+database.connect(Path(sys.argv[1]), writes=True).close()
+"""
+STEPS = tuple(LATER.format(n=n) for n in range(6))
+EXCHANGES = 5000
 GONE = (ClientConnectionError, ClientPayloadError, ConnectionError, TimeoutError)
 
 
@@ -257,3 +281,62 @@ def test_an_account_whose_deletion_was_killed_is_gone_after_the_next_start(tmp_p
         assert serving.end() == 0
     assert left_of(site.data / "chatsvc.db", account) == 0
     assert disagreements(site.data / "chatsvc.db") == []
+
+
+def migration(file: Path, whole: Path) -> float:
+    """How long an undisturbed one takes, in seconds."""
+    shutil.copy(whole, file)
+    with subprocess.Popen([sys.executable, "-c", MIGRATING, file, *STEPS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        began = time.monotonic()
+        assert process.wait() == 0
+        return time.monotonic() - began
+
+
+@pytest.mark.slow
+def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_step_twice(tmp_path: Path) -> None:
+    whole = tmp_path / "chatsvc.db"
+    db = DirectDatabase(whole)
+    finish(furnish(db))
+
+    def fill(connection: sqlite3.Connection) -> None:
+        for number in range(EXCHANGES):
+            exchanges._unit(connection, new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}"))
+
+    finish(db.write(fill))
+    finish(db.close())
+    before = len(migrations.MIGRATIONS)
+    takes_s = max(migration(whole.with_name("once.db"), whole), migration(whole.with_name("twice.db"), whole))
+    reached = []
+    for round_ in range(max(5, ROUNDS // 4)):
+        file = tmp_path / f"killed {round_}.db"
+        shutil.copy(whole, file)
+        command: list[str | Path] = [sys.executable, "-c", MIGRATING, file, *STEPS]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begins\n"
+            time.sleep(random.uniform(0, takes_s))
+            process.send_signal(signal.SIGKILL)
+        with closing(sqlite3.connect(file)) as connection:
+            done = connection.execute("PRAGMA user_version").fetchone()[0] - before
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'later__'")}
+            assert there == {f"later_{n}" for n in range(done)}
+            assert connection.execute("SELECT count(*), sum(content LIKE '%' || ?) FROM messages", ("." * done,)).fetchone() == (
+                2 * EXCHANGES,
+                2 * EXCHANGES,
+            )
+        reached.append(done)
+        # The next start goes on where it was, and does nothing a second time.
+        subprocess.run(command, check=True, capture_output=True)
+        assert disagreements(file) == []
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (before + len(STEPS),)
+            last = connection.execute("SELECT count(*), count(DISTINCT content) FROM later_5").fetchone()
+            assert last == (2 * EXCHANGES, 2 * EXCHANGES)
+            assert connection.execute(
+                "SELECT count(*) FROM messages WHERE content LIKE '%......' AND content NOT LIKE '%.......'"
+            ).fetchone() == (2 * EXCHANGES,)
+        file.unlink()
+    print(f"{len(reached)} migrations killed after so many steps: {reached}")  # noqa: T201

@@ -7,6 +7,7 @@ and `answer` reads them.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, cast
@@ -21,8 +22,11 @@ from chatsvc.engines.anthropic.faults import Fault
 MAX_ANSWER_BYTES = 512 * 1024
 """As much of an answer as is read: some 20 times what max_tokens allows, thinking included."""
 
-CONNECT_TIMEOUT_S = 5.0
-"""For a connection with its TLS handshake; the deadline of the turn bounds everything else."""
+CONNECT_TIMEOUT_S = 10.0
+"""For a connection with its TLS handshake; the deadline of the turn bounds everything else.
+
+Far more than a network takes: where thousands ask at once, a connection that stands is noticed only when the others have been sent.
+"""
 
 # 100 is aiohttp's own limit, and None would fall back to it.
 _CONNECTIONS = 5000
@@ -66,7 +70,8 @@ class Provider:
         """POST /v1/messages; the body of a 2xx answer, unread. Raises Fault."""
         try:
             # Not messages.create: it builds models of an answer that nobody has validated, and warns of old models.
-            answer = await self._client.post("/v1/messages", cast_to=httpx2.Response, body=body)
+            # Bytes, since the SDK would copy the whole prompt twice before it encodes it.
+            answer = await self._client.post("/v1/messages", cast_to=httpx2.Response, content=json.dumps(body).encode())
         except anthropic.APIStatusError as error:
             # `from None` each time: the SDK's errors carry the request, and with it the key and the visitor's words.
             raise faults.of_status(error.status_code, error.response.headers, error.response.text) from None

@@ -1,0 +1,81 @@
+"""A crowd: 2,000 messages at once on a model that takes 2 s, each from a visitor of its own, through the whole service.
+
+None fails, p99 at most 2.5 s, at most 210 MB of memory in all. A service without a model behind the network, idle, has at most 70 MB.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from harness import Bar, Load, Report, Requests, ServerProcess, main, progress, request
+from instance import Instance, instances
+from standin import model, tier
+
+CROWD, MODEL_S, ROUNDS = 2000, 2.0, 3
+FORGET_S = 4.0
+"""The service lets go of its connections to the model meanwhile, so that every round begins with none."""
+
+
+def visitors(instance: Instance) -> Requests:
+    """Each connection is a visitor, who writes again and again."""
+
+    def requests(connection: int) -> Iterator[bytes]:
+        number = 0
+        while True:
+            said = {
+                "chatbot_id": instance.bots[connection % len(instance.bots)],
+                "message": "Are you open on Saturday afternoons?",
+                "user_id": f"{connection}-{number}",
+            }
+            yield request("POST", "/api/v2/messages", instance.keys[connection % len(instance.keys)], json.dumps(said).encode())
+            number += 1
+
+    return requests
+
+
+async def bench() -> Report:
+    """See the module's docstring."""
+    report = Report()
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(model(delay_s=MODEL_S))
+        (offline,) = stack.enter_context(instances(1))
+        (made,) = stack.enter_context(instances(1, models=tier(url)))
+        with ServerProcess("-m", "chatsvc", "-c", str(offline.config), "serve", "--json", log=Path("/dev/null")) as idle:
+            await asyncio.sleep(2.0)
+            report.bars.append(Bar("memory of an idle service without a model, MB", idle.rss_mb(), 70, least=False))
+        server = stack.enter_context(
+            ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
+        )
+        report.notes.append(f"memory with the model's library loaded, idle: {server.rss_mb():.0f} MB")
+        crowd = Load("POST /messages", server, visitors(made), connections=CROWD, varies=True)
+        progress(f"{CROWD} callers connect")
+        await crowd.connect()
+        highest = [server.rss_mb()]
+        watching = asyncio.create_task(watch(server, highest))
+        for number in range(ROUNDS):
+            await asyncio.sleep(FORGET_S)
+            progress(f"{CROWD} messages at once: round {number + 1} of {ROUNDS}")
+            crowd.rounds.append(await crowd.run(0.0))
+        watching.cancel()
+        report.bars += [
+            Bar(f"p99 of {CROWD} messages at once on a model of {MODEL_S:g} s, seconds", crowd.quantile_ms(0.99) / 1000, 2.5, least=False),
+            Bar("memory at its highest, MB", highest[0], 210, least=False),
+        ]
+        median, slowest = crowd.quantile_ms(0.5) / 1000, crowd.quantile_ms(1) / 1000
+        report.notes.append(f"p50 {median:.2f} s, slowest {slowest:.2f} s; CPU of a message {crowd.cpu_us:.0f} us")
+    return report
+
+
+async def watch(server: ServerProcess, highest: list[float]) -> None:
+    """Keep the greatest memory seen."""
+    while True:
+        highest[0] = max(highest[0], server.rss_mb())
+        await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", bench)

@@ -1,0 +1,67 @@
+"""A stand-in for a server that speaks POST /v1/messages, at its cheapest: one answer for everybody, after so many seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
+Answer = Callable[[bytes], bytes]
+
+
+def response(content: list[dict[str, Any]], stop_reason: str = "end_turn") -> bytes:
+    """A whole HTTP response in the shape of the Messages API."""
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": content, "stop_reason": stop_reason}
+    body = json.dumps({**message, "stop_sequence": None, "usage": {"input_tokens": 200, "output_tokens": 40}}).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+SPOKEN = response([{"type": "text", "text": REPLY}])
+OVERLOADED = b"HTTP/1.1 529 Overloaded\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, answer: Answer, delay_s: float) -> None:
+        self._answer, self._delay_s = answer, delay_s
+        self._buffer = b""
+        self._transport: Any = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        data = self._buffer + data
+        head = data.find(b"\r\n\r\n")
+        at = data.lower().find(b"content-length: ", 0, head) + 16
+        if head < 0 or len(data) < head + 4 + int(data[at : data.find(b"\r", at)]):
+            self._buffer = data
+            return
+        self._buffer = b""
+        answer = self._answer(data[head + 4 :])
+        if self._delay_s:
+            asyncio.get_running_loop().call_later(self._delay_s, self._say, answer)
+        else:
+            self._say(answer)
+
+    def _say(self, answer: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(answer)
+
+
+@asynccontextmanager
+async def model(answer: Answer = lambda _: SPOKEN, delay_s: float = 0.0) -> AsyncIterator[str]:
+    """The address of a model; `answer` makes a response of a request's body."""
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(answer, delay_s), "127.0.0.1", 0, backlog=4096)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+def tier(url: str, timeout_s: float = 30.0) -> str:
+    """Settings with one tier behind the stand-in."""
+    return (
+        f'engines: {{anthropic: {{base_url: "{url}", api_key: none-needed, timeout_s: {timeout_s}}}}}\n'
+        "models: {m: {engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 2}}\n"
+    )

@@ -1,0 +1,126 @@
+"""Callers that are slow, silent or too many: they are let go of or told at once, and the others notice nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from aiohttp import ClientSession
+
+from chatsvc.app import App
+from chatsvc.config import Config, Tls
+from chatsvc.domain.models import Usage
+from chatsvc.engines import Reply, Turn
+from chatsvc.listening import sockets
+from tests.api.support import Wire
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ScriptedEngine
+from tests.faults.support import soon, told, written
+from tests.webhooks.certificates import Authority
+
+QUICK_S = 0.5
+"""Far more than an answer takes, far less than the slow ones wait here."""
+
+
+async def test_a_tls_handshake_that_is_never_finished_ends_and_others_go_on(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "HANDSHAKE_TIMEOUT_S", 1.0)
+    authority = Authority(tmp_path)
+    authority.server("127.0.0.1")
+    pem = tmp_path / "CN=root-1.pem"
+    secured = replace(config, server=replace(config.server, tls=Tls(pem, pem)))
+    trusting = ssl.create_default_context(cafile=authority.file)
+    hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 32
+    async with App(secured) as app, ClientSession() as session:
+        started = monotonic()
+        wires = [Wire(*await asyncio.open_connection("127.0.0.1", app.port)) for _ in range(20)]
+        for wire in wires[::2]:
+            await wire.send(hello)
+        async with session.get(f"{app.url}/api/v2/chatbots", ssl=trusting) as response:
+            assert response.status == 401
+        assert await asyncio.gather(*(wire.is_closed(5) for wire in wires)) == [True] * 20
+        assert monotonic() - started < 4
+        for wire in wires:
+            await wire.close()
+
+
+class Slow:
+    """A model that is slow with some, and quick with all others."""
+
+    def __init__(self, engine: ScriptedEngine, word: str) -> None:
+        self.let_go = asyncio.Event()
+        self.waiting = 0
+        self._word = word
+        self._quick = engine
+
+    async def reply(self, turn: Turn) -> Reply:
+        """See Engine.reply."""
+        if self._word in turn.message:
+            self.waiting += 1
+            await self.let_go.wait()
+        return Reply(f"echo: {turn.message}", Usage(1, 1))
+
+    async def start(self) -> None:
+        """See Engine.start."""
+
+    async def close(self) -> None:
+        """See Engine.close."""
+
+
+@pytest.fixture
+def slow(app: App, engine: ScriptedEngine) -> Slow:
+    made = Slow(engine, "slow")
+    app.services.engines["anthropic"] = made
+    return made
+
+
+async def test_an_account_whose_model_is_slow_slows_down_no_other(make_caller: MakeCaller, slow: Slow) -> None:
+    patient, other = await make_caller(), await make_caller()
+    waiting = [asyncio.create_task(patient.send("slow", f"visitor {number}")) for number in range(200)]
+    assert await soon(lambda: slow.waiting >= 90)  # the callers' own client opens a hundred connections
+    async with ClientSession() as session:
+        quick = Caller(other.app, session, other.account, other.bot, other.key)
+        for number in range(20):
+            started = monotonic()
+            assert (await quick.send("quick", f"visitor {number}")).status == 200
+            assert monotonic() - started < QUICK_S
+    assert not any(task.done() for task in waiting)
+    slow.let_go.set()
+    assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+    assert (await told(patient))[0] == 200
+    assert (await told(other))[0] == 20
+
+
+async def test_a_conversation_that_waits_for_its_model_slows_down_no_other_of_the_same_bot(caller: Caller, slow: Slow) -> None:
+    waiting = [asyncio.create_task(caller.send("slow", "one visitor")) for _ in range(20)]
+    assert await soon(lambda: slow.waiting >= 1)
+    for number in range(20):
+        started = monotonic()
+        assert (await caller.send("quick", f"visitor {number}")).status == 200
+        assert monotonic() - started < QUICK_S
+    assert slow.waiting == 1, "the same conversation is never answered twice at the same time"
+    slow.let_go.set()
+    assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_more_than_may_be_in_flight_are_told_at_once_and_cost_nothing(caller: Caller, slow: Slow) -> None:
+    services = caller.app.services
+    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=10))
+    waiting = [asyncio.create_task(caller.send("slow", f"visitor {number}")) for number in range(10)]
+    assert await soon(lambda: slow.waiting >= 10)
+    before = await written(caller.app)
+    started = monotonic()
+    refused = await asyncio.gather(*(caller.send("slow", f"another {number}") for number in range(50)))
+    assert monotonic() - started < 5 * QUICK_S
+    assert {(answer.status, answer.error) for answer in refused} == {(503, "service_unavailable")}
+    assert await written(caller.app) == before
+    assert services.directory._accounts[caller.account].allowance.reserved == {"2026-11": 10}
+    slow.let_go.set()
+    assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+    assert (await caller.send("quick")).status == 200
+    assert await told(caller) == (11, 0, 11)

@@ -1,0 +1,169 @@
+"""A database file that is damaged, cut off or not ours: said at the start in one line, and left byte for byte as it was."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chatsvc.store.database import connect
+from chatsvc.store.direct import DirectDatabase, finish
+from tests.cli.support import Site, one_line
+from tests.store.support import chat, furnish
+
+PAGE = 4096
+SEEDS = range(6)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """An installation with an account, and some conversations of another one."""
+    site = Site(tmp_path)
+    site.account()
+    db = DirectDatabase(site.data / "chatsvc.db")
+    finish(furnish(db))
+    for number in range(200):
+        finish(chat(db, user_id=f"visitor {number % 40}", text=f"message {number} " * 20))
+    finish(db.close())
+    return site
+
+
+def zeroed_header(raw: bytes) -> bytes:
+    return bytes(100) + raw[100:]
+
+
+def zeroed_pages(raw: bytes) -> bytes:
+    return bytes(PAGE * 4) + raw[PAGE * 4 :]
+
+
+def garbage_in_the_schema(raw: bytes) -> bytes:
+    return raw[:100] + random.Random(1).randbytes(PAGE * 3 - 100) + raw[PAGE * 3 :]
+
+
+def half(raw: bytes) -> bytes:
+    return raw[: len(raw) // PAGE // 2 * PAGE]
+
+
+def a_few_bytes_short(raw: bytes) -> bytes:
+    return raw[:-PAGE]
+
+
+def first_bytes(raw: bytes) -> bytes:
+    return raw[:50]
+
+
+def a_text(_: bytes) -> bytes:
+    return "Alışveriş listesi: süt, ekmek, yumurta\n".encode() * 200
+
+
+DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
+    zeroed_header,
+    zeroed_pages,
+    garbage_in_the_schema,
+    half,
+    a_few_bytes_short,
+    first_bytes,
+    a_text,
+)
+
+
+def refused_start(site: Site) -> str:
+    """What the service says that does not start."""
+    with site.serve(ready=False) as serving:
+        assert serving.wait() == 1
+    return one_line(site.log.read_text())
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named_with_what_to_do_and_is_left_as_it_is(site: Site, damage: Callable[[bytes], bytes]) -> None:
+    file = site.data / "chatsvc.db"
+    damaged = damage(file.read_bytes())
+    file.write_bytes(damaged)
+    for said in (refused_start(site), site.refused("account", "list")):
+        assert str(file) in said
+        assert "is damaged" in said
+        assert "backup" in said
+    assert file.read_bytes() == damaged
+    assert sorted(path.name for path in site.data.iterdir() if path.name.startswith("chatsvc.db")) == ["chatsvc.db"]
+
+
+def test_the_database_of_another_program_gets_none_of_our_tables(site: Site) -> None:
+    file = site.data / "chatsvc.db"
+    file.unlink()
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("CREATE TABLE bookmarks (url TEXT)")
+        other.commit()
+    before = file.read_bytes()
+    for said in (refused_start(site), site.refused("account", "list")):
+        assert said.startswith(f"{file} is another program's database: ")
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damage_anywhere_is_told_at_the_start_or_with_503_and_never_as_a_fault_of_ours(site: Site, seed: int) -> None:
+    account = site.account("Beta")
+    bot, key = site.bot(account), site.key(account)
+    file = site.data / "chatsvc.db"
+    chance = random.Random(seed)
+    raw = bytearray(file.read_bytes())
+    for page in chance.sample(range(1, len(raw) // PAGE), k=8):
+        raw[page * PAGE : (page + 1) * PAGE] = chance.randbytes(PAGE)
+    file.write_bytes(raw)
+    with site.serve(ready=False) as serving:
+        if (line := serving.process.stdout.readline() if serving.process.stdout else b"") == b"":
+            assert serving.wait() == 1
+            assert "is damaged" in one_line(site.log.read_text())
+            return
+        serving.url = json.loads(line)["url"]
+        statuses = set()
+        for method, path, body in (
+            ("GET", "/chatbots", None),
+            ("GET", "/conversations", None),
+            ("GET", "/analytics", None),
+            ("POST", "/messages", {"chatbot_id": bot, "message": "merhaba", "user_id": "v"}),
+        ):
+            answer = serving.ask(key, method, path, body)
+            statuses.add(answer.status)
+            assert (answer.status, answer.json.get("error")) in {
+                (200, None),
+                (401, "invalid_api_key"),
+                (503, "service_unavailable"),
+                (503, "auth_backend_unavailable"),
+            }
+        assert serving.end() == 0
+    log = site.log.read_text()
+    assert "Traceback" not in log
+    assert ("is damaged" in log) or statuses == {200}
+
+
+def test_damage_that_comes_while_the_service_runs_is_503_and_logged(site: Site) -> None:
+    account = site.account("Beta")
+    bot, key = site.bot(account), site.key(account)
+    file = site.data / "chatsvc.db"
+    with site.serve() as serving:
+        assert serving.ask(key, "GET", "/chatbots").status == 200
+        raw = file.read_bytes()
+        with file.open("r+b") as stream:
+            stream.write(b"\xee" * len(raw))
+        answers = [
+            serving.ask(key, "GET", "/conversations"),
+            serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "merhaba"}),
+        ]
+        assert {answer.status for answer in answers} <= {200, 503}
+        assert 503 in {answer.status for answer in answers}
+        assert serving.end() == 0
+    log = site.log.read_text()
+    assert "is damaged" in log
+    assert "Traceback" not in log
+
+
+def test_a_database_that_has_no_tables_yet_is_taken(tmp_path: Path) -> None:
+    """As a crash in the very first start leaves it."""
+    (tmp_path / "chatsvc.db").touch()
+    with closing(connect(tmp_path / "chatsvc.db", writes=True)) as connection:
+        assert connection.execute("SELECT count(*) FROM accounts").fetchone() == (0,)

@@ -1,0 +1,111 @@
+"""The write-ahead log cut off anywhere, as a power failure does: the store opens on exactly the exchanges whose commits were whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from chatsvc.store.database import connect
+from chatsvc.store.direct import DirectDatabase, finish
+from tests.crash.books import disagreements, threads
+from tests.store.support import chat, furnish
+
+CUTS = int(os.environ.get("CHATSVC_WAL", "50"))
+EXCHANGES = 60
+WAL_HEADER, FRAME_HEADER = 32, 24
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Path:
+    """A folder with a database and the log of EXCHANGES exchanges, one commit each, none of them in the database itself."""
+    source, copy = tmp_path / "source", tmp_path / "crashed"
+    source.mkdir()
+    copy.mkdir()
+    db = DirectDatabase(source / "chatsvc.db")
+    finish(furnish(db, bot_ids=("bot", "other")))
+    db._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db._connection.execute("PRAGMA wal_autocheckpoint=0")
+    for number in range(EXCHANGES):
+        # Long ones now and then, so that commits have from a few to many pages.
+        text = f"message {number}" + " and so on" * (2000 if number % 7 == 0 else 1)
+        finish(chat(db, bot_id=("bot", "other")[number % 2], user_id=f"visitor {number % 5}", text=text, key=f"key {number}"))
+    for name in ("chatsvc.db", "chatsvc.db-wal"):
+        shutil.copy(source / name, copy / name)
+    finish(db.close())
+    return copy
+
+
+def commits(wal: bytes) -> list[int]:
+    """Where each commit ends. Frames are a header and a page; the header of a commit's last one has the database's size in it."""
+    page = int.from_bytes(wal[8:12], "big")
+    step = FRAME_HEADER + page
+    return [at + step for at in range(WAL_HEADER, len(wal) - step + 1, step) if wal[at + 4 : at + 8] != bytes(4)]
+
+
+def cuts(wal: bytes) -> Iterator[int]:
+    """Lengths to cut the log to: around the ends of frames and of commits, within the header, and anywhere."""
+    chance = random.Random(CUTS)
+    step = FRAME_HEADER + int.from_bytes(wal[8:12], "big")
+    ends = commits(wal)
+    frames = range(WAL_HEADER, len(wal) + 1, step)
+    yield from (0, 1, WAL_HEADER - 1, WAL_HEADER, WAL_HEADER + 1, len(wal))
+    for _ in range(max(0, CUTS - 6) // 3 + 1):
+        yield min(len(wal), chance.choice(ends) + chance.choice((-1, 0, 1)))
+        yield max(0, chance.choice(frames) + chance.choice((-1, 0, 1)))
+        yield chance.randrange(len(wal))
+
+
+def test_a_log_that_is_cut_anywhere_leaves_a_prefix_of_the_exchanges_and_true_books(crashed: Path, tmp_path: Path) -> None:
+    wal = (crashed / "chatsvc.db-wal").read_bytes()
+    ends = commits(wal)
+    assert len(ends) == EXCHANGES
+    tried, seen = 0, set()
+    for length in cuts(wal):
+        folder = tmp_path / f"cut {tried}"
+        folder.mkdir()
+        file = folder / "chatsvc.db"
+        shutil.copy(crashed / "chatsvc.db", file)
+        (folder / "chatsvc.db-wal").write_bytes(wal[:length])
+        holds_exactly(file, sum(end <= length for end in ends))
+        seen.add(sum(end <= length for end in ends))
+        shutil.rmtree(folder)
+        tried += 1
+    assert tried >= CUTS
+    assert {0, EXCHANGES} <= seen
+    print(f"{tried} logs cut, {len(seen)} different prefixes")  # noqa: T201
+
+
+def holds_exactly(file: Path, count: int) -> None:
+    """The first `count` exchanges and nothing of the others, and the service can go on from there."""
+    with closing(connect(file, writes=True)) as connection:
+        there = [
+            content.split(" and")[0]
+            for (content,) in connection.execute("SELECT content FROM messages WHERE role = 'user' ORDER BY number")
+        ]
+        assert there == [f"message {number}" for number in range(count)]
+        assert connection.execute("SELECT sum(messages_used) FROM bots").fetchone() == (count,)
+        assert connection.execute("SELECT count(*) FROM idempotency_keys").fetchone() == (count,)
+    assert disagreements(file) == []
+    db = DirectDatabase(file)
+    assert finish(chat(db, user_id="next", text="afterwards")) is not None
+    finish(db.close())
+    assert len(list(chain(*threads(file).values()))) == count + 1
+
+
+def test_a_frame_with_one_wrong_bit_ends_the_log_before_its_commit(crashed: Path, tmp_path: Path) -> None:
+    wal = (crashed / "chatsvc.db-wal").read_bytes()
+    ends = commits(wal)
+    chance = random.Random(1)
+    for number in range(20):
+        folder = tmp_path / f"flipped {number}"
+        shutil.copytree(crashed, folder)
+        at = chance.randrange(WAL_HEADER + FRAME_HEADER, len(wal))
+        (folder / "chatsvc.db-wal").write_bytes(wal[:at] + bytes([wal[at] ^ 1 << chance.randrange(8)]) + wal[at + 1 :])
+        holds_exactly(folder / "chatsvc.db", sum(end <= at for end in ends))

@@ -1,0 +1,154 @@
+"""What lies between the service and a receiver breaks in every way: each attempt is recorded as failed in time, and the slots come free."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.usecases import webhooks
+from tests import proxy as broken
+from tests.conftest import Caller
+from tests.fakes import ScriptedEngine
+from tests.faults.support import descriptors, soon
+from tests.proxy import Fault, Link, Proxy
+from tests.webhooks.certificates import Authority
+from tests.webhooks.receiver import Receiver
+from tests.webhooks.support import CALL_ME, SAID, captures, may_send_here, settled, states
+
+TIMEOUT_S = 1.0
+EVENTS = 4  # a silent receiver has one lane, so that they may have to go one after another
+
+# What breaks before TLS stands, and what breaks once a delivery is under way. Garbled bytes do not get past TLS.
+FAULTS: dict[str, tuple[Fault, set[str]]] = {
+    "accepts and hangs": (broken.hangs(), {"timeout"}),
+    "takes everything and says nothing": (broken.swallows(), {"timeout"}),
+    "resets": (broken.resets(), {"connection_lost", "connect_failed", "tls_failed"}),
+    "hangs up": (broken.hangs_up(), {"connection_lost", "connect_failed", "tls_failed"}),
+    "a handshake that comes too late": (broken.delays(2 * TIMEOUT_S), {"timeout"}),
+    "a handshake byte by byte": (broken.trickles(0.05), {"timeout"}),
+    "cut within the handshake": (broken.cuts_after(100), {"connection_lost", "connect_failed", "tls_failed"}),
+    "reset within the handshake": (broken.cuts_after(100, Link.reset), {"connection_lost", "connect_failed", "tls_failed"}),
+    "garbled": (broken.garbles(0.2), {"tls_failed", "connection_lost", "connect_failed", "timeout"}),
+    "speaks plainly": (broken.says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), {"tls_failed"}),
+    "noise": (broken.says(bytes(range(256)) * 16), {"tls_failed"}),
+    "speaks plainly and stays": (broken.says(b"220 mail.example.com ESMTP\r\n", end=Link.wait_until_healed), {"tls_failed"}),
+}
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def config(config: Config, authority: Authority) -> Config:
+    allowed = may_send_here(config, authority.file)
+    return replace(allowed, webhooks=replace(allowed.webhooks, timeout_s=TIMEOUT_S))
+
+
+@pytest.fixture
+async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
+    async with Receiver(authority.server("127.0.0.1")) as running:
+        yield running
+
+
+@pytest.fixture
+async def proxy(receiver: Receiver) -> AsyncIterator[Proxy]:
+    async with Proxy(receiver.port) as running:
+        yield running
+
+
+@pytest.fixture
+async def caller(caller: Caller, engine: ScriptedEngine, proxy: Proxy) -> Caller:
+    """A customer whose bot captures a request from every message, told to a receiver behind the proxy."""
+    captures(engine, CALL_ME)
+    await webhooks.put(caller.app.services, bot=caller.bot, url=f"https://127.0.0.1:{proxy.port}/hook", events=("request.created",))
+    return caller
+
+
+async def capture(caller: Caller, name: str, count: int = EVENTS) -> None:
+    """So many visitors leave their data."""
+    answers = await asyncio.gather(*(caller.send(SAID, f"{name} {number}") for number in range(count)))
+    assert {answer.status for answer in answers} == {200}
+
+
+async def all_fail(caller: Caller, before: int, reasons: set[str]) -> None:
+    """All events of one round are recorded as failed, none later than one after another takes."""
+    started = monotonic()
+    await capture(caller, f"visitor {before}")
+    recorded = (await settled(caller, before + EVENTS))[before:]
+    assert monotonic() - started < EVENTS * TIMEOUT_S + 2
+    assert len(recorded) == EVENTS
+    assert {attempt["success"] for attempt in recorded} == {False}
+    assert {attempt["error"] for attempt in recorded} <= reasons
+    assert max(attempt["duration_ms"] for attempt in recorded) < TIMEOUT_S * 1000 + 500
+
+
+async def delivered(caller: Caller, receiver: Receiver, before: int) -> None:
+    """One event more, with a healthy receiver: it arrives at once."""
+    arrived = len(receiver.bodies)
+    await capture(caller, f"visitor {before}", 1)
+    recorded = await settled(caller, before + 1)
+    assert [(attempt["success"], attempt["error"]) for attempt in recorded[before:]] == [(True, None)]
+    assert len(receiver.bodies) == arrived + 1
+
+
+async def no_connection_is_kept(caller: Caller) -> None:
+    """Wait until the next delivery has to begin with a handshake."""
+    courier = caller.app.services.courier
+    assert courier is not None
+    lines = courier._sender._lines
+    assert await soon(lambda: not lines)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_every_attempt_is_recorded_as_failed_in_time_and_the_slots_come_free(
+    caller: Caller, receiver: Receiver, proxy: Proxy, name: str
+) -> None:
+    fault, reasons = FAULTS[name]
+    await delivered(caller, receiver, 0)
+    await no_connection_is_kept(caller)
+    await asyncio.gather(*(caller.get("/chatbots") for _ in range(EVENTS)))  # the callers' own connections stay open
+    open_before, tasks_before = descriptors(), len(asyncio.all_tasks())
+    with proxy.broken(fault):
+        await all_fail(caller, 1, reasons)
+    await delivered(caller, receiver, 1 + EVENTS)
+    assert len(receiver.bodies) == 2, "what failed may not have arrived as well"
+    assert {state for _, state in await states(caller)} == {1}
+    assert await soon(lambda: descriptors() <= open_before + 2)
+    assert await soon(lambda: len(asyncio.all_tasks()) <= tasks_before + 2)
+
+
+async def test_a_receiver_that_is_away_is_recorded_as_such_and_found_again(caller: Caller, receiver: Receiver, proxy: Proxy) -> None:
+    await delivered(caller, receiver, 0)
+    await proxy.refuse()
+    await all_fail(caller, 1, {"connect_failed"})
+    await proxy.listen()
+    await delivered(caller, receiver, 1 + EVENTS)
+
+
+async def test_the_answer_is_lost_after_the_delivery_has_arrived_and_it_is_not_sent_again(
+    caller: Caller, receiver: Receiver, proxy: Proxy
+) -> None:
+    """The receiver has it, the service cannot know: recorded as failed, sent once."""
+
+    async def answered(link: Link, data: bytes) -> None:
+        if receiver.bodies:
+            await link.hang_up()
+        else:
+            await link.give(data)
+
+    with proxy.broken(Fault(answered=answered)):
+        await capture(caller, "visitor", 1)
+        (attempt,) = await settled(caller, 1)
+        assert (attempt["success"], attempt["error"]) == (False, "connection_lost")
+        await asyncio.sleep(0.3)
+    assert len(receiver.bodies) == 1
+
+    await delivered(caller, receiver, 1)

@@ -1,0 +1,256 @@
+"""A TCP proxy of the tests' own, between the service and what it calls, that breaks connections the way it is told to.
+
+`async with Proxy(port) as proxy` listens at `proxy.port` and passes everything on to 127.0.0.1:port. `proxy.fault` says what is done
+instead from then on, on connections that are open already too; None heals it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Self
+
+CHUNK = 64 * 1024
+
+
+class Link:
+    """One connection through the proxy: the caller's end, and the server's once something is passed on."""
+
+    def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._proxy, self._caller, self._writer = proxy, reader, writer
+        self._server: asyncio.StreamWriter | None = None
+        self._back: asyncio.Task[None] | None = None
+        self.given = 0
+        """Bytes of the answer that the caller was given since the last fault began."""
+        self.told = False
+
+    async def run(self) -> None:
+        """Until either end is gone."""
+        try:
+            if self._proxy.fault:
+                await self._proxy.fault.opened(self)
+            while data := await self._caller.read(CHUNK):
+                fault = self._proxy.fault
+                await (fault.asked(self, data) if fault else self.pass_on(data))
+        except ConnectionError:
+            pass
+        finally:
+            if self._back:
+                self._back.cancel()
+            for writer in (self._server, self._writer):
+                if writer:
+                    writer.close()
+
+    async def pass_on(self, data: bytes) -> None:
+        """To the server."""
+        if self._server is None:
+            reader, self._server = await asyncio.open_connection("127.0.0.1", self._proxy.server_port)
+            self._back = asyncio.create_task(self._answers(reader))
+        self._server.write(data)
+        await self._server.drain()
+
+    async def _answers(self, reader: asyncio.StreamReader) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(CHUNK):
+                fault = self._proxy.fault
+                await (fault.answered(self, data) if fault else self.give(data))
+        self._writer.close()
+
+    async def give(self, data: bytes) -> None:
+        """To the caller."""
+        self._writer.write(data)
+        self.given += len(data)
+        await self._writer.drain()
+
+    async def hang_up(self) -> None:
+        """Say goodbye, and nothing else."""
+        self._writer.close()
+
+    async def reset(self) -> None:
+        """RST."""
+        raw = self._writer.get_extra_info("socket")
+        if raw is not None and raw.fileno() >= 0:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        self._writer.transport.abort()
+
+    async def wait_until_healed(self) -> None:
+        """Nothing, for as long as the fault lasts."""
+        await self._proxy.healed.wait()
+
+
+async def _nothing(_: Link) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is done when a connection is opened, when the caller sends bytes, and when the server answers some."""
+
+    opened: Callable[[Link], Awaitable[None]] = _nothing
+    asked: Callable[[Link, bytes], Awaitable[None]] = Link.pass_on
+    answered: Callable[[Link, bytes], Awaitable[None]] = Link.give
+
+
+async def _swallow(_: Link, __: bytes) -> None:
+    pass
+
+
+async def _resets(link: Link, _: bytes) -> None:
+    await link.reset()
+
+
+def hangs() -> Fault:
+    """Accepts, and neither reads nor says anything."""
+    return Fault(opened=Link.wait_until_healed, asked=lambda link, _: link.wait_until_healed())
+
+
+def swallows() -> Fault:
+    """Takes everything and answers nothing."""
+    return Fault(asked=_swallow)
+
+
+def resets() -> Fault:
+    """RST instead of an answer, or of a welcome."""
+    return Fault(opened=Link.reset, asked=_resets)
+
+
+def hangs_up() -> Fault:
+    """Closes instead of answering."""
+    return Fault(asked=lambda link, _: link.hang_up())
+
+
+def delays(seconds: float) -> Fault:
+    """Every piece of the answer comes that much later."""
+
+    async def answered(link: Link, data: bytes) -> None:
+        await asyncio.sleep(seconds)
+        await link.give(data)
+
+    return Fault(answered=answered)
+
+
+def trickles(pause_s: float) -> Fault:
+    """The answer comes byte by byte."""
+
+    async def answered(link: Link, data: bytes) -> None:
+        for at in range(len(data)):
+            await link.give(data[at : at + 1])
+            await asyncio.sleep(pause_s)
+
+    return Fault(answered=answered)
+
+
+def cuts_after(count: int, end: Callable[[Link], Awaitable[None]] = Link.hang_up) -> Fault:
+    """So many bytes of an answer, and then the end: a goodbye, or `Link.reset`."""
+
+    async def asked(link: Link, data: bytes) -> None:
+        link.given = 0
+        await link.pass_on(data)
+
+    async def answered(link: Link, data: bytes) -> None:
+        room = count - link.given
+        await link.give(data[:room])
+        if len(data) >= room:
+            await asyncio.sleep(0.01)  # the bytes before it have to arrive
+            await end(link)
+
+    return Fault(asked=asked, answered=answered)
+
+
+def garbles(share: float) -> Fault:
+    """That share of the answer's bytes is replaced by others."""
+    chance = random.Random(7)
+
+    async def answered(link: Link, data: bytes) -> None:
+        await link.give(bytes(chance.randrange(256) if chance.random() < share else byte for byte in data))
+
+    return Fault(answered=answered)
+
+
+def says(*pieces: bytes, end: Callable[[Link], Awaitable[None]] = Link.hang_up) -> Fault:
+    """Answers by itself, whatever was asked; then `end`."""
+
+    async def asked(link: Link, _: bytes) -> None:
+        if not link.told:
+            link.told = True
+            for piece in pieces:
+                await link.give(piece)
+            await end(link)
+
+    return Fault(asked=asked)
+
+
+class Proxy:
+    """See above."""
+
+    def __init__(self, server_port: int) -> None:
+        self.server_port = server_port
+        self.port = 0
+        self.healed = asyncio.Event()
+        self._fault: Fault | None = None
+        self._listener: asyncio.Server | None = None
+        self._links: set[asyncio.Task[None]] = set()
+
+    @property
+    def fault(self) -> Fault | None:
+        """What is wrong; None where nothing is."""
+        return self._fault
+
+    @fault.setter
+    def fault(self, fault: Fault | None) -> None:
+        self._fault = fault
+        if fault is None:
+            self.healed.set()
+        else:
+            self.healed.clear()
+
+    @contextmanager
+    def broken(self, fault: Fault) -> Iterator[None]:
+        """Broken inside of the block."""
+        self.fault = fault
+        try:
+            yield
+        finally:
+            self.fault = None
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._links.add(task)
+        try:
+            await Link(self, reader, writer).run()
+        except asyncio.CancelledError:
+            pass  # cut by the proxy itself; asyncio would call it an error of its server
+        finally:
+            self._links.discard(task)
+
+    async def refuse(self) -> None:
+        """Nobody listens any more, and every connection is cut."""
+        if self._listener:
+            self._listener.close()
+            self._listener = None
+        await self._cut()
+
+    async def listen(self) -> None:
+        """Listen, again on the same port."""
+        self._listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port, backlog=1024)
+        self.port = self._listener.sockets[0].getsockname()[1]
+
+    async def _cut(self) -> None:
+        links = set(self._links)
+        for link in links:
+            link.cancel()
+        if links:
+            await asyncio.wait(links)
+
+    async def __aenter__(self) -> Self:
+        await self.listen()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.fault = None
+        await self.refuse()
