@@ -42,7 +42,8 @@ REACH: dict[str, set[str]] = {
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "tls"},
     "listening": {"domain", "config", "webhooks", "api", "tls", "acme"},
-    "cli": {"chatsvc", "domain", "config", "store", "engines", "webhooks", "usecases", "control", "samples", "log", "tls", "app"},
+    "doctor": {"chatsvc", "domain", "config", "store", "webhooks", "control", "tls"},
+    "cli": {"chatsvc", "doctor", "domain", "config", "store", "engines", "webhooks", "usecases", "control", "samples", "log", "tls", "app"},
     "app": {
         "domain",
         "config",

@@ -29,6 +29,7 @@ COMMANDS = {
     "conversation": ("chatsvc.cli.conversation:conversation", "Conversations with their messages."),
     "parse": ("chatsvc.cli.parse:parse", "What a bot reads in a sentence: date, time, e-mail, telephone, name."),
     "config": ("chatsvc.cli.config:config", "The configuration in force, secrets masked."),
+    "doctor": ("chatsvc.cli.doctor:doctor", "What is wrong with this installation, each fault with its remedy."),
     "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Whether the service is ready; for supervisors and load balancers."),
     "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),

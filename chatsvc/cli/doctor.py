@@ -1,0 +1,41 @@
+"""`chatsvc doctor`: what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from chatsvc.cli.output import json_option, show
+from chatsvc.domain.errors import Refused
+
+MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
+
+
+@click.command()
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Look at configuration, files, rights, disk, clock, database, certificates, model server and webhooks; change nothing.
+
+    Exit status 1 where there is a fault; each is named with its remedy.
+
+    \b
+    Example: chatsvc -c /etc/chatsvc/config.yaml doctor
+    """
+    from chatsvc.doctor.examination import examine
+    from chatsvc.doctor.report import FAULT
+
+    checks = []
+    for check in examine(ctx.find_root().obj, os.environ, Path.cwd()):
+        checks.append(check._asdict())
+        if not as_json:
+            click.echo(f"{MARKS[check.state]:<6}{check.name}: {check.found}")
+            if check.remedy:
+                click.echo(f"      -> {check.remedy}")
+    faults = sum(check["state"] == FAULT for check in checks)
+    if as_json:
+        show({"healthy": not faults, "checks": checks}, True)
+    if faults:
+        raise Refused(f"{faults} fault{'s' if faults > 1 else ''} found")

@@ -1,0 +1,43 @@
+"""All that is looked at, in the order in which it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from chatsvc.config import Config, ConfigError, load, locate
+from chatsvc.doctor import files, network
+from chatsvc.doctor.report import Check, fault
+from chatsvc.domain.times import now_ms
+
+
+def examine(named: str | None, env: Mapping[str, str], cwd: Path) -> Iterator[Check]:
+    """Look at the installation that a command of this call would work on; raises nothing for what is wrong with it."""
+    try:
+        config = load(locate(named, env, cwd), env)
+    except ConfigError as faulty:
+        for line in str(faulty).splitlines():
+            yield fault("configuration", line, "mend the file at the place that is named; config.example.yaml shows all settings")
+        return
+    except OSError as unreadable:
+        yield fault(
+            "configuration", f"{unreadable.filename}: {unreadable.strerror}", "name a file that can be read: -c FILE, or $CHATSVC_CONFIG"
+        )
+        return
+    yield from of_config(config)
+
+
+def of_config(config: Config) -> Iterator[Check]:
+    """The same, where the configuration itself is right."""
+    now = now_ms()
+    yield from files.configuration(config)
+    yield from files.folder(config)
+    checks, examined = files.store(config)
+    yield from checks
+    yield from files.master_key(config, examined)
+    yield from files.clock(now, examined)
+    yield from network.service(config)
+    yield from network.certificates(config)
+    yield from network.model(config)
+    yield from network.webhooks(config, examined)
+    yield from files.backups(config, now)

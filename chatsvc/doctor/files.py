@@ -1,0 +1,168 @@
+"""Configuration, data folder, master key, disk, clock: what lies on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from chatsvc.config import Config
+from chatsvc.doctor.report import Check, fault, ok, warning
+from chatsvc.domain.times import with_millis
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.examination import Examined, examine, sqlite_is_fixed, sqlite_version
+from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import MASTER_KEY, MasterKey
+
+LITTLE_BYTES = 100 << 20
+TIGHT_BYTES = 1 << 30
+EARLIEST_MS = 1_767_225_600_000  # 2026: no clock that is right shows less
+AHEAD_MS = 5 * 60_000
+
+
+def configuration(config: Config) -> Iterator[Check]:
+    """The file, and who may read it."""
+    if config.path is None:
+        yield warning("configuration", "no file: everything has its default", "make one with: chatsvc init")
+        return
+    mode = config.path.stat().st_mode
+    if mode & stat.S_IWOTH:
+        yield fault("configuration", f"everybody may write {config.path}", f"chmod o-w {config.path}")
+    else:
+        yield ok("configuration", str(config.path))
+
+
+def folder(config: Config) -> Iterator[Check]:
+    """The data folder, its rights, its owner, and the room on its disk."""
+    path = config.data_dir
+    if not path.exists():
+        yield fault("data folder", f"{path} is not there", "make it with: chatsvc init (or see data_dir in the configuration)")
+        return
+    if not path.is_dir():
+        yield fault("data folder", f"{path} is no folder", "move it away, or set data_dir to another folder")
+        return
+    yield from _rights(path)
+    yield from _room(path)
+
+
+def _rights(path: Path) -> Iterator[Check]:
+    status = path.stat()
+    owner = status.st_uid
+    if status.st_mode & 0o077:
+        yield fault("data folder", f"others may enter {path} (mode {stat.S_IMODE(status.st_mode):04o})", f"chmod 700 {path}")
+    strangers = [file.name for file in path.iterdir() if file.lstat().st_uid != owner]
+    if strangers:
+        yield fault(
+            "data folder",
+            f"not everything in {path} belongs to its owner: {', '.join(strangers[:5])}",
+            f"chown -R --reference={path} {path}",
+        )
+    # As root, everything can be written: what counts is the owner, whom the commands act as.
+    if os.geteuid() not in (0, owner):
+        yield fault("data folder", f"{path} belongs to another user", "run the command as its owner or as root")
+    elif not os.access(path, os.W_OK):
+        yield fault("data folder", f"{path} cannot be written", "make its file system writable, or mend its rights: chmod u+rwx")
+    elif not status.st_mode & 0o077 and not strangers:
+        yield ok("data folder", str(path))
+
+
+def _room(path: Path) -> Iterator[Check]:
+    free = shutil.disk_usage(path).free
+    files = os.statvfs(path)
+    text = f"{free / (1 << 30):.1f} GiB free"
+    if free < LITTLE_BYTES:
+        yield fault("disk", text, f"make room on the disk of {path}: without it no message can be written")
+    elif files.f_files and files.f_favail < 100:
+        yield fault("disk", "no inodes left", f"remove files on the disk of {path}")
+    elif free < TIGHT_BYTES:
+        yield warning("disk", text, f"make room on the disk of {path}")
+    else:
+        yield ok("disk", text)
+
+
+def store(config: Config) -> tuple[list[Check], Examined | None]:
+    """The database, and what was found in it."""
+    path = Folder(config.data_dir).database
+    if not path.exists():
+        return [
+            warning("database", f"{path} is not there yet", "it is made by the first command; or put a backup back: backup restore")
+        ], None
+    if not os.access(path, os.R_OK | os.W_OK):
+        return [
+            fault("database", f"{path} cannot be read and written", "mend its rights: chmod 600, chown to the data folder's owner")
+        ], None
+    tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
+    try:
+        found = examine(path, tiers)
+    except StoreUnavailable as outage:
+        return [
+            fault("database", f"{path}: {outage}", "restore the last backup (backup restore), or install the newer chatsvc again")
+        ], None
+    if found.problems:
+        remedy = "stop the service, keep a copy of the data folder, and restore the last backup (backup restore)"
+        return [fault("database", f"{path} is damaged: {'; '.join(found.problems)}", remedy)], found
+    checks = [ok("database", f"{path}, schema {found.schema_version}")]
+    if sqlite_is_fixed():
+        checks.append(ok("SQLite", sqlite_version()))
+    else:
+        # One process writes and checkpoints on one connection, so the fault of older versions is not met.
+        checks.append(ok("SQLite", f"{sqlite_version()}; keep other programs from writing the database while the service runs"))
+    checks += [
+        warning("knowledge", f"the bot {name!r} answers from its knowledge and has none", "add some: chatsvc knowledge add BOT FILE")
+        for name in found.mute
+    ]
+    return checks, found
+
+
+def master_key(config: Config, examined: Examined | None) -> Iterator[Check]:
+    """The master key: there, closed to others, and the one the database was made with."""
+    file = config.data_dir / MASTER_KEY
+    key = config.given_master_key
+    if key is None:
+        if not file.exists():
+            if examined is not None:
+                yield fault("master key", f"{file} is not there", "put it back, or give it in $CHATSVC_MASTER_KEY")
+            return
+        if file.stat().st_mode & 0o077:
+            yield fault("master key", f"others may read {file}", f"chmod 600 {file}; if somebody has: chatsvc master-key rotate")
+        try:
+            key = bytes.fromhex(file.read_text("ascii").strip())
+        except (OSError, ValueError):
+            key = b""
+        if len(key) != 32:
+            yield fault("master key", f"{file} does not hold a master key", "put the right file back: 64 hexadecimal digits")
+            return
+    if examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
+        yield fault("master key", "it is not the one this database was made with", "put the right one back; a backup may hold it")
+    elif config.given_master_key is not None or not file.stat().st_mode & 0o077:
+        yield ok("master key", "from the configuration" if config.given_master_key is not None else str(file))
+
+
+def clock(now: int, examined: Examined | None) -> Iterator[Check]:
+    """The machine's clock, as far as it can be told without asking anybody."""
+    remedy = "set the clock, best by NTP: timedatectl set-ntp true"
+    if now < EARLIEST_MS:
+        yield fault("clock", f"it shows {with_millis(now)}", remedy)
+    elif examined is not None and examined.newest > now + AHEAD_MS:
+        yield fault("clock", f"it shows {with_millis(now)}, but something happened here at {with_millis(examined.newest)}", remedy)
+    else:
+        yield ok("clock", with_millis(now))
+
+
+def backups(config: Config, now: int) -> Iterator[Check]:
+    """The scheduled backups, where there are any."""
+    settings = config.backup
+    if settings.every_s is None:
+        yield warning("backups", "none are scheduled", "set backup.every, or run chatsvc backup create from a timer of your own")
+        return
+    kept = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
+    if settings.folder.exists() and not os.access(settings.folder, os.W_OK):
+        yield fault("backups", f"{settings.folder} cannot be written", "mend its rights, or set backup.folder to another folder")
+    elif not kept:
+        yield warning("backups", f"there is none in {settings.folder} yet", "the running service makes them; its log says what hinders it")
+    elif now / 1000 - kept[-1].stat().st_mtime > 2 * settings.every_s + 3600:
+        yield fault("backups", f"the last one is {kept[-1].name}", "see the service's log for why there is no newer one; is it running?")
+    else:
+        yield ok("backups", f"{len(kept)} in {settings.folder}, the last is {kept[-1].name}")

@@ -1,0 +1,61 @@
+"""Looking at a database from outside, without changing it, for `chatsvc doctor`."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.migrations import APPLICATION_ID, is_newer, schema_version
+
+FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
+
+
+class Examined(NamedTuple):
+    """`newest` is when something last happened (Unix milliseconds); `mute` are active bots of the given tiers that know nothing."""
+
+    problems: list[str]
+    schema_version: int
+    newest: int
+    check: bytes | None
+    webhooks: list[tuple[str, str]]
+    mute: list[str]
+
+
+def sqlite_is_fixed() -> bool:
+    """Whether this SQLite is one without the fault of FIXED."""
+    return sqlite3.sqlite_version_info >= FIXED
+
+
+def sqlite_version() -> str:
+    """The version of the SQLite in use."""
+    return sqlite3.sqlite_version
+
+
+def examine(database: Path, tiers: frozenset[str]) -> Examined:
+    """Look at a database; `tiers` are those that answer from a bot's knowledge alone. Raises StoreUnavailable where it cannot be read."""
+    # Where nobody has it open there is no log beside it, and none must come of looking.
+    alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, timeout=5)) as connection:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise StoreUnavailable("it is not a database of chatsvc")
+            if is_newer(connection):
+                raise StoreUnavailable("a newer chatsvc has written it")
+            problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+            check = connection.execute("SELECT value FROM store_facts WHERE name = 'master_key_check'").fetchone()
+            newest = connection.execute(
+                "SELECT max((SELECT coalesce(max(created_at), 0) FROM usage_records), (SELECT coalesce(max(updated_at), 0) FROM accounts))"
+            ).fetchone()[0]
+            bots = connection.execute(
+                "SELECT name, model FROM bots WHERE active AND id NOT IN (SELECT bot_id FROM knowledge_entries) ORDER BY number LIMIT 100"
+            ).fetchall()
+            hooks = connection.execute(
+                "SELECT bots.name, url FROM webhooks JOIN bots ON bots.id = bot_id WHERE url IS NOT NULL ORDER BY number LIMIT 100"
+            ).fetchall()
+            version = schema_version(connection)
+    except sqlite3.Error as fault:
+        raise StoreUnavailable(str(fault)) from fault
+    return Examined(problems, version, newest, check[0] if check else None, hooks, [name for name, model in bots if model in tiers])
