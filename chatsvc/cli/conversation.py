@@ -1,9 +1,10 @@
-"""`chatsvc conversation`: list, show."""
+"""`chatsvc conversation`: list, show, erase."""
 
 from __future__ import annotations
 
 import click
 
+from chatsvc.cli import progress
 from chatsvc.cli.output import call, json_option, show
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
@@ -39,3 +40,25 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     show(found, False)
     for message in messages:
         click.echo(f"\n{message['created_at']}  {message['role']}\n{message['content']}")
+
+
+@conversation.command()
+@click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
+@click.option("--bot", metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
+@click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
+@json_option
+@click.pass_context
+def erase(ctx: click.Context, user_id: str, bot: str | None, yes: bool, as_json: bool) -> None:
+    """Erase all that is kept of a visitor, such that nothing of it can be read in the data folder any more.
+
+    The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
+    for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
+
+    \b
+    Example: chatsvc conversation erase --user-id customer-1042 --yes
+    """
+    if not yes:
+        raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")
+    with progress.shown("erasing"):
+        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot)
+    show(erased, as_json)
