@@ -48,6 +48,7 @@ OPERATIONS = {
     "appointment.set": "captures.set_appointment",
     "conversation.list": "conversations.list_all",
     "conversation.show": "conversations.show",
+    "conversation.export": "conversations.export",
     "conversation.erase": "erasure.erase",
     "usage": "analytics.show",
 }
