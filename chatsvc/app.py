@@ -101,6 +101,7 @@ class App:
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
+        await accounts.abandon_imports(db)
         engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)

@@ -49,7 +49,7 @@ async def walk(db: Database, bot_id: str | None, after: Place | None) -> tuple[l
                 return parts, None
             if begins and row is not None:
                 last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
-                place = Place(*row[1:4], 0, last)
+                place = Place(row[1], row[2], row[3], 0, last)
             messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
             place = place._replace(told=told)
             parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
