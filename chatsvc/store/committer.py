@@ -21,7 +21,8 @@ from chatsvc.store.database import StoreUnavailable, Unit, connect, empty_log, i
 T = TypeVar("T")
 MAX_BATCH = 256
 READERS = 2
-EMPTY_LOG_TRIES = 5  # each waits for readers as long as the connection's busy_timeout
+EMPTY_LOG_TRIES = 60
+EMPTY_LOG_PAUSE_S = 1.0
 
 
 class _Work(NamedTuple):
@@ -202,8 +203,9 @@ class GroupCommitDatabase:
         for _ in range(EMPTY_LOG_TRIES):
             if empty:
                 return
+            await asyncio.sleep(EMPTY_LOG_PAUSE_S)
             empty = await self._writer.apart(empty_log)
-        raise StoreUnavailable("long reads keep the log from being emptied")
+        raise StoreUnavailable("the write-ahead log could not be emptied: something reads for long, a backup perhaps; try again later")
 
     async def close(self) -> None:
         """See Database.close. The writer closes last: the last connection to close checkpoints."""

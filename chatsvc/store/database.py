@@ -151,5 +151,10 @@ def purge(connection: sqlite3.Connection) -> bool:
 
 def empty_log(connection: sqlite3.Connection) -> bool:
     """Bring all that the write-ahead log holds into the database and cut it to nothing; False where a reader is in the way."""
-    busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    # Whoever writes waits for this: short, and again later.
+    connection.execute("PRAGMA busy_timeout=100")
+    try:
+        busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        connection.execute("PRAGMA busy_timeout=5000")
     return not busy

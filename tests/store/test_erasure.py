@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import sqlite3
 import uuid
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.store import conversations, erasure, exchanges, facts, webhooks
+from chatsvc.store import committer, conversations, erasure, exchanges, facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
 from chatsvc.store.master_key import MasterKey
@@ -148,6 +150,39 @@ async def test_nothing_of_an_erased_visitor_can_be_read_in_any_file(db: Database
     assert readable(path, SECRET) == []
     assert readable(path, "secret visitor") == []
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_while_somebody_reads_for_long_the_purge_waits_and_writers_do_not(
+    group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "EMPTY_LOG_PAUSE_S", 0.01)
+    await furnish(group)
+    await say(group, "v", SECRET)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM messages").fetchone()
+        await erase(group, "v")
+        purging = asyncio.create_task(group.purge())
+        async with asyncio.timeout(3):
+            assert await chat(group, user_id="other")
+        assert not purging.done()
+        reader.execute("COMMIT")
+        await purging
+    assert readable(path, SECRET) == []
+
+
+async def test_a_purge_that_readers_keep_from_its_end_says_so(
+    group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "EMPTY_LOG_TRIES", 1)
+    await furnish(group)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM messages").fetchone()
+        await say(group, "v", SECRET)
+        with pytest.raises(StoreUnavailable, match="reads for long"):
+            await group.purge()
+    assert await chat(group)
 
 
 async def test_the_service_writes_on_while_it_purges_and_afterwards(group: GroupCommitDatabase, path: Path) -> None:
