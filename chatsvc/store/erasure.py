@@ -48,7 +48,7 @@ async def places(db: Database, user_id: str, bot_id: str | None) -> list[Place]:
     def unit(connection: sqlite3.Connection) -> list[Place]:
         rows = connection.execute(
             f"""
-            SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b JOIN conversations c
+            SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
             ON c.bot_id = b.id AND c.channel IN ({channels}) AND c.user_id = ? WHERE b.id = coalesce(?, b.id)
             """,
             (*CHANNELS, user_id, bot_id),

@@ -12,14 +12,15 @@ from chatsvc.store.database import Database
 
 BATCH = erasure.BATCH
 
+# CROSS JOIN holds SQLite to the order: the few bots or accounts first, and of each only what an index finds.
 _CHANNELS = ", ".join(f"'{channel}'" for channel in CHANNELS)
 _OLD_CONVERSATIONS = f"""
-    SELECT c.number, c.account_id FROM bots b JOIN conversations c
+    SELECT c.number, c.account_id FROM bots b CROSS JOIN conversations c
     ON c.bot_id = b.id AND c.channel IN ({_CHANNELS}) AND c.last_message_at < ? LIMIT ?
 """
 # What was sent again lately, is on its way or is still to be sent is not old.
 _OLD_EVENTS = """
-    SELECT e.number FROM bots b JOIN webhook_events e ON e.bot_id = b.id AND e.created_at < ?1
+    SELECT e.number FROM bots b CROSS JOIN webhook_events e ON e.bot_id = b.id AND e.created_at < ?1
     WHERE e.state <> 0 AND NOT EXISTS
         (SELECT 1 FROM webhook_attempts a WHERE a.event_number = e.number AND (a.success IS NULL OR a.at >= ?1)) LIMIT ?2
 """
@@ -68,6 +69,6 @@ async def usage(db: Database, before: int) -> bool:
     """Delete usage records that are older; False at the end."""
     statement = """
         DELETE FROM usage_records WHERE number IN
-            (SELECT u.number FROM accounts a JOIN usage_records u ON u.account_id = a.id AND u.created_at < ? LIMIT ?)
+            (SELECT u.number FROM accounts a CROSS JOIN usage_records u ON u.account_id = a.id AND u.created_at < ? LIMIT ?)
     """
     return await db.write(lambda connection: connection.execute(statement, (before, BATCH)).rowcount == BATCH)
