@@ -30,7 +30,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups
+from chatsvc.usecases import backups, retention
 from chatsvc.usecases.directory import Directory
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.shared_library import SharedLibrary
@@ -101,6 +101,7 @@ class App:
         db = await GroupCommitDatabase.open(folder.database)
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
+        await accounts.abandon_imports(db)
         engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
@@ -108,7 +109,11 @@ class App:
         self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns)
         self._undo.append(self.services.directory.flush_key_uses)
         backups.clear_outgoing(self.config)
-        keepers = [asyncio.create_task(self._keep()), asyncio.create_task(self._back_up())]
+        keepers = [
+            asyncio.create_task(self._keep()),
+            asyncio.create_task(self._back_up()),
+            asyncio.create_task(retention.keep(self.services)),
+        ]
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
         interface = Interface(self.services, self._limiter)

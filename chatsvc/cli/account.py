@@ -1,10 +1,15 @@
-"""`chatsvc account`: create, list, show, set, delete."""
+"""`chatsvc account`: create, list, show, set, delete, export, import."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
 
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.domain.errors import Refused
 
 COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
 
@@ -84,3 +89,73 @@ def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> Non
     if not yes:
         raise click.UsageError("this deletes the account's bots, conversations, keys and usage for good: add --yes")
     show(call(ctx, "account.delete", account=account_id), as_json)
+
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@click.argument("file", type=FILE)
+@click.option("--with-secrets", is_flag=True, help="Also the signing keys of webhooks; else the import makes new ones.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, as_json: bool) -> None:
+    """Write an account with everything that belongs to it into a file, for another installation.
+
+    Bots, knowledge, conversations, requests, appointments, webhooks and what they told, usage, the digests of API keys. The file is
+    readable by you alone, and says what visitors said: keep it as you keep a backup.
+
+    \b
+    Example: chatsvc account export 6f1c... acme.jsonl
+    """
+    from chatsvc.cli import progress, transfer
+
+    def page(after: object) -> Any:
+        return call(ctx, "account.export", account=account_id, after=after, with_secrets=with_secrets)
+
+    # What is refused must not have made or emptied a file.
+    told = page(None)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream, progress.shown("exporting"):
+        writer = transfer.Writer(stream, account_id)
+        while True:
+            for record in told["records"]:
+                writer.write(record)
+            if told["next"] is None:
+                break
+            told = page(told["next"])
+        writer.end()
+    show({"id": account_id, "file": str(file), "records": writer.lines - 2}, as_json)
+
+
+@account.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+@click.pass_context
+def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Take in an account that `account export` has written; all of it or nothing.
+
+    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be
+    sent when the file was written is kept and not sent: the other installation sends it.
+
+    \b
+    Example: chatsvc account import acme.jsonl
+    """
+    from chatsvc.cli import progress, transfer
+
+    account_id, webhooks, complete = transfer.check(file), [], False
+    with progress.shown("importing"):
+        batches = transfer.records(file)
+        ((_, record),) = next(batches)
+        begun = call(ctx, "account.import_begin", record=record)["id"]
+        try:
+            if begun != account_id:
+                raise Refused(f"{file} is of another account than it says")
+            for batch in batches:
+                webhooks += call(ctx, "account.import_put", account=begun, records=batch)["webhooks"]
+            complete = True
+        finally:
+            shown = call(ctx, "account.import_end", account=begun, complete=complete)
+    show({**shown, "webhooks": webhooks}, as_json)
+    if webhooks and not as_json:
+        click.echo("Keep the signing keys now: they are not shown again.", err=True)

@@ -1,9 +1,16 @@
-"""`chatsvc conversation`: list, show."""
+"""`chatsvc conversation`: list, show, export, erase."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
 import click
 
+from chatsvc.cli import progress, transcript
 from chatsvc.cli.output import call, json_option, show
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
@@ -39,3 +46,69 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     show(found, False)
     for message in messages:
         click.echo(f"\n{message['created_at']}  {message['role']}\n{message['content']}")
+
+
+@conversation.command()
+@click.option("--bot", metavar="ID", help="Only the conversations of this bot.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Default: csv where FILE ends with .csv, else jsonl.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, bot: str | None, form: str | None, output: Path | None, as_json: bool) -> None:
+    """Write all conversations with all their messages.
+
+    \b
+    jsonl  a conversation a line, as GET /conversations/{id} has it
+    csv    a message a line; a text that a spreadsheet would take for a formula begins with '
+
+    \b
+    Example: chatsvc conversation export --bot 6f1c... --output conversations.csv
+    """
+    if as_json and (form or output):
+        raise click.UsageError("--json prints one array; it goes neither with --format nor with --output")
+    form = "json" if as_json else form or ("csv" if output and output.suffix.lower() == ".csv" else "jsonl")
+    pages = _pages(ctx, bot)
+    # Asked for before the file is opened: what is refused must not have emptied it.
+    first = next(pages)
+    with _opened(output) as file, progress.shown("exporting"):
+        for text in transcript.write(form, chain([first], pages)):
+            file.write(text.encode())
+
+
+def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:
+    after = None
+    while True:
+        page = call(ctx, "conversation.export", bot=bot, after=after)
+        yield page["parts"]
+        after = page["next"]
+        if after is None:
+            return
+
+
+def _opened(output: Path | None) -> IO[bytes]:
+    """Standard output, or a file that nobody else can read, for it holds what visitors said."""
+    if output is None:
+        return click.open_file("-", "wb")
+    return os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
+@conversation.command()
+@click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
+@click.option("--bot", metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
+@click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
+@json_option
+@click.pass_context
+def erase(ctx: click.Context, user_id: str, bot: str | None, yes: bool, as_json: bool) -> None:
+    """Erase all that is kept of a visitor, such that nothing of it can be read in the data folder any more.
+
+    The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
+    for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
+
+    \b
+    Example: chatsvc conversation erase --user-id customer-1042 --yes
+    """
+    if not yes:
+        raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")
+    with progress.shown("erasing"):
+        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot)
+    show(erased, as_json)

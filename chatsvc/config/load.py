@@ -10,7 +10,7 @@ from types import MappingProxyType
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Secret, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Config, Limits, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -36,6 +36,7 @@ DEFAULT_PLANS = (
 _DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
 _DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
 _MAX_SECRET = 1 << 16
+MOST_DAYS = 36_500
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
@@ -81,9 +82,11 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "plans",
         "webhooks",
         "backup",
+        "retention",
     )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
     backup = root.section("backup", "every", "folder", "keep")
+    retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
     return Config(
         path=path,
@@ -106,6 +109,12 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             every_s=backup.optional("every", values.interval),
             folder=backup.folder("folder", "backups"),
             keep=backup.plain("keep", values.whole(1, 1000), 7),
+        ),
+        retention=Retention(
+            conversations_days=retention.optional("conversations_days", values.whole(1, MOST_DAYS)),
+            webhooks_days=retention.optional("webhooks_days", values.whole(1, MOST_DAYS)),
+            # GET /analytics looks back as far as 90 days.
+            usage_days=retention.optional("usage_days", values.whole(90, MOST_DAYS)),
         ),
     )
 

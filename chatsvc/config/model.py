@@ -121,6 +121,15 @@ class Backups:
 
 
 @dataclass(frozen=True)
+class Retention:
+    """After how many days conversations, webhook events and usage records go; None: they stay."""
+
+    conversations_days: int | None
+    webhooks_days: int | None
+    usage_days: int | None
+
+
+@dataclass(frozen=True)
 class Config:
     """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
 
@@ -134,6 +143,7 @@ class Config:
     plans: Mapping[str, Plan]
     webhooks: Webhooks
     backup: Backups
+    retention: Retention
 
     @property
     def given_master_key(self) -> bytes | None:

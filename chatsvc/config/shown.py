@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ def as_document(config: Config) -> dict[str, Any]:
             "ca_file": str(webhooks.ca_file) if webhooks.ca_file else None,
         },
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
+        "retention": dataclasses.asdict(config.retention),
     }
 
 

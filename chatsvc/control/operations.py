@@ -15,6 +15,10 @@ OPERATIONS = {
     "account.show": "accounts.show",
     "account.set": "accounts.change",
     "account.delete": "accounts.delete",
+    "account.export": "transfer.take_out",
+    "account.import_begin": "transfer.begin",
+    "account.import_put": "transfer.put",
+    "account.import_end": "transfer.end",
     "bot.create": "bots.create",
     "bot.list": "bots.list_all",
     "bot.show": "bots.show",
@@ -48,6 +52,8 @@ OPERATIONS = {
     "appointment.set": "captures.set_appointment",
     "conversation.list": "conversations.list_all",
     "conversation.show": "conversations.show",
+    "conversation.export": "conversations.export",
+    "conversation.erase": "erasure.erase",
     "usage": "analytics.show",
 }
 

@@ -11,6 +11,7 @@ from chatsvc.store.bots import bots_of
 from chatsvc.store.database import Database, assign
 
 _COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
+COMING = 0  # `deleted_at` of an account that is being imported: out of everyone's sight, and not to be swept
 CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit", "message_credits", "updated_at"})
 
 
@@ -87,6 +88,25 @@ async def delete(db: Database, account_id: str, now: int, applied: Callable[[boo
     return await db.write(unit, applied)
 
 
+async def arrive(db: Database, account_id: str) -> bool:
+    """Let an account that has been imported whole be seen; False where none was being imported."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, COMING))
+        return done.rowcount == 1
+
+    return await db.write(unit)
+
+
+async def abandon_imports(db: Database, account_id: str | None = None) -> None:
+    """Leave what imports that broke off have brought in to `sweep`, of one account or of all."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (COMING, account_id))
+
+    await db.write(unit)
+
+
 # Children first: what a foreign key points at goes last. A batch is small enough not to hold up the writers beside it.
 _SWEEP = (
     """
@@ -139,7 +159,7 @@ async def sweep(db: Database) -> bool:
     """Remove one batch of what deleted accounts held; False once nothing is left, so that a crash in between loses nothing."""
 
     def unit(connection: sqlite3.Connection) -> bool:
-        row = connection.execute("SELECT id FROM accounts WHERE deleted_at IS NOT NULL LIMIT 1").fetchone()
+        row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (COMING,)).fetchone()
         if row is None:
             return False
         for statement in _SWEEP:

@@ -16,11 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 
-from chatsvc.store.database import StoreUnavailable, Unit, connect, in_transaction, is_outage, outage
+from chatsvc.store.database import StoreUnavailable, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
 
 T = TypeVar("T")
 MAX_BATCH = 256
 READERS = 2
+EMPTY_LOG_TRIES = 60
+EMPTY_LOG_PAUSE_S = 1.0
 
 
 class _Work(NamedTuple):
@@ -126,6 +128,13 @@ class _Thread:
         self.under_way = 0
         self._draining = None
 
+    async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run what cannot be part of a transaction, between two batches; raises StoreUnavailable."""
+        try:
+            return await self._connection._execute(work, self._connection._conn)  # type: ignore[no-any-return, no-untyped-call]
+        except sqlite3.Error as fault:
+            raise outage(fault, self._path) from fault
+
     async def close(self) -> None:
         """Finish what is queued and close the connection."""
         if self._draining:
@@ -185,6 +194,18 @@ class GroupCommitDatabase:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         return await self._writer.run(unit, applied)
+
+    async def purge(self) -> None:
+        """See Database.purge."""
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        empty = await self._writer.apart(purge)
+        for _ in range(EMPTY_LOG_TRIES):
+            if empty:
+                return
+            await asyncio.sleep(EMPTY_LOG_PAUSE_S)
+            empty = await self._writer.apart(empty_log)
+        raise StoreUnavailable("the write-ahead log could not be emptied: something reads for long, a backup perhaps; try again later")
 
     async def close(self) -> None:
         """See Database.close. The writer closes last: the last connection to close checkpoints."""

@@ -9,7 +9,7 @@ from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, Message
 from chatsvc.store.database import Database
 
-_COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
+COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
 
 
 class Page(NamedTuple):
@@ -30,7 +30,7 @@ async def page(
     counts = f"SELECT coalesce(sum(conversations), 0) FROM conversation_counts WHERE account_id = ? {'AND bot_id = ?' if bot_id else ''}"
     # One walk of an index for each channel, merged as far as the page goes: two indexes serve every filter.
     behind = "AND (last_message_at, number) < (?, ?)" if after else ""
-    one = f"SELECT {_COLUMNS}, number FROM conversations WHERE {name} = ? AND channel = ? {behind}"
+    one = f"SELECT {COLUMNS}, number FROM conversations WHERE {name} = ? AND channel = ? {behind}"
     union = " UNION ALL ".join([one] * len(channels)) + " ORDER BY last_message_at DESC, number DESC LIMIT ?"
     arguments: list[object] = []
     for each in channels:
@@ -70,7 +70,7 @@ async def find(db: Database, account_id: str | None, conversation_id: str, messa
 
     def unit(connection: sqlite3.Connection) -> Thread | None:
         row = connection.execute(
-            f"SELECT {_COLUMNS}, number FROM conversations WHERE id = ? AND account_id = coalesce(?, account_id)",
+            f"SELECT {COLUMNS}, number FROM conversations WHERE id = ? AND account_id = coalesce(?, account_id)",
             (conversation_id, account_id),
         ).fetchone()
         return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None

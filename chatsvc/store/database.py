@@ -41,6 +41,10 @@ class Database(Protocol):
         """
         ...
 
+    async def purge(self) -> None:
+        """Leave nothing readable of what has been deleted, nowhere in the files; writers wait for it. Raises StoreUnavailable."""
+        ...
+
     async def close(self) -> None:
         """Finish what is queued and close the file."""
         ...
@@ -129,3 +133,28 @@ def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
             connection.execute("ROLLBACK")
         raise
     return result
+
+
+def purge(connection: sqlite3.Connection) -> bool:
+    """Write the database anew and empty its log; False where a reader kept the log from being emptied.
+
+    `secure_delete` overwrites what is deleted, but not the copies that stay behind in a page's free space when its rows move to another.
+    """
+    # In a file: the new copy would else be held in memory whole.
+    connection.execute("PRAGMA temp_store=FILE")
+    try:
+        connection.execute("VACUUM")
+    finally:
+        connection.execute("PRAGMA temp_store=MEMORY")
+    return empty_log(connection)
+
+
+def empty_log(connection: sqlite3.Connection) -> bool:
+    """Bring all that the write-ahead log holds into the database and cut it to nothing; False where a reader is in the way."""
+    # Whoever writes waits for this: short, and again later.
+    connection.execute("PRAGMA busy_timeout=100")
+    try:
+        busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    finally:
+        connection.execute("PRAGMA busy_timeout=5000")
+    return not busy

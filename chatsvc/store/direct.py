@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage
+from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage, purge
 
 T = TypeVar("T")
 
@@ -32,6 +32,13 @@ class DirectDatabase:
         if applied:
             applied(result)
         return result
+
+    async def purge(self) -> None:
+        """See Database.purge. Nobody else reads."""
+        try:
+            purge(self._connection)
+        except sqlite3.Error as fault:
+            raise outage(fault, self._path) from fault
 
     async def close(self) -> None:
         """See Database.close."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chatsvc.domain import errors, shapes
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.errors import Refused
@@ -9,6 +11,7 @@ from chatsvc.domain.models import Conversation
 from chatsvc.domain.shapes import Json
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import conversations as stored
+from chatsvc.store import transcripts
 from chatsvc.usecases import bots, chatbots
 from chatsvc.usecases.directory import Held
 from chatsvc.usecases.paging import Listing
@@ -63,3 +66,27 @@ async def show(services: Services, *, conversation: str, message_limit: int = DE
     if thread is None:
         raise Refused(f"there is no conversation {conversation}")
     return shapes.conversation_detail(*thread)
+
+
+async def export(services: Services, *, bot: str | None = None, after: Sequence[object] | None = None) -> Json:
+    """For the administrator: the next page of whole conversations behind `after`, of a bot or of all accounts.
+
+    Gives `parts`, of which a long conversation has several, and `next`, None at the end.
+    """
+    if bot is not None:
+        bot = (await bots.resolve(services, bot))[1].id
+    place = transcripts.Place(*after) if after is not None else None  # type: ignore[arg-type]  # as this gave it
+    parts, place = await transcripts.walk(services.db, bot, place)
+    return {
+        "parts": [
+            {
+                "conversation": shapes.conversation(part.conversation) if part.conversation else None,
+                "message_count": part.conversation.message_count if part.conversation else 0,
+                "messages": [shapes.message(message) for message in part.messages],
+                "begins": part.begins,
+                "ends": part.ends,
+            }
+            for part in parts
+        ],
+        "next": place,
+    }

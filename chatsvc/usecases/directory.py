@@ -77,6 +77,12 @@ class Directory:
         if holding is not None:
             self._accounts.setdefault(holding.account.id, Held(holding))
 
+    def forget_rendered(self, account_id: str) -> None:
+        """Some of what the account has is gone: nothing that shows it must be told again."""
+        held = self._accounts.get(account_id)
+        if held is not None:
+            held.rendered = {}
+
     def forget_account(self, account_id: str) -> None:
         """The account has been deleted."""
         self._accounts.pop(account_id, None)

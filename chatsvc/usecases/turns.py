@@ -62,6 +62,10 @@ class Turns:
             if not line.waiting:
                 del self._lines[conversation]
 
+    def under_way(self, user_id: str, bot_id: str | None) -> list[Conversing]:
+        """The conversations of a visitor, with one bot or with all, that are being answered now."""
+        return [place for place in self._lines if place[2] == user_id and bot_id in (None, place[0])]
+
     def start(self, work: Coroutine[Any, Any, Exchange]) -> asyncio.Task[Exchange]:
         """Run an answer in a task of its own, which a caller that hangs up does not take with it."""
         task = asyncio.create_task(work)

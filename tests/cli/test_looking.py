@@ -23,6 +23,7 @@ models: {own: {engine: anthropic, model: llama, input_usd_per_mtok: 0.25}, offli
 plans: {one: {messages: 5, bots: 1, webhooks: true, rest_api: true}}
 webhooks: {allowed_networks: [10.1.0.0/16, "fd00::/8"], timeout_s: 3}
 backup: {every: 36h, keep: 3}
+retention: {conversations_days: 400, usage_days: 90}
 """
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
+from chatsvc.store import accounts, bots, conversations, erasure, exchanges, keys, knowledge, retention, transcripts, unanswered, usage
 from chatsvc.store.database import Database
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.fakes import START
@@ -143,3 +143,30 @@ def test_the_sweep_of_a_deleted_account_searches_by_indexes(furnished: Path) -> 
     with closing(sqlite3.connect(furnished)) as connection:
         for statement in accounts._SWEEP:
             assert walks(plan_of(connection, statement, ("account", 10))) == [], statement
+
+
+PLACE = erasure.Place("account", "bot", "api", "v1")
+OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
+    "the conversations of a visitor": lambda db: erasure.places(db, "v1", None),
+    "erasing a conversation": lambda db: erasure.some_of(db, PLACE, ignore),
+    "old conversations": lambda db: retention.conversations(db, START + 10, ignore),
+    "old answers": lambda db: retention.answers(db, START),
+    "old events": lambda db: retention.events(db, START + 10),
+    "old usage": lambda db: retention.usage(db, START + 10),
+    "a page of whole conversations": lambda db: transcripts.walk(db, None, None),
+}
+# What there is one of for each customer or bot, or a page of.
+FEW = ("SCAN b USING", "SCAN a", "SEARCH conversations USING INDEX sqlite_autoindex_conversations_2")
+
+
+@pytest.mark.parametrize("name", OVER_ALL_BOTS)
+def test_what_goes_over_all_bots_walks_no_table_that_grows_with_the_messages(furnished: Path, tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "chatsvc.db"
+    copy.write_bytes(furnished.read_bytes())
+    statements = statements_of(copy, OVER_ALL_BOTS[name])
+    assert statements
+    with closing(sqlite3.connect(copy)) as connection:
+        for sql, values in statements:
+            plan = plan_of(connection, sql, values)
+            walked = [step for step in walks(plan) if not step.startswith(FEW) and not re.search(r"\(\w+_id=\? AND .*<\?\)", step)]
+            assert walked == [], f"{sql}\n{plan}"

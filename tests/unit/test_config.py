@@ -17,12 +17,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Secret, Server, Tls, load, locate
+from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Retention, Secret, Server, Tls, load, locate
 from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
-SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup"
+SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention"
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
@@ -92,6 +92,7 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
         Plan("enterprise", 1, 100_000, 100, webhooks=True, rest_api=True),
     ]
     assert (config.webhooks.timeout_s, config.webhooks.allowed_networks, config.webhooks.ca_file) == (10.0, (), None)
+    assert config.retention == Retention(None, None, None)
 
 
 def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
@@ -929,3 +930,10 @@ def test_reading_the_defaults_imports_nothing_heavy() -> None:
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY, env={"PATH": os.defpath}
     )
     assert done.stdout == "[]\n"
+
+
+def test_each_kind_of_record_has_its_own_days_and_usage_is_kept_for_as_long_as_it_can_be_asked_for(folder: Folder) -> None:
+    config = folder.load("retention: {conversations_days: 1, usage_days: 90, webhooks_days: null}\n")
+    assert config.retention == Retention(1, None, 90)
+    for fault in ("{conversations_days: 0}", "{webhooks_days: never}", "{usage_days: 89}", "{usage_days: 1.5}"):
+        assert "expected a whole number from" in folder.fault(f"retention: {fault}\n")

@@ -1,0 +1,98 @@
+"""The file that an account moves in: a header, a record a line, and a last line with the checksum of all before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from chatsvc import __version__
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.transfer import FORMAT, VERSION
+
+MOST_LINE = 64 * 1024 * 1024  # bytes
+BATCH = 1_000_000  # bytes, or a little more
+
+
+class Writer:
+    """Writes such a file; it is whole only after `end`."""
+
+    def __init__(self, file: IO[bytes], account: str) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.lines = 0
+        self.write({"format": FORMAT, "version": VERSION, "program": __version__, "account": account})
+
+    def write(self, value: object) -> None:
+        """Add one line."""
+        line = json.dumps(value, ensure_ascii=False).encode() + b"\n"
+        self._digest.update(line)
+        self._file.write(line)
+        self.lines += 1
+
+    def end(self) -> None:
+        """Add the last line."""
+        self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
+
+
+def check(path: Path) -> str:
+    """Read a file to its end, and give the account's id; raises Refused where it is not whole or of a newer version."""
+    digest, lines, last = hashlib.sha256(), 0, b""
+    header: Any = None
+    for line in _lines(path):
+        if last:
+            digest.update(last)
+            lines += 1
+        else:
+            header = _header(path, line)
+        last = line
+    if not last:
+        raise Refused(f"{path} is empty")
+    if _value(last) != {"end": lines, "sha256": digest.hexdigest()}:
+        raise Refused(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
+    return str(header["account"])
+
+
+def _header(path: Path, line: bytes) -> Any:
+    header = _value(line)
+    if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
+        raise Refused(f"{path} is no file of `chatsvc account export`")
+    if header["version"] > VERSION:
+        raise Refused(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
+    return header
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while line := file.readline(MOST_LINE):
+            yield line
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def records(path: Path) -> Iterator[list[Any]]:
+    """The records of a file that was checked, in batches; the first batch is the account's own record alone."""
+    batch: list[Any] = []
+    size = number = 0
+    for number, line in enumerate(_lines(path)):
+        value = _value(line)
+        if number == 0 or (isinstance(value, dict) and "end" in value):
+            continue
+        if not isinstance(value, list) or len(value) != 2 or (number == 1) is not (value[0] == "account"):
+            raise Refused(f"{path} has a line that is no record, line {number + 1}")
+        batch.append(value)
+        size += len(line)
+        if number == 1 or size > BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+    elif number < 2:
+        raise Refused(f"{path} has no account in it")

@@ -1,0 +1,90 @@
+"""Whole conversations, read page by page in bounded memory: by bot, channel and visitor, which no new message changes."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, NamedTuple
+
+from chatsvc.domain.models import Conversation, Message
+from chatsvc.store.conversations import COLUMNS
+from chatsvc.store.database import Database
+
+PAGE = 1_000_000  # characters of messages, or a little more
+_EACH = 200  # what a record takes beside its text
+
+_OF_A_BOT = "bot_id = ? AND (channel, user_id) > (?, ?)"
+_OF_ALL = "(bot_id, channel, user_id) > (?, ?, ?)"
+_OWNED = "EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL)"
+
+
+class Place(NamedTuple):
+    """How far a walk is: the conversation, the number of its last message told, and of the last there was when it was begun."""
+
+    bot_id: str
+    channel: str = ""
+    user_id: str = ""
+    told: int = 0
+    until: int = 0
+
+
+class Part(NamedTuple):
+    """Some messages of a conversation, oldest first, and whether they are its first and its last; None for one erased meanwhile."""
+
+    conversation: Conversation | None
+    messages: list[Message]
+    begins: bool
+    ends: bool
+
+
+async def walk(db: Database, bot_id: str | None, after: Place | None) -> tuple[list[Part], Place | None]:
+    """The next page behind a place, of one bot or of all, and the place that it ends at; None where nothing follows."""
+
+    def unit(connection: sqlite3.Connection) -> tuple[list[Part], Place | None]:
+        place, room = after or Place(bot_id or ""), PAGE
+        parts: list[Part] = []
+        while room > 0:
+            begins = place.told >= place.until
+            row = _next(connection, place, one_bot=bot_id is not None) if begins else _same(connection, place)
+            if begins and row is None:
+                return parts, None
+            if begins and row is not None:
+                last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
+                place = Place(row[1], row[2], row[3], 0, last)
+            messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
+            place = place._replace(told=told)
+            parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
+        return parts, place
+
+    return await db.read(unit)
+
+
+def _next(connection: sqlite3.Connection, place: Place, *, one_bot: bool) -> tuple[Any, ...] | None:
+    behind = _OF_A_BOT if one_bot else _OF_ALL
+    row: tuple[Any, ...] | None = connection.execute(
+        f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1", place[:3]
+    ).fetchone()
+    return row
+
+
+def _same(connection: sqlite3.Connection, place: Place) -> tuple[Any, ...] | None:
+    row: tuple[Any, ...] | None = connection.execute(
+        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", place[:3]
+    ).fetchone()
+    return row
+
+
+def _messages(connection: sqlite3.Connection, conversation: int, place: Place, room: int) -> tuple[list[Message], int, int]:
+    """Messages as far as there is room; the number of the last one told, and the room that is left."""
+    rows = connection.execute(
+        "SELECT number, id, role, content, created_at FROM messages WHERE conversation = ? AND number > ? AND number <= ? ORDER BY number",
+        (conversation, *place[3:]),
+    )
+    found: list[Message] = []
+    room -= _EACH
+    for number, *message in rows:
+        found.append(Message(*message))
+        room -= len(message[2]) + _EACH
+        if room <= 0:
+            rows.close()
+            return found, number, room
+    return found, place.until, room

@@ -1,0 +1,117 @@
+"""A visitor is erased while the service runs: answers under way, what is held in memory, and the files."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.domain.errors import Refused
+from chatsvc.store import erasure as stored
+from chatsvc.usecases import erasure
+from tests.api.support import execute, until
+from tests.conftest import Caller
+from tests.fakes import ScriptedEngine
+from tests.webhooks.support import BOTH, SAID, captures, hook
+
+NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0}
+
+
+def readable(config: Config, *texts: str) -> list[Path]:
+    files = [file for file in config.data_dir.iterdir() if file.is_file()]
+    return [file for file in files if any(text.encode() in file.read_bytes() for text in texts)]
+
+
+async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engine: ScriptedEngine, config: Config) -> None:
+    await hook(caller, None, *BOTH)
+    captures(engine)
+    for message in (SAID, "Teşekkürler, görüşmek üzere"):
+        assert (await caller.send(message, "v", headers={"Idempotency-Key": str(len(message))})).status == 200
+    assert readable(config, "Selin", "üzere")
+    erased = await erasure.erase(caller.app.services, user_id="v")
+    assert erased == {"user_id": "v", "conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4, "attempts": 0}
+    assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
+    assert await erasure.erase(caller.app.services, user_id="v") == {"user_id": "v", **NOTHING}
+
+
+async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
+    for visitor in ("v", "w"):
+        await caller.send("hello", visitor)
+    before = [c["id"] for c in (await caller.get("/conversations")).json["data"] if c["user_id"] == "v"]
+    assert (await caller.get(f"/conversations/{before[0]}")).status == 200
+    await erasure.erase(caller.app.services, user_id="v")
+    listed = (await caller.get("/conversations")).json
+    assert [c["user_id"] for c in listed["data"]] == ["w"]
+    assert listed["pagination"]["total"] == 1
+    assert (await caller.get(f"/conversations/{before[0]}")).error == "conversation_not_found"
+
+
+async def test_usage_and_allowance_stay(caller: Caller) -> None:
+    await caller.send("hello", "v")
+    before = (await caller.get("/analytics")).json["data"]
+    await erasure.erase(caller.app.services, user_id="v")
+    after = (await caller.get("/analytics")).json["data"]
+    assert after == before
+    assert after["usage"]["total_messages"] == after["account"]["messages_used"] == 1
+
+
+async def test_an_answer_under_way_is_waited_for_and_goes_as_well(caller: Caller, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    sending = asyncio.create_task(caller.send("my first words", "v"))
+    await until(lambda: bool(engine.turns))
+    erasing = asyncio.create_task(erasure.erase(caller.app.services, user_id="v"))
+    await asyncio.sleep(0.05)
+    assert not erasing.done()
+    engine.gate.set()
+    assert (await sending).status == 200
+    assert (await erasing)["messages"] == 2
+    assert await execute(caller.app, "SELECT count(*) FROM messages") == [(0,)]
+
+
+async def test_where_an_answer_takes_too_long_nothing_is_erased_and_that_is_said(
+    caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.send("hello", "v")
+    monkeypatch.setattr(erasure, "WAIT_S", 0.05 - caller.app.config.anthropic.timeout_s)
+    engine.gate = asyncio.Event()
+    sending = asyncio.create_task(caller.send("again", "v"))
+    await until(lambda: len(engine.turns) == 2)
+    with pytest.raises(Refused, match="under way"):
+        await erasure.erase(caller.app.services, user_id="v")
+    assert await execute(caller.app, "SELECT count(*) FROM messages") == [(2,)]
+    engine.gate.set()
+    assert (await sending).status == 200
+    assert (await erasure.erase(caller.app.services, user_id="v"))["messages"] == 4
+
+
+async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_nothing(
+    caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "BATCH", 2)
+    for i in range(10):
+        await caller.send(f"secret {i}", "v")
+    turns = caller.app.services.turns
+    assert turns
+    erasing = asyncio.create_task(erasure.erase(caller.app.services, user_id="v"))
+    # Nobody else is in the visitor's line: it is the erasure that has it.
+    while not turns.under_way("v", None):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
+        await asyncio.sleep(0)
+    answers = await asyncio.gather(*(caller.send("new", "v") for _ in range(3)))
+    await erasing
+    assert [answer.status for answer in answers] == [200] * 3
+    heard = [message.content for turn in engine.turns[10:] for message in turn.history]
+    assert not [text for text in heard if "secret" in text]
+    assert await execute(caller.app, "SELECT conversations FROM conversation_counts") == [(1,)]
+
+
+async def test_with_a_bot_named_only_its_conversations_go_and_an_unknown_one_is_refused(caller: Caller, make_caller: object) -> None:
+    other: Caller = await make_caller()  # type: ignore[operator]
+    for one in (caller, other):
+        await one.send("hello", "v")
+    services = caller.app.services
+    assert (await erasure.erase(services, user_id="v", bot=other.bot))["conversations"] == 1
+    assert (await caller.get("/conversations")).json["pagination"]["total"] == 1
+    with pytest.raises(Refused, match="there is no bot"):
+        await erasure.erase(services, user_id="v", bot="nobody")

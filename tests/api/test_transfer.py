@@ -1,0 +1,257 @@
+"""An account moves: what the new installation answers is what the old one did, and what does not fit leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.transfer import RECORDS
+from chatsvc.store import transfer as stored
+from chatsvc.store.migrations import MIGRATIONS
+from chatsvc.usecases import accounts, captures, keys, knowledge, transfer, webhooks
+from tests.api.support import execute
+from tests.conftest import Caller
+from tests.fakes import FakeClock, ScriptedEngine
+from tests.webhooks.support import BOTH, SAID, hook
+from tests.webhooks.support import captures as capturing
+
+
+async def taken_out(services: Any, account: str, **options: Any) -> list[Any]:
+    """All records of an account, through JSON as a file has them."""
+    records, after = [], None
+    while True:
+        told = json.loads(json.dumps(await transfer.take_out(services, account=account, after=after, **options)))
+        records += told["records"]
+        after = told["next"]
+        if after is None:
+            return records
+
+
+async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
+    """An import, in batches."""
+    account = str((await transfer.begin(services, record=records[0][1]))["id"])
+    new: list[Any] = []
+    for i in range(1, len(records), 7):
+        new += (await transfer.put(services, account=account, records=records[i : i + 7]))["webhooks"]  # type: ignore[arg-type]
+    return {**await transfer.end(services, account=account, complete=True), "webhooks": new}
+
+
+@pytest.fixture
+async def elsewhere(config: Config, clock: FakeClock, engine: ScriptedEngine, tmp_path: Path) -> AsyncIterator[App]:
+    """Another installation, which has an account of its own already."""
+    async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as running:
+        running.services.engines["anthropic"] = engine
+        await accounts.create(running.services, name="here before")
+        yield running
+
+
+async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> str:
+    """A bit of everything; gives the webhook's signing key."""
+    services = caller.app.services
+    signing_key = await hook(caller, None, *BOTH)
+    await knowledge.add(services, bot=caller.bot, files=[("faq.md", "## When?\nalt: at what time?\n\nAt nine.\n")])
+    for i in range(6):
+        if i == 4:
+            capturing(engine)
+        clock.advance(1)
+        assert (await caller.send(SAID, f"v{i % 3}", headers={"Idempotency-Key": f"k{i}"})).status == 200
+    await captures.set_request(services, request=(await captures.list_requests(services, bot=caller.bot))[0]["id"], status="done")  # type: ignore[arg-type]
+    for event in ("appointment.created", "request.created", "appointment.created"):
+        await attempt(caller, 1, event)
+    await services.directory.flush_key_uses()
+    return signing_key
+
+
+async def answers(caller: Caller) -> list[Any]:
+    """What the interface and the administrator see of the account."""
+
+    async def get(path: str) -> Any:
+        answer = await caller.get(path)
+        assert answer.status == 200, path
+        return answer.json
+
+    services = caller.app.services
+    listed = await get(f"/conversations?limit=100&chatbot_id={caller.bot}")
+    found = [await get(f"/conversations/{one['id']}") for one in listed["data"]]
+    found += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
+    found += [await accounts.show(services, account=caller.account), await knowledge.export(services, bot=caller.bot)]
+    found += [await captures.list_requests(services, bot=caller.bot), await captures.list_appointments(services, bot=caller.bot)]
+    found += [await keys.list_all(services, account=caller.account), await webhooks.show(services, bot=caller.bot)]
+    found += [await webhooks.attempts(services, bot=caller.bot, limit=100)]
+    again = await caller.send(SAID, "v0", headers={"Idempotency-Key": "k0"})
+    assert again.status == 200
+    return [*found, again.json["data"]]
+
+
+async def attempt(caller: Caller, success: int | None, event: str = "request.created") -> None:
+    """An attempt for the latest event of a kind, as a delivery would have left it."""
+    await execute(
+        caller.app,
+        """
+        INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, url, body, at, success, status_code, error, duration_ms)
+        SELECT hex(randomblob(16)), max(number), bot_id, 'd', 'https://example.com', CAST('body' AS BLOB), created_at, ?2, 200, NULL, 5
+        FROM webhook_events WHERE event = ?1
+        """,
+        event,
+        success,
+    )
+
+
+@pytest.mark.parametrize("page", [1, 1_000_000])
+async def test_the_new_installation_answers_as_the_old_one_did(
+    caller: Caller,
+    elsewhere: App,
+    engine: ScriptedEngine,
+    clock: FakeClock,
+    session: ClientSession,
+    monkeypatch: pytest.MonkeyPatch,
+    page: int,
+) -> None:
+    monkeypatch.setattr(stored, "PAGE", page)
+    signing_key = await furnish(caller, engine, clock)
+    records = await taken_out(caller.app.services, caller.account, with_secrets=True)
+    moved = await put_in(elsewhere.services, records)
+    assert moved["webhooks"] == []
+    assert (moved["id"], moved["messages_used"]) == (caller.account, 6)
+    there = Caller(elsewhere, session, caller.account, caller.bot, caller.key)
+    assert await answers(there) == await answers(caller)
+    assert len(await webhooks.attempts(elsewhere.services, bot=caller.bot, limit=10)) == 3
+    # The visitor goes on where it was.
+    await there.send("and now?", "v1")
+    assert engine.turns[-1].history[0].content == SAID
+    again = await taken_out(elsewhere.services, caller.account, with_secrets=True)
+    assert again[_at(again, "webhook")][1]["signing_key"] == signing_key
+
+
+async def test_what_was_still_to_be_sent_is_kept_and_not_sent_and_what_was_under_way_is_told_as_interrupted(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    await furnish(caller, engine, clock)
+    await attempt(caller, None)
+    await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE event = 'appointment.created'")
+    await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
+    assert await execute(elsewhere, "SELECT DISTINCT state FROM webhook_events") == [(2,)]
+    newest = (await webhooks.attempts(elsewhere.services, bot=caller.bot, limit=10))[0]
+    assert (newest["success"], newest["error"]) == (False, "interrupted")
+
+
+def _at(records: list[Any], kind: str) -> int:
+    return [one for one, _ in records].index(kind)
+
+
+async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_once(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    signing_key = await furnish(caller, engine, clock)
+    records = await taken_out(caller.app.services, caller.account)
+    assert signing_key not in json.dumps(records)
+    ((shown),) = (await put_in(elsewhere.services, records))["webhooks"]
+    assert shown["bot"] == caller.bot
+    assert shown["signing_key"].startswith("whsec_")
+    assert shown["signing_key"] != signing_key
+    assert await webhooks.events(elsewhere.services, bot=caller.bot)
+
+
+async def test_an_account_that_was_deleted_comes_back_with_its_keys(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
+    await furnish(caller, engine, clock)
+    records, before = await taken_out(caller.app.services, caller.account, with_secrets=True), await answers(caller)
+    await accounts.delete(caller.app.services, account=caller.account)
+    assert (await caller.get("/chatbots")).error == "account_not_found"
+    await put_in(caller.app.services, records)
+    assert await answers(caller) == before
+
+
+async def test_an_account_that_exists_is_refused_and_stays_as_it_is(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
+    await furnish(caller, engine, clock)
+    records, before = await taken_out(caller.app.services, caller.account), await answers(caller)
+    with pytest.raises(Refused, match="already"):
+        await put_in(caller.app.services, records)
+    assert await answers(caller) == before
+
+
+def _changed(records: list[Any], kind: str, **changes: object) -> list[Any]:
+    at = _at(records, kind)
+    return [*records[:at], [kind, {**records[at][1], **changes}], *records[at + 1 :]]
+
+
+WRONG: list[tuple[str, dict[str, object]]] = [
+    ("account", {"plan": "gold"}),
+    ("account", {"subscription_status": "fine"}),
+    ("bot", {"model": "unheard-of"}),
+    ("bot", {"created_at": 10**18}),
+    ("bot", {"active": 1}),
+    ("knowledge", {"bot_id": "another account's"}),
+    ("knowledge", {"alt": '{"a": 1}'}),
+    ("conversation", {"channel": "fax"}),
+    ("message", {"conversation_id": "none"}),
+    ("message", {"role": "system"}),
+    ("message", {"content": "\ud800"}),
+    ("message", {"content": None}),
+    ("message", {"more": 1}),
+    ("request", {"status": "?"}),
+    ("event", {"data": "[]"}),
+    ("answer", {"exchange": "[1]"}),
+    ("key", {"digest": "not base64"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes"), WRONG, ids=lambda one: str(one)[:40])
+async def test_a_record_that_cannot_be_is_refused_and_nothing_of_the_account_is_seen(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock, kind: str, changes: dict[str, object]
+) -> None:
+    await furnish(caller, engine, clock)
+    good = await taken_out(caller.app.services, caller.account)
+    services = elsewhere.services
+    with pytest.raises(Refused):
+        await put_in(services, _changed(good, kind, **changes))
+    assert [one["name"] for one in await accounts.list_all(services)] == ["here before"]
+    # What was brought in before the fault stands in the way of nobody.
+    await put_in(services, good)
+    assert await execute(elsewhere, "SELECT conversations FROM conversation_counts") == [(3,)]
+
+
+async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_service_starts(
+    caller: Caller, elsewhere: App, config: Config, engine: ScriptedEngine, clock: FakeClock, tmp_path: Path
+) -> None:
+    await furnish(caller, engine, clock)
+    records = await taken_out(caller.app.services, caller.account)
+    await transfer.begin(elsewhere.services, record=records[0][1])
+    await transfer.put(elsewhere.services, account=caller.account, records=records[1:10])
+    assert [one["name"] for one in await accounts.list_all(elsewhere.services)] == ["here before"]
+    await elsewhere.stop()
+    async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as again:
+        await accounts.delete(again.services, account=str((await accounts.create(again.services, name="to have all swept"))["id"]))
+        assert await execute(again, "SELECT count(*) FROM bots") == [(0,)]
+
+
+def test_every_column_that_an_account_has_is_in_the_file() -> None:
+    """A column that a later version adds has to be told of here, or it would be lost on the way."""
+    numbers = {"number", "conversation", "request", "event_number", "account_id", "deleted_at", "message_count", "follows"}
+    tables = dict(stored._TABLES) | {
+        "account": "accounts",
+        "allowance": "allowances",
+        "webhook": "webhooks",
+        "answer": "idempotency_keys",
+        "key": "api_keys",
+    }
+    assert tables.keys() == RECORDS.keys()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for script in MIGRATIONS:
+            connection.executescript(script)
+        for kind, table in tables.items():
+            columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+            known = {name for name in RECORDS[kind] if (kind, name) not in stored._ELSEWHERE}
+            assert columns - numbers == known, kind
+        named = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert named - set(tables.values()) == {"store_facts", "conversation_counts"}

@@ -1,0 +1,91 @@
+"""`chatsvc conversation erase` and `export`, with a service that runs and without one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.support import Site, usage_error
+
+
+def talk(site: Site, visitors: int = 3, messages: int = 2) -> tuple[str, str]:
+    """A bot on a served installation that has talked to some visitors; its id and a key."""
+    account = site.account()
+    bot, key = site.bot(account), site.key(account)
+    site.json("knowledge", "add", bot, _greeting(site.folder))
+    assert site.serving
+    for visitor in range(visitors):
+        for i in range(messages):
+            body = {"chatbot_id": bot, "message": "Hello there" if i else "Merhaba", "user_id": f"v{visitor}"}
+            assert site.serving.ask(key, "POST", "/messages", body).status == 200
+    return bot, key
+
+
+def _greeting(folder: Path) -> Path:
+    file = folder / "faq.md"
+    file.write_text("## Hello there\nHi, “you”,\nhow are you?\n\n## Merhaba\nMerhaba, hoş geldiniz\n")
+    return file
+
+
+def test_erasing_wants_a_yes_and_then_says_what_has_gone(fresh: Site) -> None:
+    with fresh.serve():
+        bot, _ = talk(fresh)
+        usage_error(fresh.run("conversation", "erase", "--user-id", "v1"), "add --yes")
+        erased = fresh.json("conversation", "erase", "--user-id", "v1", "--yes")
+        assert erased == {
+            "user_id": "v1",
+            "conversations": 1,
+            "messages": 4,
+            "requests": 0,
+            "appointments": 0,
+            "events": 0,
+            "attempts": 0,
+        }
+        assert sorted(c["user_id"] for c in fresh.json("conversation", "list", "--bot", bot)) == ["v0", "v2"]
+    fresh.serving = None
+    assert fresh.json("conversation", "erase", "--user-id", "v2", "--bot", bot, "--yes")["messages"] == 4
+    assert [c["user_id"] for c in fresh.json("conversation", "list")] == ["v0"]
+    assert "there is no bot" in fresh.refused("conversation", "erase", "--user-id", "v0", "--bot", "x", "--yes")
+
+
+def lines(site: Site, *options: str | Path) -> list[dict[str, Any]]:
+    done = site.run("conversation", "export", *options)
+    assert (done.status, done.err) == (0, "")
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
+    with fresh.serve() as serving:
+        bot, key = talk(fresh)
+        ids = [item["id"] for item in serving.ask(key, "GET", "/conversations").json["data"]]
+        shown = {one: serving.ask(key, "GET", f"/conversations/{one}").json["data"] for one in ids}
+        exported = lines(fresh, "--bot", bot)
+        assert {one["id"]: one for one in exported} == shown
+        assert fresh.json("conversation", "export") == exported
+    fresh.serving = None
+    assert lines(fresh) == exported
+    file = fresh.folder / "out.csv"
+    done = fresh.run("conversation", "export", "--output", file)
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert file.stat().st_mode & 0o777 == 0o600
+    with file.open(newline="", encoding="utf-8") as stream:
+        found = list(csv.DictReader(stream))
+    assert [(row["conversation_id"], row["message_id"], row["content"], row["created_at"]) for row in found] == [
+        (one["id"], m["id"], m["content"], m["created_at"]) for one in exported for m in one["messages"]
+    ]
+
+
+def test_an_installation_without_conversations_has_an_empty_export(fresh: Site) -> None:
+    assert fresh.json("conversation", "export") == []
+    assert lines(fresh) == []
+    assert fresh.run("conversation", "export", "--format", "csv").out.count("\n") == 1
+
+
+def test_an_export_that_is_refused_leaves_the_file_as_it_was(fresh: Site) -> None:
+    file = fresh.folder / "out.jsonl"
+    file.write_text("before")
+    assert "there is no bot" in fresh.refused("conversation", "export", "--bot", "x", "--output", file)
+    assert file.read_text() == "before"
+    usage_error(fresh.run("conversation", "export", "--json", "--format", "csv"), "--json")
