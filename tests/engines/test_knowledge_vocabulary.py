@@ -65,6 +65,13 @@ def test_every_line_names_a_concept_and_every_word_of_it_can_be_met() -> None:
         ("içinde fıstık var mı", "contains nuts", "allergy"),
         ("saçımı açtırmak istiyorum röfle", "highlights", "hair_colour"),
         ("yeni eve taşınıyoruz nakliyat", "removals", "removals"),
+        ("I finish work at six, is anybody still around", "opening hours", "hours"),
+        ("could I spread it out over a few months", "payment in instalments", "instalment"),
+        ("somewhere to put our car", "is there a car park", "parking"),
+        ("I have two left feet", "classes for beginners", "beginner"),
+        ("can you mind our dog while we're gone", "dog boarding", "pet_boarding"),
+        ("what if my laptop dies", "are there backups", "backup"),
+        ("somewhere for our bags until our flight", "luggage storage", "luggage_room"),
     ],
 )
 def test_what_customers_say_meets_what_the_trade_calls_it(said: str, called: str, concept: str) -> None:
@@ -90,6 +97,11 @@ def test_what_customers_say_meets_what_the_trade_calls_it(said: str, called: str
         ("is the damage covered", "dentures"),
         ("my customer number", "customs"),
         ("saatiniz", "watch"),
+        ("how do I get a slot", "directions"),
+        ("my kid is ill", "pet_ill"),
+        ("what can be done", "ready"),
+        ("yardım", "outdoor"),
+        ("I would like to talk to a person", "integration"),
     ],
 )
 def test_words_that_only_begin_alike_stay_apart(text: str, concept: str) -> None:
