@@ -17,8 +17,8 @@ from tests.engines.test_knowledge_index import SAMPLE
 
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 ENGINE: Engine = KnowledgeEngine()
-UNSURE = "how much would a mountain bike be for two days"
-UNSURE_TURKISH = "planlarımız değişti"
+UNSURE = "prices for a family"
+UNSURE_TURKISH = "gelemezsek ne olur"
 
 
 def turn(message: str, *, bot: Bot = BOT, channel: str = "web", language: str | None = None, history: Sequence[str] = ()) -> Turn:

@@ -32,6 +32,7 @@ _GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # what is left of the score of an en
 _ENDS = 500  # characters looked at from either end of a long message: there the question stands
 _WORDS = 120  # of them looked at
 _NOUGHT = repeat(0.0)
+_ITSELF = 0.999  # likeness of a question that is one of the entry's phrasings, which its author knew to be answered by it
 _SAME = 0.9  # likeness in letter triples from which a question is the phrasing itself
 _NO_GROUND = confidence.ASK / 2  # as sure as a search may be that knows no word of the question
 
@@ -83,6 +84,8 @@ class KnowledgeIndex:
         if not shown.coverage and shown.letters < _SAME:
             # Not one word that says something is known: what is left are words like "where are you", which stand in any question.
             sure = min(sure, _NO_GROUND)
+        elif shown.letters >= _ITSELF:
+            sure = max(sure, confidence.ANSWER)
         hits = []
         for found in ranked[: max(0, limit)]:
             reasons = why(query, self._corpus, found.entry) if explain else ()

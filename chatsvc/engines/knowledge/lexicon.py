@@ -95,7 +95,7 @@ class Lexicon:
         """A word as it stands, else its stem, and its beginnings; the ending of a stop word like "should" or "olur" is none."""
         if word in STOPWORDS:
             return self._words.get(word, [])
-        concepts = list(self._words.get(word) or self._words.get(stem(word), []))
+        concepts = [*self._words.get(word, ()), *self._words.get(stem(word), ())]
         for length in range(_SHORTEST_BEGINNING, len(word) + 1):
             concepts.extend(self._beginnings.get(word[:length], ()))
         return concepts

@@ -16,6 +16,7 @@ _LOOKED_BACK = 3  # questions before it, small talk left out
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
 _POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
+_PHRASINGS = 6  # other phrasings that help to find it
 _LIKE = 0.05  # score from which two may be counterparts
 
 
@@ -71,7 +72,7 @@ def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | Non
 
 
 def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
-    hits = knowledge.search(entry.question, tongue, _LOOKED_AT).hits
+    hits = knowledge.search(" ".join((entry.question, *entry.alt[:_PHRASINGS])), tongue, _LOOKED_AT).hits
     return next((hit.entry for hit in hits if primary(hit.entry.language) == tongue and hit.score >= _LIKE), None)
 
 

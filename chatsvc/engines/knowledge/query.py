@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatsvc.engines.knowledge import features, lexicon
 from chatsvc.engines.knowledge.corpus import Corpus, Pair, pairs
@@ -42,16 +42,18 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
     words: list[Word] = []
     weights: dict[int, float] = {}
     unknown = 0.0  # square of the weights of what the corpus has never seen
+    expressed = _expressed(asked, corpus)
     for text, (read, certainty) in _read(asked, corpus, speller).items():
         word, gains, missed = _word(text, read, certainty, corpus)
+        if text in expressed:
+            # An expression that is known explains its words, be they known by themselves or not.
+            word, missed = replace(word, features=(*word.features, *expressed[text]), alien=False), 0.0
         words.append(word)
         unknown += missed**2
         for number, gain in gains.items():
             weights[number] = max(weights.get(number, 0.0), gain)
-    for match in corpus.lexicon.expressions(asked):
-        concept = corpus.terms.known("c" + match.concept)
-        if concept is not None:
-            weights.setdefault(concept, corpus.gains[concept])
+    for concept in sorted({concept for concepts in expressed.values() for concept in concepts}):
+        weights.setdefault(concept, corpus.gains[concept])
     neighbours = _pairs(asked, corpus)
     length = math.sqrt(unknown + sum(weight * weight for weight in (*weights.values(), *neighbours.values()))) or 1.0
     return Query(
@@ -59,6 +61,17 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
         {number: weight / length for number, weight in weights.items()},
         {pair: weight / length for pair, weight in neighbours.items()},
     )
+
+
+def _expressed(asked: Sequence[str], corpus: Corpus) -> dict[str, list[int]]:
+    """Word -> the concepts of the expressions that it is a part of, as far as the corpus knows them."""
+    found: dict[str, list[int]] = {}
+    for match in corpus.lexicon.expressions(asked):
+        concept = corpus.terms.known("c" + match.concept)
+        if concept is not None:
+            for word in asked[match.start : match.stop]:
+                found.setdefault(word, []).append(concept)
+    return found
 
 
 def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[Word, dict[int, float], float]:
@@ -102,4 +115,5 @@ def _read(asked: Sequence[str], corpus: Corpus, speller: Speller) -> dict[str, t
 def _knows(word: str, corpus: Corpus) -> bool:
     if word in STOPWORDS or word in corpus.terms.words or corpus.terms.known(features.of_word(word)[0][0]) is not None:
         return True
-    return any(corpus.terms.known("c" + name) is not None for name in corpus.lexicon.of_word(word))
+    # A word that the lexicon knows is no slip, whether or not the bot has anything on it.
+    return bool(corpus.lexicon.of_word(word))

@@ -31,7 +31,8 @@ tan ten inda inde ina ine ini unu da de ta te yla yle la le si su yi yu ya ye in
 iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek imi umu imin umun inizi unuzu imizi umuzu makta mekte
 acak ecek acagim ecegim dim dum tim tum mis mus miyim misiniz musunuz
 """
-_TURKISH_SUFFIXES = tuple(sorted(_SUFFIXES.split(), key=lambda suffix: (-len(suffix), suffix)))
+_TURKISH_SUFFIXES = frozenset(_SUFFIXES.split())
+_LONGEST = max(map(len, _TURKISH_SUFFIXES))
 _ENGLISH_SUFFIXES = (
     ("ations", ""),
     ("ation", ""),
@@ -85,12 +86,10 @@ def stem(word: str) -> str:
     if len(word) <= 4 or word.isdigit():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
     for _ in range(2):  # evlerinizde: -de, then -leriniz
-        for suffix in _TURKISH_SUFFIXES:
-            if word.endswith(suffix) and len(word) - len(suffix) >= 4:
-                word = word[: -len(suffix)]
-                break
-        else:
+        cut = next((at for at in range(max(4, len(word) - _LONGEST), len(word)) if word[at:] in _TURKISH_SUFFIXES), None)
+        if cut is None:
             break
+        word = word[:cut]
     for ending, instead in _ENGLISH_SUFFIXES:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 4:
             word = word[: -len(ending)] + instead
