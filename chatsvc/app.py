@@ -16,6 +16,7 @@ from chatsvc.api.interface import Interface
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.plans import with_webhooks
@@ -47,17 +48,18 @@ GRACE_S = 5.0
 MAX_FILES = 65_536
 
 
-def _anthropic(config: Config) -> Engine:
+def _anthropic(config: Config, egress: Egress) -> Engine:
     settings = config.anthropic
     return AnthropicEngine(
         base_url=settings.base_url,
         api_key=settings.api_key.reveal() if settings.api_key else None,
         timeout_s=settings.timeout_s,
         max_retries=settings.max_retries,
+        egress=egress,
     )
 
 
-ENGINES: dict[str, Callable[[Config], Engine]] = {"knowledge": lambda _: KnowledgeEngine(), "anthropic": _anthropic}
+ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _, __: KnowledgeEngine(), "anthropic": _anthropic}
 
 
 class App:
@@ -102,11 +104,12 @@ class App:
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
-        engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
+        egress = Egress(allowed=self.config.egress == "all")
+        engines = {kind: ENGINES[kind](self.config, egress) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
         turns = Turns()
-        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns)
+        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns, egress=egress)
         self._undo.append(self.services.directory.flush_key_uses)
         backups.clear_outgoing(self.config)
         keepers = [
@@ -161,7 +164,7 @@ class App:
 
     async def _send(self, secret: MasterKey) -> None:
         services = self.services
-        courier = services.courier = make_courier(self.config, secret, self.port)
+        courier = services.courier = make_courier(self.config, secret, self.port, services.egress)
         services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)
         await services.dispatcher.start()
 

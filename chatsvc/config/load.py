@@ -83,6 +83,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "webhooks",
         "backup",
         "retention",
+        "egress",
     )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
     backup = root.section("backup", "every", "folder", "keep")
@@ -116,6 +117,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             # GET /analytics looks back as far as 90 days.
             usage_days=retention.optional("usage_days", values.whole(90, MOST_DAYS)),
         ),
+        egress=root.text("egress", values.one_of("all", "none"), "all"),
     )
 
 

@@ -131,7 +131,10 @@ class Retention:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
+    """All of it. `path` is the file it came from; None: there is none, and everything has its default.
+
+    `egress` is "all", or "none" where the service itself may open no connection to anywhere.
+    """
 
     path: Path | None
     server: Server
@@ -144,6 +147,7 @@ class Config:
     webhooks: Webhooks
     backup: Backups
     retention: Retention
+    egress: str
 
     @property
     def given_master_key(self) -> bytes | None:

@@ -22,7 +22,7 @@ from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
-SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention"
+SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention, egress"
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
@@ -93,6 +93,7 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
     ]
     assert (config.webhooks.timeout_s, config.webhooks.allowed_networks, config.webhooks.ca_file) == (10.0, (), None)
     assert config.retention == Retention(None, None, None)
+    assert config.egress == "all"
 
 
 def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
@@ -918,6 +919,11 @@ def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
     assert SECRET not in str(error) + repr(error) + repr(error.faults)
     assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
+
+
+def test_egress_is_all_or_none(folder: Folder) -> None:
+    assert (folder.load("egress: none").egress, folder.load("egress: all").egress) == ("none", "all")
+    assert folder.fault("egress: false") == "1:9: egress: expected all or none"
 
 
 # Importing
