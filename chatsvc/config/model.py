@@ -130,6 +130,15 @@ class Retention:
 
 
 @dataclass(frozen=True)
+class Log:
+    """`format` is text, json, or auto: text in a terminal. `level` is info, warning or error; `access` writes a line a request."""
+
+    format: str
+    level: str
+    access: bool
+
+
+@dataclass(frozen=True)
 class Config:
     """All of it. `path` is the file it came from; None: there is none, and everything has its default.
 
@@ -148,6 +157,7 @@ class Config:
     backup: Backups
     retention: Retention
     egress: str
+    log: Log
 
     @property
     def given_master_key(self) -> bytes | None:

@@ -41,6 +41,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": dataclasses.asdict(config.retention),
         "egress": config.egress,
+        "log": {"format": config.log.format, "level": config.log.level, "access": config.log.access},
     }
 
 
