@@ -73,6 +73,7 @@ class App:
         self.services: Services
         self.listeners: Listeners
         self.port: int
+        self.metrics_port: int
 
     async def __aenter__(self) -> Self:
         try:
@@ -132,6 +133,7 @@ class App:
         self._undo.append(await self._listen(interface))
         # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
         await self._send(secret)
+        await self._show_metrics(db)
         # Last of all, for commands send as well; stopped before anything that they use.
         await control.start()
 
@@ -161,6 +163,18 @@ class App:
             await self.listeners.close()
 
         return close
+
+    async def _show_metrics(self, db: GroupCommitDatabase) -> None:
+        place = self.config.metrics.listen
+        if place is None:
+            return
+
+        from chatsvc.metrics.collector import Exposition
+        from chatsvc.metrics.listener import MetricsListener
+
+        listener = await MetricsListener.open(Exposition(self.services, db), *place)
+        self._undo.append(listener.close)
+        self.metrics_port = listener.port
 
     async def _send(self, secret: MasterKey) -> None:
         services = self.services

@@ -39,6 +39,7 @@ class Call:
     account: Held | None = None
     slot: Slot | None = None
     route: str = OTHER
+    error: str = ""
 
     @property
     def held(self) -> Held:

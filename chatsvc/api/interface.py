@@ -28,7 +28,6 @@ class Interface:
     def __init__(self, services: Services, limiter: Limiter) -> None:
         self._services = services
         self._limiter = limiter
-        self._in_flight = 0
         self.stopping = False
 
     def unknown_slot(self) -> Slot:
@@ -41,8 +40,10 @@ class Interface:
         request_id.set(call.request_id)
         began = perf_counter()
         response = await self._answer(call, _path(request))
+        took = perf_counter() - began
+        self._services.tallies.request(call.route, response.status, call.error, took)
         if self._services.config.log.access:
-            _tell(call, response.status, perf_counter() - began)
+            _tell(call, response.status, took)
         return response
 
     async def _answer(self, call: Call, path: str) -> render.Response:
@@ -68,20 +69,22 @@ class Interface:
     async def _pass(self, call: Call, path: str) -> bytes:
         for gate in GATES:
             await gate(call)
-        if self.stopping or self._in_flight >= self._services.config.limits.max_in_flight:
+        tallies = self._services.tallies
+        if self.stopping or tallies.in_flight >= self._services.config.limits.max_in_flight:
             raise errors.service_unavailable()
-        self._in_flight += 1
+        tallies.in_flight += 1
         try:
             operation, record_id = routes.find(call.request.method, path)
             call.route = routes.name(operation)
             return await operation(call, record_id)
         finally:
-            self._in_flight -= 1
+            tallies.in_flight -= 1
 
     def _refuse(self, call: Call, path: str, problem: ProblemError) -> render.Response:
         inside = path.startswith(API_ROOT)
         if inside and call.route == OTHER:
             call.route = routes.name_of(call.request.method, path)
+        call.error = problem.problem.code
         cause = problem.__cause__
         if cause is not None and problem.problem.status == 503:
             # An outage of the store is told in a line: it comes with every request, and where a disk is full the log may lie on it.

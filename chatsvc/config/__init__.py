@@ -2,7 +2,7 @@
 
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.load import load, locate
-from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Retention, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Server, Tls, Webhooks
 
 __all__ = [
     "Acme",
@@ -13,6 +13,7 @@ __all__ = [
     "Fault",
     "Limits",
     "Log",
+    "Metrics",
     "Retention",
     "Secret",
     "Server",

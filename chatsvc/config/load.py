@@ -10,7 +10,7 @@ from types import MappingProxyType
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Retention, Secret, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -85,6 +85,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "retention",
         "egress",
         "log",
+        "metrics",
     )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
     backup = root.section("backup", "every", "folder", "keep")
@@ -125,6 +126,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             level=log.text("level", values.one_of("info", "warning", "error"), "info"),
             access=log.plain("access", values.flag, False),
         ),
+        metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
     )
 
 

@@ -139,6 +139,13 @@ class Log:
 
 
 @dataclass(frozen=True)
+class Metrics:
+    """Where they are to be had: host ("" is every interface) and port; None: nowhere."""
+
+    listen: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
 class Config:
     """All of it. `path` is the file it came from; None: there is none, and everything has its default.
 
@@ -158,6 +165,7 @@ class Config:
     retention: Retention
     egress: str
     log: Log
+    metrics: Metrics
 
     @property
     def given_master_key(self) -> bytes | None:

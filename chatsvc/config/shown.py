@@ -42,6 +42,7 @@ def as_document(config: Config) -> dict[str, Any]:
         "retention": dataclasses.asdict(config.retention),
         "egress": config.egress,
         "log": {"format": config.log.format, "level": config.log.level, "access": config.log.access},
+        "metrics": {"listen": _place(*config.metrics.listen) if config.metrics.listen else None},
     }
 
 

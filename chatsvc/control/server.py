@@ -102,5 +102,5 @@ def _uid(writer: asyncio.StreamWriter) -> int:
     credentials = struct.Struct("3i")  # struct ucred: pid, uid, gid
     # A second descriptor of the same socket: the one of the event loop's transport offers no such question.
     with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as peer:
-        _, uid, _ = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))
+        uid: int = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))[1]
     return uid

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc.domain.egress import Egress
+from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Services:
     courier: Courier | None = None
     dispatcher: Dispatcher | None = None
     egress: Egress = field(default_factory=Egress)
+    tallies: Tallies = field(default_factory=Tallies)
 
     @property
     def cursors(self) -> Cursors:

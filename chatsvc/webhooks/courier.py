@@ -112,6 +112,7 @@ def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -
     except OSError as fault:
         raise Refused(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
+    listeners += [config.metrics.listen] if config.metrics.listen else []
     ours = own(listeners, server.public_url)
     resolve = SystemResolver()
 

@@ -23,7 +23,7 @@ from tests.fakes import START
 CREATE = Call("account.create", {"name": "Acme"})
 
 
-async def outcomes(app: App) -> list[tuple[str, str | None]]:
+async def outcomes(app: App) -> list[tuple[object, object]]:
     """Oldest first."""
     return [(act["operation"], act["outcome"]) for act in (await list_all(app.services))[::-1]]
 
