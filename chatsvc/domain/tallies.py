@@ -6,8 +6,8 @@ Every key comes from a table of the program or from the configuration, so that t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from chatsvc.domain.models import Usage
 
@@ -31,6 +31,16 @@ class Histogram:
         self.total += value
 
 
+class Spending(NamedTuple):
+    """Tokens, and what they cost."""
+
+    usage: Usage = Usage()
+    cost_micro_usd: int = 0
+
+
+NOTHING = Spending()
+
+
 class Tallies:
     """The counts of one process, since it started."""
 
@@ -41,9 +51,8 @@ class Tallies:
         self.durations: dict[str, Histogram] = {}
         # By tier and outcome: "ok", or the reason of the 502.
         self.replies: dict[tuple[str, str], Histogram] = {}
-        # By tier and plan; tokens also by what they were.
-        self.tokens: Counter[tuple[str, str, str]] = Counter()
-        self.cost_micro_usd: Counter[tuple[str, str]] = Counter()
+        # By tier and plan: tokens and micro-dollars.
+        self.spendings: dict[tuple[str, str], Spending] = {}
 
     def request(self, route: str, status: int, error: str, seconds: float) -> None:
         """One request was answered."""
@@ -63,7 +72,5 @@ class Tallies:
 
     def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
         """What a reply has cost, once it is written down."""
-        if usage.total:
-            for name, count in usage._asdict().items():
-                self.tokens[tier, plan, name.removesuffix("_tokens")] += count
-            self.cost_micro_usd[tier, plan] += cost_micro_usd
+        before = self.spendings.get((tier, plan), NOTHING)
+        self.spendings[tier, plan] = Spending(before.usage.plus(usage), before.cost_micro_usd + cost_micro_usd)

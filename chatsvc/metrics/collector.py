@@ -52,8 +52,13 @@ class ServiceCollector(Collector):
     def _replies(self) -> Iterator[Metric]:
         tallies, turns = self._services.tallies, self._services.turns
         yield _histogram("chatsvc_reply_seconds", "Replies of engines, by outcome: ok, or why not.", ("tier", "outcome"), tallies.replies)
-        yield _counter("chatsvc_tokens", "Tokens of the replies written down.", ("tier", "plan", "kind"), tallies.tokens)
-        dollars = {key: micros / 1_000_000 for key, micros in tallies.cost_micro_usd.items()}
+        tokens = {
+            (*key, name.removesuffix("_tokens")): count
+            for key, spending in tallies.spendings.items()
+            for name, count in spending.usage._asdict().items()
+        }
+        yield _counter("chatsvc_tokens", "Tokens of the replies written down.", ("tier", "plan", "kind"), tokens)
+        dollars = {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()}
         yield _counter("chatsvc_cost_usd", "What they cost by the configuration's prices, in US dollars.", ("tier", "plan"), dollars)
         if turns is not None:
             yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): turns.under_way})
