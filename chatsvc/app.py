@@ -121,7 +121,7 @@ class App:
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
         interface = Interface(self.services, self._limiter)
-        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S)
+        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S, egress)
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
         self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)

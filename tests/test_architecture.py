@@ -32,7 +32,8 @@ REACH: dict[str, set[str]] = {
     "domain": set(),
     "config": {"domain"},
     "store": {"chatsvc", "domain"},
-    "engines": {"domain"},
+    "outbound": {"domain"},
+    "engines": {"domain", "outbound"},
     "webhooks": {"domain", "config", "store"},
     "usecases": {"chatsvc", "domain", "config", "store", "engines", "webhooks"},
     "control": {"domain", "config", "store", "webhooks", "usecases"},
@@ -41,7 +42,7 @@ REACH: dict[str, set[str]] = {
     "channels": {"domain", "config", "store", "usecases", "log"},
     "dashboard": {"domain", "config", "store", "usecases", "log"},
     "tls": {"domain"},
-    "acme": {"chatsvc", "domain", "config", "tls"},
+    "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"domain", "config", "webhooks", "api", "tls", "acme"},
     "doctor": {"chatsvc", "domain", "config", "store", "webhooks", "control", "tls"},
     "cli": {"chatsvc", "doctor", "domain", "config", "store", "engines", "webhooks", "usecases", "control", "samples", "log", "tls", "app"},
@@ -65,7 +66,17 @@ REACH: dict[str, set[str]] = {
 }
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
-    "aiohttp": {"api", "acme/client.py", "cli/demo.py", "cli/listener.py", "cli/forwarder.py", "engines/anthropic", "metrics", "webhooks"},
+    "aiohttp": {
+        "api",
+        "outbound.py",
+        "acme/client.py",
+        "cli/demo.py",
+        "cli/listener.py",
+        "cli/forwarder.py",
+        "engines/anthropic",
+        "metrics",
+        "webhooks",
+    },
     "aiosqlite": {"store"},
     "anthropic": {"engines"},
     "click": {"cli"},

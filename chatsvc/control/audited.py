@@ -6,7 +6,7 @@ import logging
 import re
 from typing import Any
 
-from chatsvc.control.operations import EXPORTING, LOOKING, Call, find
+from chatsvc.control.operations import EXPORTING, LOOKING, PARTS, Call, find
 from chatsvc.domain.errors import Refused
 from chatsvc.store import audit
 from chatsvc.store.audit import Act
@@ -26,7 +26,7 @@ async def perform(services: Services, call: Call, uid: int) -> Any:
     Not in one transaction with the act: some take several, and some send. Recorded before, none is missing after a crash.
     """
     operation = find(call.operation)
-    if call.operation in LOOKING:
+    if call.operation in LOOKING | PARTS:
         return await operation(services, **call.arguments)
     act = Act(services.clock(), uid, call.operation, _ids(call.arguments))
     if call.operation in EXPORTING:

@@ -78,7 +78,9 @@ LOOKING = frozenset(
     }
 )
 # These give data away but change nothing: there is a record where they gave some.
-EXPORTING = frozenset({"webhook.events", "knowledge.export", "knowledge.unanswered"})
+EXPORTING = frozenset({"webhook.events", "knowledge.export", "knowledge.unanswered", "account.export", "conversation.export"})
+# These come many times between a beginning and an end that have their records.
+PARTS = frozenset({"account.import_put"})
 
 
 def find(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:

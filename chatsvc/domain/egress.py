@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from collections import Counter
 
-PURPOSES = ("model", "webhook")
+PURPOSES = ("model", "webhook", "acme")
 
 
 class EgressRefused(OSError):

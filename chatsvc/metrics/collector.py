@@ -61,7 +61,7 @@ class ServiceCollector(Collector):
         dollars = {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()}
         yield _counter("chatsvc_cost_usd", "What they cost by the configuration's prices, in US dollars.", ("tier", "plan"), dollars)
         if turns is not None:
-            yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): turns.under_way})
+            yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): turns.unfinished})
             yield _gauge("chatsvc_messages_waiting", "Messages that wait for an earlier one of their conversation.", {(): turns.waiting})
 
     def _store(self) -> Iterator[Metric]:

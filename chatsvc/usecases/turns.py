@@ -40,7 +40,7 @@ class Turns:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
-    def under_way(self) -> int:
+    def unfinished(self) -> int:
         """Answers that are not finished, those that wait for their turn included."""
         return len(self._tasks)
 

@@ -77,7 +77,7 @@ def test_with_egress_none_nothing_is_connected_to_and_no_name_looked_up(tmp_path
     assert done["model"] == ["assistant_unavailable", "unreachable"]
     assert done["attempt"] == "egress_refused"
     assert done["knowledge"] == "From nine to six."
-    assert done["egress"] == [{"model": 0, "webhook": 0}, {"model": 1, "webhook": 1}]
+    assert done["egress"] == [{"model": 0, "webhook": 0, "acme": 0}, {"model": 1, "webhook": 1, "acme": 0}]
 
 
 def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
     assert ["connect", "127.0.0.1"] in done["seen"]
     assert done["model"] == ["assistant_unavailable", "unreachable"]
     opened, refused = done["egress"]
-    assert (opened["model"] >= 1, opened["webhook"], refused) == (True, 0, {"model": 0, "webhook": 0})
+    assert (opened["model"] >= 1, opened["webhook"], refused) == (True, 0, {"model": 0, "webhook": 0, "acme": 0})
 
 
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:9", "http://localhost:9"])
@@ -103,3 +103,17 @@ async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_
     await provider.close()
     assert raised.value.reason == "unreachable"
     assert (egress.opened["model"], egress.refused["model"]) == (0, 1)
+
+
+async def test_the_authority_is_not_asked_either() -> None:
+    import ssl
+
+    from chatsvc.acme.client import AcmeError, Client
+    from chatsvc.domain.egress import Egress
+    from chatsvc.tls.certificates import new_key
+
+    egress = Egress(allowed=False)
+    async with Client("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress) as client:
+        with pytest.raises(AcmeError, match="egress: none"):
+            await client.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
+    assert (egress.opened["acme"], egress.refused["acme"]) == (0, 1)

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import json
 import logging
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import aiohttp
 import anthropic
 import httpx2
-from aiohttp.abc import ResolveResult
 
 from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import Fault
-
-if TYPE_CHECKING:
-    from aiohttp import AddrInfoType
+from chatsvc.outbound import OutboundConnector
 
 MAX_ANSWER_BYTES = 512 * 1024
 """As much of an answer as is read: some 20 times what max_tokens allows, thinking included."""
@@ -101,36 +96,12 @@ def _http_client(idle_s: float, egress: Egress) -> httpx2.AsyncClient:
     transport: Any = client._transport
 
     def session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=_CONNECTIONS,
-            keepalive_timeout=idle_s,
-            ssl=transport.ssl_context,
-            resolver=_Resolver(egress),
-            socket_factory=partial(_open_socket, egress),
-        )
+        connector = OutboundConnector(egress, "model", limit=_CONNECTIONS, keepalive_timeout=idle_s, ssl=transport.ssl_context)
         # The session that the transport would make keeps cookies: a load balancer's would tie all bots to one machine behind it.
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
     transport.client = session
     return client
-
-
-class _Resolver(aiohttp.ThreadedResolver):
-    """The system's names, where any may be asked for."""
-
-    def __init__(self, egress: Egress) -> None:
-        super().__init__()
-        self._egress = egress
-
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[ResolveResult]:
-        """See AbstractResolver."""
-        self._egress.check("model")
-        return await super().resolve(host, port, family)
-
-
-def _open_socket(egress: Egress, info: AddrInfoType) -> socket.socket:
-    egress.open("model")
-    return socket.socket(*info[:3])
 
 
 def _hush() -> None:
