@@ -16,6 +16,7 @@ from chatsvc.api.interface import Interface
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.plans import with_webhooks
@@ -47,17 +48,18 @@ GRACE_S = 5.0
 MAX_FILES = 65_536
 
 
-def _anthropic(config: Config) -> Engine:
+def _anthropic(config: Config, egress: Egress) -> Engine:
     settings = config.anthropic
     return AnthropicEngine(
         base_url=settings.base_url,
         api_key=settings.api_key.reveal() if settings.api_key else None,
         timeout_s=settings.timeout_s,
         max_retries=settings.max_retries,
+        egress=egress,
     )
 
 
-ENGINES: dict[str, Callable[[Config], Engine]] = {"knowledge": lambda _: KnowledgeEngine(), "anthropic": _anthropic}
+ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _, __: KnowledgeEngine(), "anthropic": _anthropic}
 
 
 class App:
@@ -71,6 +73,7 @@ class App:
         self.services: Services
         self.listeners: Listeners
         self.port: int
+        self.metrics_port: int
 
     async def __aenter__(self) -> Self:
         try:
@@ -102,11 +105,12 @@ class App:
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
-        engines = {kind: ENGINES[kind](self.config) for kind in {tier.engine for tier in self.config.models.values()}}
+        egress = Egress(allowed=self.config.egress == "all")
+        engines = {kind: ENGINES[kind](self.config, egress) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
         turns = Turns()
-        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns)
+        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns, egress=egress)
         self._undo.append(self.services.directory.flush_key_uses)
         backups.clear_outgoing(self.config)
         keepers = [
@@ -117,7 +121,7 @@ class App:
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
         interface = Interface(self.services, self._limiter)
-        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S)
+        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S, egress)
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
         self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)
@@ -129,6 +133,7 @@ class App:
         self._undo.append(await self._listen(interface))
         # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
         await self._send(secret)
+        await self._show_metrics(db)
         # Last of all, for commands send as well; stopped before anything that they use.
         await control.start()
 
@@ -159,9 +164,21 @@ class App:
 
         return close
 
+    async def _show_metrics(self, db: GroupCommitDatabase) -> None:
+        place = self.config.metrics.listen
+        if place is None:
+            return
+
+        from chatsvc.metrics.collector import Exposition
+        from chatsvc.metrics.listener import MetricsListener
+
+        listener = await MetricsListener.open(Exposition(self.services, db), *place)
+        self._undo.append(listener.close)
+        self.metrics_port = listener.port
+
     async def _send(self, secret: MasterKey) -> None:
         services = self.services
-        courier = services.courier = make_courier(self.config, secret, self.port)
+        courier = services.courier = make_courier(self.config, secret, self.port, services.egress)
         services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)
         await services.dispatcher.start()
 

@@ -32,15 +32,17 @@ REACH: dict[str, set[str]] = {
     "domain": set(),
     "config": {"domain"},
     "store": {"chatsvc", "domain"},
-    "engines": {"domain"},
+    "outbound": {"domain"},
+    "engines": {"domain", "outbound"},
     "webhooks": {"domain", "config", "store"},
     "usecases": {"chatsvc", "domain", "config", "store", "engines", "webhooks"},
     "control": {"domain", "config", "store", "webhooks", "usecases"},
+    "metrics": {"chatsvc", "domain", "store", "usecases"},
     "api": {"domain", "config", "store", "usecases", "log"},
     "channels": {"domain", "config", "store", "usecases", "log"},
     "dashboard": {"domain", "config", "store", "usecases", "log"},
     "tls": {"domain"},
-    "acme": {"chatsvc", "domain", "config", "tls"},
+    "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"domain", "config", "webhooks", "api", "tls", "acme"},
     "doctor": {"chatsvc", "domain", "config", "store", "webhooks", "control", "tls"},
     "cli": {"chatsvc", "doctor", "domain", "config", "store", "engines", "webhooks", "usecases", "control", "samples", "log", "tls", "app"},
@@ -55,6 +57,7 @@ REACH: dict[str, set[str]] = {
         "api",
         "channels",
         "dashboard",
+        "metrics",
         "log",
         "supervisor",
         "listening",
@@ -63,7 +66,17 @@ REACH: dict[str, set[str]] = {
 }
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
-    "aiohttp": {"api", "acme/client.py", "cli/demo.py", "cli/listener.py", "cli/forwarder.py", "engines/anthropic", "webhooks"},
+    "aiohttp": {
+        "api",
+        "outbound.py",
+        "acme/client.py",
+        "cli/demo.py",
+        "cli/listener.py",
+        "cli/forwarder.py",
+        "engines/anthropic",
+        "metrics",
+        "webhooks",
+    },
     "aiosqlite": {"store"},
     "anthropic": {"engines"},
     "click": {"cli"},
@@ -72,6 +85,7 @@ LIBRARIES = {
     "multidict": {"api"},
     "orjson": {"api", "webhooks"},
     "phonenumbers": {"engines/slots"},
+    "prometheus_client": {"metrics"},
     "sqlite3": {"store"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config"},
@@ -205,6 +219,12 @@ def test_the_model_providers_library_is_loaded_by_one_module_that_is_loaded_late
     """It takes a second; engines/anthropic/sdk.py is imported in a thread, once a tier needs it."""
     assert {one.file for one in imports() if one.top in {"anthropic", "httpx2"} and one.at_the_top} <= {"engines/anthropic/sdk.py"}
     assert [str(one) for one in imports() if one.module == "chatsvc.engines.anthropic.sdk" and one.at_the_top] == []
+
+
+def test_metrics_are_loaded_where_they_are_asked_for() -> None:
+    outside = [one for one in imports() if room_of(one.module) == "metrics" and room_of(one.file) != "metrics"]
+    assert outside
+    assert [str(one) for one in outside if one.at_the_top] == []
 
 
 def test_the_domain_does_no_input_or_output() -> None:

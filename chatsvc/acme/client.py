@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Self
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, TCPConnector
+from aiohttp import ClientError, ClientSession, ClientTimeout
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatsvc import __version__
 from chatsvc.acme import jws
+from chatsvc.domain.egress import Egress
+from chatsvc.outbound import OutboundConnector
 
 REQUEST_TIMEOUT_S = 30.0
 ORDER_TIMEOUT_S = 300.0
@@ -63,11 +65,14 @@ class _Answer(NamedTuple):
 class Client:
     """`async with Client(...) as client`. `challenge`: the kind that can be answered, such as `tls-alpn-01`."""
 
-    def __init__(self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext) -> None:
+    def __init__(
+        self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext, egress: Egress | None = None
+    ) -> None:
         self._directory_url = directory
         self._key = key
         self._challenge = challenge
         self._tls = tls
+        self._egress = egress or Egress()
         self._places: dict[str, Any] = {}
         self._nonce: str | None = None
         self._account: str | None = None
@@ -75,7 +80,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         self._session = ClientSession(
-            connector=TCPConnector(ssl=self._tls, limit=4),
+            connector=OutboundConnector(self._egress, "acme", ssl=self._tls, limit=4),
             timeout=ClientTimeout(total=REQUEST_TIMEOUT_S),
             headers={"User-Agent": f"chatsvc/{__version__}"},
             trust_env=False,

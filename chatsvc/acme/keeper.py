@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from chatsvc.acme.client import AcmeError, Client, Proof
 from chatsvc.config import Acme
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.tls import certificates
 from chatsvc.tls.door import Door
@@ -44,8 +45,10 @@ class Keeper:
         tls: ssl.SSLContext,
         tokens: dict[str, str] | None = None,
         clock: Callable[[], float] = time.time,
+        egress: Egress | None = None,
     ) -> None:
         self._settings, self._door, self._tls, self._tokens, self._clock = settings, door, tls, tokens, clock
+        self._egress = egress
         # Each authority has its own account and certificates: one that was tried before says nothing about the next.
         self._folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "_", settings.directory.partition("://")[2])
         self.due = 0.0
@@ -101,7 +104,7 @@ class Keeper:
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
-        async with Client(settings.directory, self._account_key(), kind, self._tls) as client:
+        async with Client(settings.directory, self._account_key(), kind, self._tls, self._egress) as client:
             request = certificates.signing_request(settings.domains, key)
             chain = await client.certificate(settings.domains, settings.email, request, self._proving)
         pem = certificates.key_pem(key) + chain

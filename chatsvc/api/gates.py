@@ -20,9 +20,16 @@ from chatsvc.usecases.services import Services
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
 
+# The name of a request that is none of the operations.
+OTHER = "other"
+
+
 @dataclass(slots=True)
 class Call:
-    """One request on its way: what the gates have found out, and the services that will answer it."""
+    """One request on its way: what the gates have found out, and the services that will answer it.
+
+    `route` names it for logs and metrics, whatever is in its path.
+    """
 
     request: BaseRequest
     request_id: str
@@ -31,6 +38,8 @@ class Call:
     key: ApiKey | None = None
     account: Held | None = None
     slot: Slot | None = None
+    route: str = OTHER
+    error: str = ""
 
     @property
     def held(self) -> Held:

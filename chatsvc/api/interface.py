@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
+from time import perf_counter
 
 from aiohttp import hdrs, web
 from aiohttp.web import BaseRequest
 
 from chatsvc.api import caller, outside, render, routes
-from chatsvc.api.gates import GATES, Call
+from chatsvc.api.gates import GATES, OTHER, Call
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Limiter, Slot, untouched
-from chatsvc.log import request_id
+from chatsvc.log import ACCESS, request_id
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
 
@@ -27,7 +28,6 @@ class Interface:
     def __init__(self, services: Services, limiter: Limiter) -> None:
         self._services = services
         self._limiter = limiter
-        self._in_flight = 0
         self.stopping = False
 
     def unknown_slot(self) -> Slot:
@@ -38,10 +38,19 @@ class Interface:
         """Answer one request; raises nothing but what closes the connection."""
         call = Call(request, render.new_request_id(), self._services, self._limiter)
         request_id.set(call.request_id)
-        path = _path(request)
-        inside = path.startswith(API_ROOT)
+        began = perf_counter()
+        response = await self._answer(call, _path(request))
+        took = perf_counter() - began
+        self._services.tallies.request(call.route, response.status, call.error, took)
+        if self._services.config.log.access:
+            _tell(call, response.status, took)
+        return response
+
+    async def _answer(self, call: Call, path: str) -> render.Response:
+        inside, request = path.startswith(API_ROOT), call.request
         try:
             if path in outside.PAGES:
+                call.route = f"GET {path}"
                 status, body = await outside.page(self._services, request.method, path, stopping=self.stopping)
                 return render.respond(status, body, call.request_id, None)
             if not inside:
@@ -49,27 +58,33 @@ class Interface:
             body = await self._pass(call, path)
             return render.respond(200, body, call.request_id, call.slot)
         except ProblemError as problem:
-            return self._refuse(call, problem, inside)
+            return self._refuse(call, path, problem)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            return self._refuse(call, errors.service_unavailable(), inside)
+            return self._refuse(call, path, errors.service_unavailable())
         except Exception:
             log.exception("unexpected fault")
-            return self._refuse(call, errors.internal_error(), inside)
+            return self._refuse(call, path, errors.internal_error())
 
     async def _pass(self, call: Call, path: str) -> bytes:
         for gate in GATES:
             await gate(call)
-        if self.stopping or self._in_flight >= self._services.config.limits.max_in_flight:
+        tallies = self._services.tallies
+        if self.stopping or tallies.in_flight >= self._services.config.limits.max_in_flight:
             raise errors.service_unavailable()
-        self._in_flight += 1
+        tallies.in_flight += 1
         try:
             operation, record_id = routes.find(call.request.method, path)
+            call.route = routes.name(operation)
             return await operation(call, record_id)
         finally:
-            self._in_flight -= 1
+            tallies.in_flight -= 1
 
-    def _refuse(self, call: Call, problem: ProblemError, inside: bool) -> web.StreamResponse:
+    def _refuse(self, call: Call, path: str, problem: ProblemError) -> render.Response:
+        inside = path.startswith(API_ROOT)
+        if inside and call.route == OTHER:
+            call.route = routes.name_of(call.request.method, path)
+        call.error = problem.problem.code
         cause = problem.__cause__
         if cause is not None and problem.problem.status == 503:
             # An outage of the store is told in a line: it comes with every request, and where a disk is full the log may lie on it.
@@ -84,6 +99,14 @@ class Interface:
             # What is left of a body that nobody read must not be taken for the next request.
             response.force_close()
         return response
+
+
+def _tell(call: Call, status: int, seconds: float) -> None:
+    """The access line: what was asked for by the table's name, never by the path that came."""
+    account, ms = call.account.account.id if call.account else None, round(seconds * 1000, 1)
+    method, _, route = call.route.rpartition(" ")
+    fields = {"method": method or None, "route": route, "status": status, "ms": ms, "account": account}
+    ACCESS.info("%s %d %.1f ms account %s", call.route, status, ms, account or "-", extra={"fields": fields})
 
 
 def _path(request: BaseRequest) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from chatsvc.api import BASE_PATH, operations
-from chatsvc.api.gates import Call
+from chatsvc.api.gates import OTHER, Call
 from chatsvc.domain import errors
 
 Operation = Callable[[Call, str], Awaitable[bytes]]
@@ -30,6 +30,9 @@ ROUTES = (
 )
 SUPPORTED_ENDPOINTS = [f"{route.method} {route.path}" for route in ROUTES]
 
+# What metrics and logs call a request, whatever is in its path.
+_NAMES = {route.operation: f"{route.method} {route.path}" for route in ROUTES}
+
 _TABLE: dict[str, dict[str, Operation]] = {}
 for _route in ROUTES:
     _TABLE.setdefault(BASE_PATH + _route.path, {})[_route.method] = _route.operation
@@ -46,6 +49,19 @@ def find(method: str, path: str) -> tuple[Operation, str]:
     if method not in methods:
         raise errors.method_not_allowed(allow=sorted(methods))
     return methods[method], record_id
+
+
+def name(operation: Operation) -> str:
+    """What an operation is called, its id left open: `GET /chatbots/{id}`."""
+    return _NAMES[operation]
+
+
+def name_of(method: str, path: str) -> str:
+    """The same for a request, as far as the table has it; else OTHER."""
+    try:
+        return _NAMES[find(method, path)[0]]
+    except errors.ProblemError:
+        return OTHER
 
 
 def unknown(method: str, path: str) -> errors.ProblemError:

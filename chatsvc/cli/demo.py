@@ -40,7 +40,7 @@ def demo(once: bool, as_json: bool) -> None:
     def say(text: str, event: dict[str, Any]) -> None:
         click.echo(json.dumps(event, ensure_ascii=False) if as_json else text)
 
-    log.set_up()
+    log.set_up("text")
     gc.enable()
     with tempfile.TemporaryDirectory(prefix="chatsvc-demo-") as folder:
         uvloop.run(_run(Path(folder), config.load(None), once, say))

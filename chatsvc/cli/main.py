@@ -32,6 +32,7 @@ COMMANDS = {
     "doctor": ("chatsvc.cli.doctor:doctor", "What is wrong with this installation, each fault with its remedy."),
     "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Whether the service is ready; for supervisors and load balancers."),
     "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
+    "audit": ("chatsvc.cli.audit:audit", "Who has administered what, and when."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 from typing import TYPE_CHECKING
 
 import click
@@ -32,11 +33,13 @@ def serve(ctx: click.Context, as_json: bool) -> None:
         base_url = f"{config.server.public_url if config.server.port or config.server.socket else started.url}/api/v2"
         if as_json:
             click.echo(json.dumps({"event": "listening", "url": started.url, "base_url": base_url}))
+        elif logs_json:
+            logging.getLogger("chatsvc").info("chatsvc listens on %s", started.url, extra={"fields": {"base_url": base_url}})
         else:
             click.echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
     asks_provider = any(tier.engine == "anthropic" for tier in config.models.values())
     act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.sdk",) if asks_provider else ())
-    log.set_up()
+    logs_json = log.set_up(config.log.format, config.log.level, access=config.log.access)
     gc.enable()
     uvloop.run(app.serve(config, ready))

@@ -216,4 +216,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
         return events
 
-    asyncio.run(post_all(url, fetch, tls_context(load_config(ctx).webhooks.ca_file), follow=follow, as_json=as_json))
+    config = load_config(ctx)
+    if config.egress == "none":
+        raise Refused("the configuration says egress: none, so nothing is sent")
+    asyncio.run(post_all(url, fetch, tls_context(config.webhooks.ca_file), follow=follow, as_json=as_json))

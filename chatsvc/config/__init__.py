@@ -2,7 +2,7 @@
 
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.load import load, locate
-from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Retention, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Server, Tls, Webhooks
 
 __all__ = [
     "Acme",
@@ -12,6 +12,8 @@ __all__ = [
     "ConfigError",
     "Fault",
     "Limits",
+    "Log",
+    "Metrics",
     "Retention",
     "Secret",
     "Server",

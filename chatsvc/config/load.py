@@ -10,7 +10,7 @@ from types import MappingProxyType
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Retention, Secret, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
@@ -83,11 +83,15 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "webhooks",
         "backup",
         "retention",
+        "egress",
+        "log",
+        "metrics",
     )
     limits = root.section("limits", "requests_per_minute", "max_in_flight")
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
+    log = root.section("log", "format", "level", "access")
     return Config(
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
@@ -116,6 +120,13 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             # GET /analytics looks back as far as 90 days.
             usage_days=retention.optional("usage_days", values.whole(90, MOST_DAYS)),
         ),
+        egress=root.text("egress", values.one_of("all", "none"), "all"),
+        log=Log(
+            format=log.text("format", values.one_of("auto", "text", "json"), "auto"),
+            level=log.text("level", values.one_of("info", "warning", "error"), "info"),
+            access=log.plain("access", values.flag, False),
+        ),
+        metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
     )
 
 

@@ -130,8 +130,27 @@ class Retention:
 
 
 @dataclass(frozen=True)
+class Log:
+    """`format` is text, json, or auto: text in a terminal. `level` is info, warning or error; `access` writes a line a request."""
+
+    format: str
+    level: str
+    access: bool
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Where they are to be had: host ("" is every interface) and port; None: nowhere."""
+
+    listen: tuple[str, int] | None
+
+
+@dataclass(frozen=True)
 class Config:
-    """All of it. `path` is the file it came from; None: there is none, and everything has its default."""
+    """All of it. `path` is the file it came from; None: there is none, and everything has its default.
+
+    `egress` is "all", or "none" where the service itself may open no connection to anywhere.
+    """
 
     path: Path | None
     server: Server
@@ -144,6 +163,9 @@ class Config:
     webhooks: Webhooks
     backup: Backups
     retention: Retention
+    egress: str
+    log: Log
+    metrics: Metrics
 
     @property
     def given_master_key(self) -> bytes | None:

@@ -40,6 +40,9 @@ def as_document(config: Config) -> dict[str, Any]:
         },
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": dataclasses.asdict(config.retention),
+        "egress": config.egress,
+        "log": {"format": config.log.format, "level": config.log.level, "access": config.log.access},
+        "metrics": {"listen": _place(*config.metrics.listen) if config.metrics.listen else None},
     }
 
 

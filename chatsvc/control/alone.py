@@ -6,7 +6,8 @@ import os
 from typing import Any
 
 from chatsvc.config import Config
-from chatsvc.control.operations import SENDING, Call, find
+from chatsvc.control.audited import perform
+from chatsvc.control.operations import SENDING, Call
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse
@@ -39,6 +40,6 @@ def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -
     try:
         finish(facts.belongs_to(db, secret))
         services = Services(config, db, secret, Directory(db), Library(db))
-        return finish(find(call.operation)(services, **call.arguments))
+        return finish(perform(services, call, os.getuid()))
     finally:
         finish(db.close())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
 from chatsvc.config import Config
-from chatsvc.control.operations import Call, find
+from chatsvc.control.audited import perform
+from chatsvc.control.operations import Call
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
@@ -30,11 +33,11 @@ async def _run(config: Config, folder: Folder, secret: MasterKey, call: Call) ->
         await facts.belongs_to(db, secret)
         # The folder's lock is held: what is under way in the store was a command's that was killed.
         await webhooks.interrupt(db)
-        services = Services(config, db, secret, Directory(db), Library(db))
-        courier = services.courier = make_courier(config, secret, config.server.port)
+        services = Services(config, db, secret, Directory(db), Library(db), egress=Egress(allowed=config.egress == "all"))
+        courier = services.courier = make_courier(config, secret, config.server.port, services.egress)
         services.dispatcher = Dispatcher(db, courier.deliver, courier.sign, with_webhooks(config.plans), services.clock)
         try:
-            return await find(call.operation)(services, **call.arguments)
+            return await perform(services, call, os.getuid())
         finally:
             await courier.close()
     finally:

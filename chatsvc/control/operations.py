@@ -55,6 +55,7 @@ OPERATIONS = {
     "conversation.export": "conversations.export",
     "conversation.erase": "erasure.erase",
     "usage": "analytics.show",
+    "audit": "audit.list_all",
 }
 
 
@@ -67,6 +68,19 @@ class Call(NamedTuple):
 
 # These look names up or send something, for which they need an event loop.
 SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
+
+# These only look, and tell neither secrets nor what visitors wrote in bulk: no record is made of them. Of any other there is one.
+LOOKING = frozenset(
+    {
+        *("account.list", "account.show", "bot.list", "bot.show", "key.list", "knowledge.list", "knowledge.search"),
+        *("webhook.show", "webhook.attempts", "request.list", "appointment.list", "conversation.list", "conversation.show"),
+        *("usage", "audit"),
+    }
+)
+# These give data away but change nothing: there is a record where they gave some.
+EXPORTING = frozenset({"webhook.events", "knowledge.export", "knowledge.unanswered", "account.export", "conversation.export"})
+# These come many times between a beginning and an end that have their records.
+PARTS = frozenset({"account.import_put"})
 
 
 def find(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:

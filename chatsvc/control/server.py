@@ -11,12 +11,14 @@ import logging
 import os
 import socket
 import stat
+import struct
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from chatsvc.control.audited import perform
 from chatsvc.control.client import SOCKET
-from chatsvc.control.operations import find
+from chatsvc.control.operations import Call
 from chatsvc.domain.errors import Refused
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
@@ -69,7 +71,7 @@ class ControlServer:
                 raw = await reader.read(-1)
             self._asking.pop(task, None)
             self._under_way.add(task)
-            answer = await self._answer(raw)
+            answer = await self._answer(raw, _uid(writer))
             writer.write(json.dumps(answer, ensure_ascii=False).encode())
             await writer.drain()
         except (OSError, TimeoutError) as fault:
@@ -81,11 +83,10 @@ class ControlServer:
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _answer(self, raw: bytes) -> dict[str, Any]:
+    async def _answer(self, raw: bytes, uid: int) -> dict[str, Any]:
         try:
             request = json.loads(raw)
-            operation = find(request["operation"])
-            return {"result": await operation(self._services, **request["arguments"])}
+            return {"result": await perform(self._services, Call(request["operation"], request["arguments"]), uid)}
         except Refused as refusal:
             return {"refused": str(refusal)}
         except StoreUnavailable as fault:
@@ -94,3 +95,12 @@ class ControlServer:
         except Exception:
             log.exception("unexpected fault in an administrative operation")
             return {"refused": "an unexpected error occurred; the service's log has it whole"}
+
+
+def _uid(writer: asyncio.StreamWriter) -> int:
+    """The user who has connected, as the kernel noted it then."""
+    credentials = struct.Struct("3i")  # struct ucred: pid, uid, gid
+    # A second descriptor of the same socket: the one of the event loop's transport offers no such question.
+    with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as peer:
+        uid: int = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))[1]
+    return uid

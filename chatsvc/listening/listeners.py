@@ -15,6 +15,7 @@ from chatsvc.api.plain import Plain
 from chatsvc.api.protocol import Handler, Server
 from chatsvc.config import Acme
 from chatsvc.config import Server as Settings
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.listening import sockets
 from chatsvc.tls.door import Door
@@ -30,11 +31,12 @@ class Listeners:
     `port` and `http_port` are those really bound; 0: none.
     """
 
-    def __init__(self, settings: Settings, data_dir: Path, interface: Interface, grace_s: float) -> None:
+    def __init__(self, settings: Settings, data_dir: Path, interface: Interface, grace_s: float, egress: Egress) -> None:
         self._settings = settings
         self._data_dir = data_dir
         self._interface = interface
         self._grace_s = grace_s
+        self._egress = egress
         self._servers: list[Server] = []
         self._open: list[asyncio.AbstractServer] = []
         self._tasks: list[asyncio.Task[None]] = []
@@ -88,7 +90,8 @@ class Listeners:
             from chatsvc.acme.keeper import Keeper
 
             door = Door()
-            keeper = Keeper(settings.acme, self._data_dir / FOLDER, door, _trust(settings.acme), tokens if settings.http else None)
+            tls, shown = _trust(settings.acme), tokens if settings.http else None
+            keeper = Keeper(settings.acme, self._data_dir / FOLDER, door, tls, shown, egress=self._egress)
             keeper.open()
             return door, keeper.run
         return None, None

@@ -25,6 +25,7 @@ _CHUNK = 1 << 20
 # All tables of all versions; a backup has those of its own.
 COUNTS = (
     ("accounts", "SELECT count(*) FROM accounts"),
+    ("administrative_acts", "SELECT count(*) FROM administrative_acts"),
     ("allowances", "SELECT count(*) FROM allowances"),
     ("api_keys", "SELECT count(*) FROM api_keys"),
     ("appointments", "SELECT count(*) FROM appointments"),

@@ -12,10 +12,12 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 
+from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import StoreUnavailable, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
 
 T = TypeVar("T")
@@ -91,6 +93,8 @@ class _Thread:
         self._run_batch = run_batch
         self.queue: deque[_Work] = deque()
         self.under_way = 0
+        # What was done since the start: units in a batch, how long it took, units that failed for reasons outside.
+        self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
         self._draining: asyncio.Task[None] | None = None
 
     @classmethod
@@ -115,12 +119,17 @@ class _Thread:
         while self.queue:
             batch = [self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH))]
             self.under_way = len(batch)
+            began = perf_counter()
             try:
                 # aiosqlite's public calls take one hop a statement; a batch is one hop here.
                 results = await self._connection._execute(self._run_batch, self._connection._conn, batch)  # type: ignore[no-untyped-call]
             except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
                 results = [_Failed(fault)] * len(batch)
+            self.seconds.note(perf_counter() - began)
+            self.sizes.note(len(batch))
             for work, result in zip(batch, results, strict=True):
+                if isinstance(result, _Failed) and is_outage(result.fault):
+                    self.outages += 1
                 _settle(work, result, self._path)
             # The thread holds on to both until its next batch, which may be long in coming; what was read may be big.
             batch.clear()
@@ -159,11 +168,11 @@ def _settle(work: _Work, result: Any, path: Path) -> None:
 
 
 class GroupCommitDatabase:
-    """The Database of `serve`; made by `open`."""
+    """The Database of `serve`; made by `open`. `writer` and `readers` are for those who count."""
 
     def __init__(self, writer: _Thread, readers: list[_Thread]) -> None:
-        self._writer = writer
-        self._readers = readers
+        self.writer = writer
+        self.readers = readers
         self._closed = False
 
     @classmethod
@@ -186,29 +195,29 @@ class GroupCommitDatabase:
         """See Database.read."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        reader = min(self._readers, key=lambda thread: len(thread.queue) + thread.under_way)
+        reader = min(self.readers, key=lambda thread: len(thread.queue) + thread.under_way)
         return await reader.run(unit)
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        return await self._writer.run(unit, applied)
+        return await self.writer.run(unit, applied)
 
     async def purge(self) -> None:
         """See Database.purge."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        empty = await self._writer.apart(purge)
+        empty = await self.writer.apart(purge)
         for _ in range(EMPTY_LOG_TRIES):
             if empty:
                 return
             await asyncio.sleep(EMPTY_LOG_PAUSE_S)
-            empty = await self._writer.apart(empty_log)
+            empty = await self.writer.apart(empty_log)
         raise StoreUnavailable("the write-ahead log could not be emptied: something reads for long, a backup perhaps; try again later")
 
     async def close(self) -> None:
         """See Database.close. The writer closes last: the last connection to close checkpoints."""
         self._closed = True
-        for thread in (*self._readers, self._writer):
+        for thread in (*self.readers, self.writer):
             await thread.close()

@@ -246,6 +246,17 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX unanswered_of_bot ON unanswered_questions (bot_id, times, last_asked_at);
     """,
+    # 4: who administered what and when. `outcome` is null while it is being done, and stays so where the process ended meanwhile.
+    """
+    CREATE TABLE administrative_acts (
+        number INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        uid INTEGER NOT NULL,
+        operation TEXT NOT NULL,
+        ids TEXT NOT NULL,
+        outcome TEXT
+    ) STRICT;
+    """,
 )
 
 

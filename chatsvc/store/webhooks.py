@@ -188,6 +188,23 @@ def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
     return int(cursor.lastrowid or 0)
 
 
+class Outstanding(NamedTuple):
+    """Events that were never attempted, and attempts without an outcome."""
+
+    pending: int
+    under_way: int
+
+
+async def outstanding(db: Database) -> Outstanding:
+    """How much there is to do, over all bots."""
+
+    def unit(connection: sqlite3.Connection) -> Outstanding:
+        pending = connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone()[0]
+        return Outstanding(pending, connection.execute("SELECT count(*) FROM webhook_attempts WHERE success IS NULL").fetchone()[0])
+
+    return await db.read(unit)
+
+
 async def bots_with_pending(db: Database) -> list[str]:
     """The bots that have events to tell, or to record as failed where their webhook has gone."""
 

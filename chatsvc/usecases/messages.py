@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import time
 import uuid
 from dataclasses import dataclass, field
 
@@ -110,9 +111,9 @@ async def _answer(sending: _Sending) -> Exchange:
         async with sending.turns.alone((bot.id, channel, user_id), sending.deadline):
             reply = await _ask(sending, bot, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
-            await _record(
-                sending, exchange, reservation, reply, cost=cost_micro_usd(tier, reply.usage), captured=_captured(sending, bot, reply)
-            )
+            cost = cost_micro_usd(tier, reply.usage)
+            await _record(sending, exchange, reservation, reply, cost=cost, captured=_captured(sending, bot, reply))
+            services.tallies.spent(tier.name, sending.held.account.plan or "none", reply.usage, cost)
             return exchange
     except Busy:
         raise errors.assistant_unavailable(reason="busy") from None
@@ -173,6 +174,17 @@ async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
 
 
 async def _ask(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
+    began, tallies = time.perf_counter(), sending.services.tallies
+    try:
+        reply = await _reply(sending, bot, tier, engine)
+    except EngineError as fault:
+        tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
+        raise
+    tallies.reply(tier.name, "ok", time.perf_counter() - began)
+    return reply
+
+
+async def _reply(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
     try:
         async with asyncio.timeout_at(sending.deadline):
             reply = await engine.reply(await _turn(sending, bot, tier))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from chatsvc.domain.egress import Egress
+from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class Services:
     turns: Turns | None = None
     courier: Courier | None = None
     dispatcher: Dispatcher | None = None
+    egress: Egress = field(default_factory=Egress)
+    tallies: Tallies = field(default_factory=Tallies)
 
     @property
     def cursors(self) -> Cursors:

@@ -39,6 +39,16 @@ class Turns:
         self._lines: dict[Conversing, _Line] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    @property
+    def unfinished(self) -> int:
+        """Answers that are not finished, those that wait for their turn included."""
+        return len(self._tasks)
+
+    @property
+    def waiting(self) -> int:
+        """Answers that wait for an earlier one of their conversation."""
+        return sum(line.waiting - 1 for line in self._lines.values())
+
     @asynccontextmanager
     async def alone(self, conversation: Conversing, deadline: float) -> AsyncIterator[None]:
         """Wait until nobody else is answered in this conversation (bot, channel, user), first come first served.

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
+from socket import socket
+from typing import TYPE_CHECKING
 
 import orjson
 
 from chatsvc.config import Config
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
+from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Event, Outcome, Sending, UnusableKey, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.connector import tls_context
+from chatsvc.webhooks.connector import open_socket, tls_context
 from chatsvc.webhooks.delivery import Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
 from chatsvc.webhooks.machine import own
 from chatsvc.webhooks.resolver import Resolve, SystemResolver, check_target
+
+if TYPE_CHECKING:
+    from aiohttp import AddrInfoType
 
 log = logging.getLogger(__name__)
 
@@ -33,17 +39,21 @@ def row(bot_id: str) -> str:
 class Courier:
     """`secret` opens the signing keys; `own` and `allowed` decide which targets there are (SPEC.md 6.4)."""
 
-    def __init__(self, sender: Sender, own: Own, allowed: Networks, resolve: Resolve, secret: MasterKey) -> None:
+    def __init__(self, sender: Sender, own: Own, allowed: Networks, resolve: Resolve, secret: MasterKey, egress: Egress) -> None:
         self._sender = sender
         self._own = own
         self._allowed = allowed
         self._resolve = resolve
         self._secret = secret
+        self._egress = egress
         self._targets: dict[str, Target] = {}
         self._keys: dict[tuple[str, bytes], str] = {}
 
     async def check(self, url: str) -> None:
-        """Whether a webhook may have this address; raises TargetRefused."""
+        """Whether a webhook may have this address; raises TargetRefused. Where nothing may go out, its name is not looked up."""
+        if not self._egress.allowed:
+            check_url(url, self._own, self._allowed)
+            return
         await check_target(url, self._own, self._allowed, self._resolve)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
@@ -68,7 +78,10 @@ class Courier:
     async def deliver(self, sending: Sending) -> Outcome:
         """Make one attempt; every failure is an outcome."""
         try:
+            self._egress.check("webhook")
             target = self._target(sending.url)
+        except EgressRefused:
+            return Outcome(sending.attempt_id, success=False, status_code=None, error="egress_refused", duration_ms=0)
         except TargetRefused:
             return Outcome(sending.attempt_id, success=False, status_code=None, error="refused_address", duration_ms=0)
         headers = build_headers(sending.event, sending.delivery_id, sending.signature)
@@ -88,15 +101,24 @@ class Courier:
         await self._sender.close()
 
 
-def make_courier(config: Config, secret: MasterKey, port: int) -> Courier:
-    """A courier as the configuration has it; `port` is the one really bound. Raises Refused where `webhooks.ca_file` cannot be used."""
+def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
+    """A courier as the configuration has it; `port` is the one really bound, `egress` what lets its connections out.
+
+    Raises Refused where `webhooks.ca_file` cannot be used.
+    """
     settings, server = config.webhooks, config.server
     try:
         tls = tls_context(settings.ca_file)
     except OSError as fault:
         raise Refused(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
+    listeners += [config.metrics.listen] if config.metrics.listen else []
     ours = own(listeners, server.public_url)
     resolve = SystemResolver()
-    sender = Sender(ours, settings.allowed_networks, timeout_s=settings.timeout_s, tls=tls, resolve=resolve)
-    return Courier(sender, ours, settings.allowed_networks, resolve, secret)
+
+    def make_socket(info: AddrInfoType) -> socket:
+        egress.open("webhook")
+        return open_socket(info)
+
+    sender = Sender(ours, settings.allowed_networks, timeout_s=settings.timeout_s, tls=tls, resolve=resolve, make_socket=make_socket)
+    return Courier(sender, ours, settings.allowed_networks, resolve, secret, egress)

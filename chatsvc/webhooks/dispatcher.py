@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -67,6 +67,8 @@ class Dispatcher:
         self._tasks: set[asyncio.Task[None]] = set()
         self._running = False
         self.stopping = False
+        # How attempts have ended since the start: delivered, or why not.
+        self.outcomes: Counter[str] = Counter(delivered=0)
 
     async def start(self) -> None:
         """Record what a crash interrupted, and begin with what was never attempted."""
@@ -162,6 +164,7 @@ class Dispatcher:
             log.exception("unexpected fault in a webhook delivery of bot %s", sending.bot_id)
             done = Outcome(sending.attempt_id, success=False, status_code=None, error="internal_error", duration_ms=0)
         self._lanes.note(sending.bot_id, answered=done.status_code is not None)
+        self.outcomes[done.error or "delivered"] += 1
         return done
 
     async def deliver(self, sending: Sending) -> None:

@@ -24,6 +24,7 @@ import aiohttp
 import uvloop
 
 from chatsvc import config as configuration
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
@@ -61,7 +62,7 @@ class Bench:
         self.db, self.bots, self.key = db, bots, generate_signing_key()
         self.ok, self.dead = urls
         self._config, self._secret = config, secret
-        self.courier = make_courier(config, secret, 1)
+        self.courier = make_courier(config, secret, 1, Egress())
         self.dispatcher: Dispatcher
         self.began: dict[str, float] = {}
         self.delays: list[float] = []

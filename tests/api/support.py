@@ -213,7 +213,7 @@ async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
         return sqlite3.SQLITE_DENY if name == table else sqlite3.SQLITE_OK
 
     async def ask(whom: Callable[..., int] | None) -> None:
-        for thread in (*database._readers, database._writer):
+        for thread in (*database.readers, database.writer):
             await thread.run(lambda connection: connection.set_authorizer(whom))
 
     await ask(refuse)

@@ -291,9 +291,11 @@ def control(site: Site) -> socket.socket:
     return connection
 
 
-def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site) -> None:
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site, form: str) -> None:
     fresh.config.write_text(
         "server: {listen: 127.0.0.1:0}\n"
+        f"log: {{format: {form}, access: true}}\n"
         'engines: {anthropic: {base_url: "http://127.0.0.1:9", api_key: sk-the-providers-key, timeout_s: 30}}\n'
         "models: {fast: {engine: anthropic, model: m}}\n"
     )
@@ -308,6 +310,12 @@ def test_no_secret_is_told_in_logs_arguments_errors_or_files(fresh: Site) -> Non
         assert serving.end() == 0
     log = fresh.log.read_text()
     assert "unreachable" in log
+    assert "POST /messages 502" in log
+    if form == "json":
+        lines = [json.loads(line) for line in log.splitlines()]
+        assert all({"time", "level", "logger", "request_id", "message"} <= line.keys() for line in lines)
+        said = [(line["method"], line["route"], line["status"], line["account"]) for line in lines if line["logger"] == "chatsvc.access"]
+        assert said == [("POST", "/messages", 502, account), (None, "other", 404, account), *[("GET", "/chatbots", 401, None)] * 2]
     master_key = (fresh.data / "master.key").read_text().strip()
     for secret in (key, "sk-the-providers-key", master_key):
         assert secret not in log

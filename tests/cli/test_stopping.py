@@ -69,7 +69,7 @@ def test_an_answer_under_way_is_finished_written_and_told(tmp_path: Path, signal
         assert site.json("key", "list")[0]["last_used_at"] is not None
         log = site.log.read_text()
         assert "Traceback" not in log
-        assert "ERROR" not in log
+        assert '"level": "error"' not in log
 
 
 def idle_connection(serving: Serving) -> HTTPConnection:

@@ -399,3 +399,13 @@ def test_an_empty_signing_key_file_is_refused_for_anybody_could_sign_with_it(tmp
     done = run("webhook", "verify", *files, cwd=tmp_path)
     assert done.status == 1
     assert "is empty" in done.err
+
+
+def test_with_egress_none_nothing_is_forwarded_and_a_target_is_set_unasked(tmp_path: Path) -> None:
+    site = Site(tmp_path, "egress: none\nmodels: {offline: {engine: knowledge}}")
+    bot = site.bot(site.account())
+    assert site.json("webhook", "set", bot, "https://hooks.invalid/in", "--event", "request.created")["url"] == "https://hooks.invalid/in"
+    tested = site.run("webhook", "test", bot, "--json")
+    assert (tested.status, json.loads(tested.out)["error"]) == (1, "egress_refused")
+    refusal = site.refused("webhook", "forward", bot, "http://127.0.0.1:9/")
+    assert refusal == "the configuration says egress: none, so nothing is sent"

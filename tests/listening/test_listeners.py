@@ -20,6 +20,7 @@ from chatsvc.api.plain import CHALLENGES
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.store.master_key import MasterKey
 from chatsvc.webhooks.courier import make_courier
@@ -86,14 +87,14 @@ async def test_a_port_that_is_taken_is_told_and_leaves_nothing_open(plain: Confi
 async def test_no_webhook_may_go_to_either_port_and_a_socket_has_none(plain: Config, path: Path) -> None:
     allowing = replace(plain.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),))
     settings = replace(plain.server, port=8443, http=("127.0.0.1", 8080))
-    courier = make_courier(replace(plain, server=settings, webhooks=allowing), MasterKey(bytes(32)), 8443)
+    courier = make_courier(replace(plain, server=settings, webhooks=allowing), MasterKey(bytes(32)), 8443, Egress())
     for port in (8443, 8080):
         with pytest.raises(TargetRefused):
             await courier.check(f"https://127.0.0.1:{port}/")
     await courier.check("https://127.0.0.1:8444/")
     await courier.close()
     on_path = on_socket(replace(plain, webhooks=allowing), path)
-    courier = make_courier(on_path, MasterKey(bytes(32)), 0)
+    courier = make_courier(on_path, MasterKey(bytes(32)), 0, Egress())
     await courier.check("https://127.0.0.1:8443/")
     with pytest.raises(TargetRefused):
         await courier.check(f"{URL}/")

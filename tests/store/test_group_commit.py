@@ -41,7 +41,7 @@ async def queued(db: GroupCommitDatabase, *writes: asyncio.Task[str]) -> None:
     """Wait until the tasks have put their units into the queue."""
     # A task begins at the next turn of the loop and has queued its unit at its first await.
     await asyncio.sleep(0)
-    assert len(db._writer.queue) == len(writes)
+    assert len(db.writer.queue) == len(writes)
 
 
 def write(

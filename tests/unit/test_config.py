@@ -17,12 +17,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Retention, Secret, Server, Tls, load, locate
+from chatsvc.config import Acme, Backups, Config, ConfigError, Limits, Log, Metrics, Retention, Secret, Server, Tls, load, locate
 from chatsvc.config import values as config_values
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
-SETTINGS = "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention"
+SETTINGS = (
+    "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention, egress, log, metrics"
+)
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
@@ -93,6 +95,7 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
     ]
     assert (config.webhooks.timeout_s, config.webhooks.allowed_networks, config.webhooks.ca_file) == (10.0, (), None)
     assert config.retention == Retention(None, None, None)
+    assert (config.egress, config.log, config.metrics) == ("all", Log("auto", "info", access=False), Metrics(None))
 
 
 def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
@@ -105,7 +108,7 @@ def test_the_example_file_is_the_defaults(tmp_path: Path) -> None:
 
 def test_the_example_file_names_every_setting() -> None:
     example = yaml.safe_load((REPOSITORY / "config.example.yaml").read_text())
-    for section in (load(None, {}).server, load(None, {}).limits, load(None, {}).webhooks):
+    for section in (load(None, {}).server, load(None, {}).limits, load(None, {}).webhooks, load(None, {}).log):
         named = example[type(section).__name__.lower()]
         assert {field.name for field in dataclasses.fields(section)} - {"host", "port", "socket", "http"} <= set(named)
     assert set(example["engines"]["anthropic"]) == {field.name for field in dataclasses.fields(load(None, {}).anthropic)}
@@ -918,6 +921,26 @@ def test_no_fault_shows_a_value(folder: Folder, text: str) -> None:
     assert SECRET not in str(error) + repr(error) + repr(error.faults)
     assert error.__cause__ is None
     assert error.__suppress_context__ or error.__context__ is None
+
+
+def test_logs_are_text_or_json_from_a_level_on(folder: Folder) -> None:
+    assert folder.load("log: {format: json, level: error, access: true}").log == Log("json", "error", access=True)
+    assert folder.faults("log: {format: xml, level: debug, access: 1}") == [
+        "1:15: log.format: expected auto or text or json",
+        "1:27: log.level: expected info or warning or error",
+        "1:42: log.access: expected true or false",
+    ]
+
+
+def test_metrics_are_off_or_have_an_address(folder: Folder) -> None:
+    assert folder.load("metrics: {listen: 127.0.0.1:9464}").metrics == Metrics(("127.0.0.1", 9464))
+    assert folder.load("metrics: {listen: null}").metrics == Metrics(None)
+    assert folder.fault("metrics: {listen: 9464}").startswith("1:19: metrics.listen: expected host:port")
+
+
+def test_egress_is_all_or_none(folder: Folder) -> None:
+    assert (folder.load("egress: none").egress, folder.load("egress: all").egress) == ("none", "all")
+    assert folder.fault("egress: false") == "1:9: egress: expected all or none"
 
 
 # Importing

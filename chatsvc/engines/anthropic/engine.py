@@ -8,6 +8,7 @@ import random
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
@@ -27,23 +28,24 @@ class AnthropicEngine:
     `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the operator named
     a secret that is not there: every reply is `not_configured`, whatever the server, and nothing is connected to. An on-prem
     server that wants no key is told apart by an empty one: it gets no Authorization header at all. `timeout_s` (seconds) caps
-    the deadline of a turn; `max_retries` is how often a call is made again within it.
+    the deadline of a turn; `max_retries` is how often a call is made again within it. `egress` lets its connections out, or does not.
     """
 
-    def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int) -> None:
+    def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
         """Connects to nothing and imports nothing; raises ValueError for a `base_url` that is no http(s) address."""
         self._base_url = _without_v1(base_url)
         self._hosted = prompt.is_hosted(self._base_url)
         self._api_key = None if api_key is None else api_key.strip()
         self._timeout_s = timeout_s
         self._max_retries = max(0, max_retries)
+        self._egress = egress or Egress()
         self._loading: asyncio.Task[Provider] | None = None
         self._closed = False
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
         """Load the languages and, in a thread, the SDK now: no visitor waits for them. Raises EngineError where the SDK cannot be."""
-        if self._why_not_configured() is None:
+        if self._why_not_configured() is None and self._egress.allowed:
             language.load()
             await self._provider()
 
@@ -52,6 +54,10 @@ class AnthropicEngine:
         why_not = self._why_not_configured()
         if why_not is not None:
             raise EngineError("not_configured", why_not)
+        try:
+            self._egress.check("model")
+        except EgressRefused:
+            raise EngineError("unreachable", "egress: none") from None
         limit = min(turn.timeout_s, self._timeout_s)
         try:
             async with asyncio.timeout(limit):
@@ -96,7 +102,7 @@ class AnthropicEngine:
     def _load(self) -> Provider:
         from chatsvc.engines.anthropic import sdk
 
-        return sdk.Provider(self._base_url, self._api_key or "", hosted=self._hosted)
+        return sdk.Provider(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
 
     async def _reply(self, provider: Provider, turn: Turn, ends_at: float) -> Reply:
         async def ask(body: dict[str, object]) -> bytes:

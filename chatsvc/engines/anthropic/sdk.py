@@ -16,8 +16,10 @@ import aiohttp
 import anthropic
 import httpx2
 
+from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.outbound import OutboundConnector
 
 MAX_ANSWER_BYTES = 512 * 1024
 """As much of an answer as is read: some 20 times what max_tokens allows, thinking included."""
@@ -44,10 +46,10 @@ class AnswerTooLong(Exception):
 class Provider:
     """One client of one server that speaks the Messages API. Cheap to share: 2,000 calls at once are fine."""
 
-    def __init__(self, base_url: str, api_key: str, *, hosted: bool) -> None:
+    def __init__(self, base_url: str, api_key: str, *, hosted: bool, egress: Egress) -> None:
         """`base_url` without `/v1`; an empty `api_key` sends no credential. Blocking (TLS roots are read): call it in a thread."""
         _hush()
-        http = _http_client(_IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM)
+        http = _http_client(_IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM, egress)
         # Nothing compressed: a few KB gain nothing, and a bomb of 512 KiB unpacks to 512 MiB.
         headers: dict[str, str] = {"Accept-Encoding": "identity"}
         if not api_key:
@@ -86,7 +88,7 @@ class Provider:
         await self._client.close()
 
 
-def _http_client(idle_s: float) -> httpx2.AsyncClient:
+def _http_client(idle_s: float, egress: Egress) -> httpx2.AsyncClient:
     """The SDK's aiohttp client: half the CPU of its default one and no limit of 100 connections. TLS is verified, as by default."""
     limits = httpx2.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS, keepalive_expiry=idle_s)
     hooks: dict[str, list[Callable[..., Awaitable[None]]]] = {"request": [_trim_request], "response": [_bound_response]}
@@ -94,7 +96,7 @@ def _http_client(idle_s: float) -> httpx2.AsyncClient:
     transport: Any = client._transport
 
     def session() -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=_CONNECTIONS, keepalive_timeout=idle_s, ssl=transport.ssl_context)
+        connector = OutboundConnector(egress, "model", limit=_CONNECTIONS, keepalive_timeout=idle_s, ssl=transport.ssl_context)
         # The session that the transport would make keeps cookies: a load balancer's would tie all bots to one machine behind it.
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 

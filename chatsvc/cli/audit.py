@@ -1,0 +1,24 @@
+"""`chatsvc audit`: who has administered what, and when."""
+
+from __future__ import annotations
+
+import click
+
+from chatsvc.cli.output import call, json_option, show
+
+COLUMNS = ("at", "uid", "operation", "outcome", "ids")
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many, the newest first.")
+@click.option("--since", metavar="TIME", help="Only what was done from then on (2026-11-20T08:00, UTC).")
+@json_option
+@click.pass_context
+def audit(ctx: click.Context, limit: int, since: str | None, as_json: bool) -> None:
+    """Show who has administered what, and when. Looking alone is not recorded."""
+    acts = call(ctx, "audit", limit=limit, since=since)
+    show(
+        acts if as_json else [{**act, "ids": " ".join(f"{name} {id_}" for name, id_ in act["ids"].items())} for act in acts],
+        as_json,
+        COLUMNS,
+    )

@@ -1,0 +1,76 @@
+"""What the running service counts: plain numbers, so that a request pays next to nothing; who looks at them makes sense of them.
+
+Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor, no account.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.domain.models import Usage
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Histogram:
+    """How many values were at most each of `bounds`, and their sum."""
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+
+    def note(self, value: float) -> None:
+        """One value more."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class Spending(NamedTuple):
+    """Tokens, and what they cost."""
+
+    usage: Usage = Usage()
+    cost_micro_usd: int = 0
+
+
+NOTHING = Spending()
+
+
+class Tallies:
+    """The counts of one process, since it started."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        # By operation, status and error code ("" for none).
+        self.requests: dict[tuple[str, int, str], int] = {}
+        self.durations: dict[str, Histogram] = {}
+        # By tier and outcome: "ok", or the reason of the 502.
+        self.replies: dict[tuple[str, str], Histogram] = {}
+        # By tier and plan: tokens and micro-dollars.
+        self.spendings: dict[tuple[str, str], Spending] = {}
+
+    def request(self, route: str, status: int, error: str, seconds: float) -> None:
+        """One request was answered."""
+        key = route, status, error
+        self.requests[key] = self.requests.get(key, 0) + 1
+        histogram = self.durations.get(route)
+        if histogram is None:
+            histogram = self.durations[route] = Histogram()
+        histogram.note(seconds)
+
+    def reply(self, tier: str, outcome: str, seconds: float) -> None:
+        """An engine has replied, or failed."""
+        histogram = self.replies.get((tier, outcome))
+        if histogram is None:
+            histogram = self.replies[tier, outcome] = Histogram()
+        histogram.note(seconds)
+
+    def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
+        """What a reply has cost, once it is written down."""
+        before = self.spendings.get((tier, plan), NOTHING)
+        self.spendings[tier, plan] = Spending(before.usage.plus(usage), before.cost_micro_usd + cost_micro_usd)

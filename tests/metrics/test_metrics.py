@@ -1,0 +1,264 @@
+"""What Prometheus finds: every count moves with what it counts, and no label tells of a visitor, a key or a path."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession
+from prometheus_client.parser import text_string_to_metric_families
+
+from chatsvc.api.routes import ROUTES
+from chatsvc.app import App
+from chatsvc.config import Config, Metrics
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.models import Usage
+from chatsvc.domain.tallies import Histogram
+from chatsvc.engines import Reply
+from chatsvc.metrics.collector import _sum
+from chatsvc.usecases import webhooks
+from chatsvc.webhooks.courier import make_courier
+from tests.api.support import out_of_reach, until
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ScriptedEngine, failing
+
+Labels = dict[str, str]
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    return replace(config, metrics=Metrics(("127.0.0.1", 0)))
+
+
+class Scrape:
+    """What one look at /metrics found."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.families = list(text_string_to_metric_families(text))
+        self.samples = [sample for family in self.families for sample in family.samples]
+
+    def value(self, name: str, **labels: str) -> float:
+        """The one sample with these labels; 0 where there is none."""
+        found = [sample.value for sample in self.samples if sample.name == name and labels.items() <= sample.labels.items()]
+        assert len(found) <= 1, found
+        return float(found[0]) if found else 0.0
+
+
+async def scrape(app: App, session: ClientSession) -> Scrape:
+    async with session.get(f"http://127.0.0.1:{app.metrics_port}/metrics") as response:
+        assert response.status == 200
+        assert response.headers["Content-Type"].startswith("text/plain; version=")
+        assert response.headers["Server"] == "chatsvc"
+        return Scrape(await response.text())
+
+
+async def test_requests_are_counted_by_operation_status_and_error(app: App, session: ClientSession, caller: Caller) -> None:
+    await caller.get("/chatbots")
+    await caller.get(f"/chatbots/{caller.bot}")
+    await caller.get("/chatbots/none-such")
+    await caller.get("/nowhere?visitor=selin")
+    await caller.request("PUT", "/chatbots")
+    await caller.get("/chatbots", headers={"Authorization": "Bearer nonsense"})
+    async with session.get(f"{app.url}/healthz"):
+        pass
+    async with session.get(f"{app.url}/elsewhere/selin"):
+        pass
+    found = await scrape(app, session)
+    counted = {
+        (sample.labels["route"], sample.labels["status"], sample.labels["error"]): sample.value
+        for sample in found.samples
+        if sample.name == "chatsvc_requests_total"
+    }
+    assert counted == {
+        ("GET /chatbots", "200", ""): 1,
+        ("GET /chatbots/{id}", "200", ""): 1,
+        ("GET /chatbots/{id}", "404", "chatbot_not_found"): 1,
+        ("other", "404", "unknown_endpoint"): 2,
+        ("other", "405", "method_not_allowed"): 1,
+        ("GET /chatbots", "401", "invalid_api_key"): 1,
+        ("GET /healthz", "200", ""): 1,
+    }
+    assert found.value("chatsvc_request_seconds_count", route="GET /chatbots") == 2
+    assert found.value("chatsvc_request_seconds_bucket", route="GET /chatbots", le="+Inf") == 2
+    assert 0 < found.value("chatsvc_request_seconds_sum", route="GET /chatbots") < 10
+
+
+async def test_what_limiter_and_allowance_refuse_is_counted(app: App, session: ClientSession, make_caller: MakeCaller) -> None:
+    caller = await make_caller(messages_limit=0)
+    await caller.send()
+    app._limiter.limit = 0
+    await caller.send()
+    found = await scrape(app, session)
+    for status, error in (("402", "message_quota_exceeded"), ("429", "rate_limit_exceeded")):
+        assert found.value("chatsvc_requests_total", route="POST /messages", status=status, error=error) == 1
+
+
+async def test_replies_tokens_and_cost_are_counted_by_tier(
+    app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine
+) -> None:
+    engine.script = lambda _: Reply("yes", Usage(1_000_000, 200_000, 0, 50_000))
+    await caller.send()
+    engine.script = failing("overloaded")
+    await caller.send()
+    found = await scrape(app, session)
+    assert found.value("chatsvc_reply_seconds_count", tier="scripted", outcome="ok") == 1
+    assert found.value("chatsvc_reply_seconds_count", tier="scripted", outcome="overloaded") == 1
+    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="input") == 1_000_000
+    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="output") == 200_000
+    assert found.value("chatsvc_tokens_total", tier="scripted", plan="enterprise", kind="cache_read") == 50_000
+    assert found.value("chatsvc_cost_usd_total", tier="scripted", plan="enterprise") == pytest.approx(0.1 + 0.1 + 0.0005)
+
+
+async def test_what_is_under_way_is_seen_while_it_is(app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    sent = [asyncio.create_task(caller.send(user_id="v")) for _ in range(3)]
+    await until(lambda: app.services.tallies.in_flight == 3 and len(engine.turns) == 1)
+    found = await scrape(app, session)
+    names = ("chatsvc_requests_in_flight", "chatsvc_messages_under_way", "chatsvc_messages_waiting")
+    assert [found.value(name) for name in names] == [3, 3, 2]
+    engine.gate.set()
+    await asyncio.gather(*sent)
+    found = await scrape(app, session)
+    assert [found.value(name) for name in names] == [0, 0, 0]
+
+
+async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_store(
+    app: App, session: ClientSession, caller: Caller
+) -> None:
+    before = await scrape(app, session)
+    await caller.send()
+    after = await scrape(app, session)
+
+    def grown(name: str) -> float:
+        return after.value(name, kind="write") - before.value(name, kind="write")
+
+    assert grown("chatsvc_store_batch_seconds_count") == grown("chatsvc_store_batch_size_count") == 1
+    assert grown("chatsvc_store_batch_size_sum") == 1
+    assert after.value("chatsvc_store_batch_size_bucket", kind="write", le="1") >= 1
+    async with out_of_reach(app, "messages"):
+        assert (await caller.send(user_id="v")).status == 503
+    found = await scrape(app, session)
+    assert found.value("chatsvc_store_faults_total", kind="read") + found.value("chatsvc_store_faults_total", kind="write") == 1
+
+
+async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: App, session: ClientSession, caller: Caller) -> None:
+    app.services.egress.allowed = False
+    await webhooks.put(app.services, bot=caller.bot, events=["request.created"], url="https://hooks.example.com/in")
+    await webhooks.test(app.services, bot=caller.bot)
+    await app.services.db.write(
+        lambda connection: (
+            connection.execute(
+                "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (?, 'x', 'y', '{}', 0, 0)",
+                (caller.bot,),
+            ).rowcount
+        )
+    )
+    found = await scrape(app, session)
+    assert found.value("chatsvc_webhook_attempts_total", outcome="egress_refused") == 1
+    assert found.value("chatsvc_webhook_events_pending") == 1
+    assert found.value("chatsvc_webhook_attempts_under_way") == 0
+    assert found.value("chatsvc_egress_connections_total", purpose="webhook", outcome="refused") == 1
+    assert found.value("chatsvc_egress_connections_total", purpose="model", outcome="opened") == 0
+
+
+async def test_the_rest_is_shown_where_the_store_cannot_answer(app: App, session: ClientSession) -> None:
+    async with out_of_reach(app, "webhook_events"):
+        found = await scrape(app, session)
+    assert "chatsvc_webhook_events_pending" not in found.text
+    assert found.value("chatsvc_store_faults_total", kind="read") == 1
+
+
+async def test_no_label_tells_of_a_visitor_a_key_an_account_or_a_path(
+    app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine
+) -> None:
+    await caller.send("my name is Selin", user_id="selin-7")
+    await caller.get(f"/{caller.key}/selin-7")
+    await caller.get("/conversations?limit=selin-7")
+    text = (await scrape(app, session)).text
+    for word in (caller.key, caller.account, caller.bot, "selin", "Selin", "?"):
+        assert word not in text
+    routes = {sample.labels["route"] for sample in Scrape(text).samples if "route" in sample.labels}
+    assert routes <= {f"{route.method} {route.path}" for route in ROUTES} | {"other"}
+
+
+async def test_the_readme_names_every_metric_with_its_labels(
+    app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine
+) -> None:
+    engine.script = lambda _: Reply("yes", Usage(1, 1))
+    await caller.send()
+    found = await scrape(app, session)
+    shown: dict[str, set[str]] = {}
+    for sample in found.samples:
+        if sample.name.startswith("chatsvc_"):
+            name = re.sub("_(bucket|count|sum)$", "", sample.name)
+            shown.setdefault(name, set()).update(sample.labels.keys() - {"le"})
+    listed: dict[str, set[str]] = {}
+    for row in re.findall(r"^\| (`chatsvc_\w+`.*?) \| (.*?) ?\|", README.read_text("utf-8"), re.MULTILINE):
+        listed |= {name: set(re.findall(r"`(\w+)`", row[1])) for name in re.findall(r"`(\w+)`", row[0])}
+    assert listed == shown
+    assert {"process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "python_info"} <= {
+        s.name for s in found.samples
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/", 404), ("GET", "/metrics/x", 404), ("POST", "/metrics", 405), ("HEAD", "/metrics", 200)]
+)
+async def test_nothing_else_is_to_be_had_there(app: App, session: ClientSession, method: str, path: str, status: int) -> None:
+    async with session.request(method, f"http://127.0.0.1:{app.metrics_port}{path}") as response:
+        assert response.status == status
+
+
+async def test_the_interface_has_no_metrics(app: App, session: ClientSession) -> None:
+    async with session.get(f"{app.url}/metrics") as response:
+        assert response.status == 404
+
+
+async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_path: Path) -> None:
+    other = replace(config, data_dir=tmp_path / "other", metrics=Metrics(("127.0.0.1", app.metrics_port)))
+    with pytest.raises(Refused, match=rf"cannot listen on 127\.0\.0\.1:{app.metrics_port} for metrics: "):
+        await App(other).__aenter__()
+
+
+async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
+    place = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
+    made = make_courier(place, app.services.secret, app.port, app.services.egress)
+    assert any(port == 9464 for _, port in made._own.listeners)
+    await made.close()
+
+
+SWITCHED_OFF = """
+import asyncio, sys
+from dataclasses import replace
+from pathlib import Path
+from chatsvc import config as configuration
+from chatsvc.app import App
+
+async def main():
+    config = configuration.load(None, {})
+    async with App(replace(config, server=replace(config.server, port=0), data_dir=Path(sys.argv[1]))):
+        print("prometheus_client" in sys.modules)
+
+asyncio.run(main())
+"""
+
+
+def test_without_the_setting_the_library_is_not_even_loaded(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SWITCHED_OFF, tmp_path / "data"], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_histogram_counts_a_value_in_the_first_bound_that_it_does_not_pass() -> None:
+    histogram = Histogram((1, 2, 4))
+    for value in (0.5, 1, 1.5, 4, 5):
+        histogram.note(value)
+    assert (histogram.counts, histogram.total) == ([2, 1, 1, 1], 12.0)
+    both = _sum([histogram, histogram])
+    assert (both.counts, both.total, histogram.total) == ([4, 2, 2, 2], 24.0, 12.0)
