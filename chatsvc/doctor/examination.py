@@ -38,6 +38,7 @@ def of_config(config: Config) -> Iterator[Check]:
     yield from files.clock(now, examined)
     yield from network.service(config)
     yield from network.certificates(config)
-    yield from network.model(config)
+    if config.egress == "all":
+        yield from network.model(config)
     yield from network.webhooks(config, examined)
     yield from files.backups(config, now)

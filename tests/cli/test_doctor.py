@@ -237,6 +237,12 @@ def test_a_port_that_is_taken_is_told(site: Site) -> None:
         assert "in use" in found(site)["listener"]["found"]
 
 
+def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
+    _model_away(site)
+    _add(site, "egress: none\n")
+    assert "model server" not in found(site, "warning")
+
+
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
     _open_key(site)
     told = site.run("doctor")
