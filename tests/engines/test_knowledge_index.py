@@ -232,3 +232,21 @@ def test_a_search_touches_no_more_postings_than_its_budget(monkeypatch: pytest.M
     many = KnowledgeIndex([entry(str(number), f"Where is shelf number{number}?") for number in range(100)])
     assert ids(many, "where is shelf number42")[0] == "42"  # the rare word comes first
     assert many.search("where is shelf numebr42").hits
+
+
+def test_a_passage_of_a_document_is_found_by_its_sentences() -> None:
+    about = (
+        "Our workshop has existed since 1987. We repair bicycles of all makes, and electric ones as well. "
+        "A worn chain is replaced while you wait, which takes about a quarter of an hour. "
+        "Whoever leaves a bicycle for longer than a month pays two lira for each further day. "
+        "In winter the workshop is closed on Mondays, since hardly anybody rides in the snow then."
+    )
+    other = (
+        "The tours begin at the fountain. A guide rides ahead and another one behind, so that nobody is lost on the way. "
+        "Helmets are lent to everybody who comes without one. Children ride along from the age of eight, on bicycles of their size. "
+        "The long tour has forty kilometres and a rest at noon, the short one fifteen and a rest at the beach."
+    )
+    index = KnowledgeIndex([entry("w", "About us", answer=about), entry("t", "More about us", answer=other)], "en")
+    for question, wanted in (("can I wait while the chain is replaced", "w"), ("from what age can children ride along", "t")):
+        assert ids(index, question)[0] == wanted
+        assert index.search(question).decision == "answer"

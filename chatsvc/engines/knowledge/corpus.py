@@ -7,10 +7,11 @@ is not kept.
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge import features
@@ -27,7 +28,18 @@ _RARITY = 0.8  # exponent of the inverse document frequency: full strength overr
 _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
 _MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
+_PASSAGE = 300  # characters from which an answer without other phrasings of its question is taken for a passage
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
+_A_SENTENCE, _SENTENCES = 12, 24  # characters that one has at least, and how many of a passage are looked at
 PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
+
+
+def phrasings_of(entry: Entry) -> tuple[str, ...]:
+    """What an entry is found by: its question, the other phrasings, and of a passage of a document, which has none, its sentences."""
+    if entry.alt or len(entry.answer) < _PASSAGE:
+        return entry.question, *entry.alt
+    sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)
+    return entry.question, *islice(sentences, _SENTENCES)
 
 
 class Corpus:
@@ -56,7 +68,7 @@ class Corpus:
         """First pass: words to numbers, and what the entry holds counted."""
         held: set[int] = set()
         pairs: set[Pair] = set()
-        for phrasing in (entry.question, *entry.alt):
+        for phrasing in phrasings_of(entry):
             row = self.terms.row(words(phrasing))
             self._tokens.extend(row)
             self.starts.append(len(self._tokens))

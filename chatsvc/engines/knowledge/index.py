@@ -17,7 +17,7 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit
 from chatsvc.engines.knowledge import background, confidence, lexicon, signs
-from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair
+from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair, phrasings_of
 from chatsvc.engines.knowledge.query import Query, query_of
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.text import words
@@ -97,7 +97,7 @@ class KnowledgeIndex:
         # the same entry in another language is no rival, and its being in another language says nothing against it
         rivals = [found.score / first.foreign for found in ranked if self._languages[found.entry] == self._languages[first.entry]]
         entry = self._entries[first.entry]
-        return signs.read(asked, query, self._corpus, (first.entry, first.best), (entry.question, *entry.alt), rivals)
+        return signs.read(asked, query, self._corpus, (first.entry, first.best), phrasings_of(entry), rivals)
 
     def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
         """The language to answer in, and what an entry in another one is worth."""
