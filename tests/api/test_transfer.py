@@ -254,4 +254,4 @@ def test_every_column_that_an_account_has_is_in_the_file() -> None:
             known = {name for name in RECORDS[kind] if (kind, name) not in stored._ELSEWHERE}
             assert columns - numbers == known, kind
         named = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        assert named - set(tables.values()) == {"store_facts", "conversation_counts"}
+        assert named - set(tables.values()) == {"store_facts", "conversation_counts", "administrative_acts"}
