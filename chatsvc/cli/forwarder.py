@@ -48,19 +48,29 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    after = 0
+    after, told = 0, list[dict[str, Any]]()
     async with ClientSession(connector=TCPConnector(ssl=tls), timeout=ClientTimeout(total=TIMEOUT_S), trust_env=False) as session:
         while not stop.is_set():
             events = fetch(after)
             for event in events:
                 outcome = await _post(session, url, event)
-                _say(event, outcome, as_json=as_json)
+                line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {
+                    "success": outcome is None,
+                    "error": outcome,
+                }
+                told.append(line)
+                if not as_json:
+                    click.echo(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}")
+                elif follow:
+                    click.echo(json.dumps(line))
                 if outcome is not None:
+                    _sum_up(told, follow=follow, as_json=as_json)
                     raise Refused(f"stopped at {event['event']} {event['record_id']}: {outcome}")
                 after = event["number"]
             if events:
                 continue
             if not follow:
+                _sum_up(told, follow=follow, as_json=as_json)
                 return
             try:
                 await asyncio.wait_for(stop.wait(), POLL_S)
@@ -78,6 +88,9 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
         return next(word for kind, word in FAULTS.items() if isinstance(fault, kind))
 
 
-def _say(event: dict[str, Any], fault: str | None, *, as_json: bool) -> None:
-    line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {"success": fault is None, "error": fault}
-    click.echo(json.dumps(line) if as_json else f"{event['event']}  {event['record_id']}  {fault or 'taken'}")
+def _sum_up(told: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
+    """What is said in the end: all at once in JSON, unless it went on and on; and to people that there was nothing."""
+    if as_json and not follow:
+        click.echo(json.dumps(told))
+    elif not told and not as_json:
+        click.echo("nothing to send", err=True)

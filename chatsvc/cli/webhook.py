@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -74,14 +75,16 @@ def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
 def _signing_key(file: Path) -> str:
     """The signing key in a file; raises Refused for an empty one, with which anybody could sign."""
     key = file.read_bytes().decode("utf-8", "replace").strip()
-    if not key:
-        raise Refused(f"{file} is empty: it has to hold the signing key (whsec_...)")
+    if not key.startswith("whsec_"):
+        raise Refused(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")
     return key
 
 
 def _end(attempts: list[dict[str, Any]]) -> None:
-    if not all(attempt["success"] for attempt in attempts):
-        raise SystemExit(1)
+    failed = [attempt for attempt in attempts if not attempt["success"]]
+    if failed:
+        what = "the delivery" if len(attempts) == 1 else f"{len(failed)} of {len(attempts)} deliveries"
+        raise Refused(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
 
 
 @webhook.command()
@@ -158,7 +161,7 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
     valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
     show({"valid": valid}, as_json)
     if not valid:
-        raise SystemExit(1)
+        raise Refused("the signature is not that of this body under this key")
 
 
 @webhook.command()
@@ -211,6 +214,8 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     from chatsvc.webhooks.connector import tls_context
 
     gc.enable()
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise click.UsageError("the address begins with http:// or https:// and names a host")
 
     def fetch(after: int) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)

@@ -70,6 +70,8 @@ class ControlServer:
             async with asyncio.timeout(REQUEST_TIMEOUT_S):
                 raw = await reader.read(-1)
             self._asking.pop(task, None)
+            if not raw:
+                return  # somebody has looked whether the service runs
             self._under_way.add(task)
             answer = await self._answer(raw, _uid(writer))
             writer.write(json.dumps(answer, ensure_ascii=False).encode())

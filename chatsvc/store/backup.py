@@ -44,12 +44,19 @@ COUNTS = (
     ("webhook_events", "SELECT count(*) FROM webhook_events"),
     ("webhooks", "SELECT count(*) FROM webhooks"),
 )
+# When something last happened, as far as a table tells; making a backup is no change.
 _MOMENTS = (
-    "SELECT max(max(created_at, updated_at)) FROM accounts",
-    "SELECT max(max(created_at, updated_at)) FROM bots",
-    "SELECT max(max(created_at, coalesce(revoked_at, 0))) FROM api_keys",
-    "SELECT max(created_at) FROM usage_records",
-    "SELECT max(created_at) FROM knowledge_entries",
+    ("accounts", "SELECT max(max(created_at, updated_at)) FROM accounts"),
+    ("administrative_acts", "SELECT max(at) FROM administrative_acts WHERE operation <> 'backup.create'"),
+    ("api_keys", "SELECT max(max(created_at, coalesce(revoked_at, 0))) FROM api_keys"),
+    ("appointments", "SELECT max(updated_at) FROM appointments"),
+    ("bots", "SELECT max(max(created_at, updated_at)) FROM bots"),
+    ("conversations", "SELECT max(updated_at) FROM conversations"),
+    ("knowledge_entries", "SELECT max(created_at) FROM knowledge_entries"),
+    ("requests", "SELECT max(updated_at) FROM requests"),
+    ("usage_records", "SELECT max(created_at) FROM usage_records"),
+    ("webhook_attempts", "SELECT max(at) FROM webhook_attempts"),
+    ("webhooks", "SELECT max(updated_at) FROM webhooks"),
 )
 
 
@@ -175,7 +182,8 @@ def last_change(database: Path) -> int:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
             if is_newer(connection):
                 raise StoreUnavailable(f"{database} was written by a newer chatsvc")
-            moments = [connection.execute(question).fetchone()[0] for question in _MOMENTS]
+            there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+            moments = [connection.execute(question).fetchone()[0] for name, question in _MOMENTS if name in there]
     except sqlite3.Error as fault:
         raise StoreUnavailable(f"{database} cannot be read: {fault}") from fault
     return max((moment or 0 for moment in moments), default=0)

@@ -86,9 +86,11 @@ class MasterKey:
         _sync(self.file.parent)
 
 
-def keep_master_key(folder: Folder, key: bytes) -> Path:
-    """Put a key into the data folder, in the place of the one there; raises OSError."""
+def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
+    """Put a key into the data folder; the one there is kept beside it, its name ending in `aside`. Raises OSError."""
     file = folder.path / MASTER_KEY
+    if file.exists():
+        os.link(file, file.with_name(f"{MASTER_KEY}{aside}"))
     draft = file.with_name(f"{MASTER_KEY}.restored")
     _write(draft, key)
     draft.replace(file)

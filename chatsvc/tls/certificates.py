@@ -78,7 +78,8 @@ def term(pem: bytes) -> Term:
     """Of the first certificate in `pem`; raises ValueError where there is none."""
     certificate = x509.load_pem_x509_certificates(pem)[0]
     try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(x509.DNSName)
+        alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = [*alternatives.get_values_for_type(x509.DNSName), *map(str, alternatives.get_values_for_type(x509.IPAddress))]
     except x509.ExtensionNotFound:
         names = []
     return Term(frozenset(names), certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())

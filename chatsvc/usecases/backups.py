@@ -111,10 +111,11 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
             shutil.copyfileobj(source, copied)
         found = _faultless(incoming, folder)
         key, key_file = _key_of(found, config, folder, master_key)
-        replaced = _set_aside(folder, found, now)
+        aside = _aside(folder, now)
+        replaced = _set_aside(folder, found, aside)
         backup.unpack(incoming, folder.database, now)
         if key_file is None and config.given_master_key is None:
-            key_file = keep_master_key(folder, key)
+            keep_master_key(folder, key, aside)
     except OSError as fault:
         raise Refused(f"the backup cannot be restored: {fault.strerror or fault}") from None
     finally:
@@ -152,21 +153,34 @@ def _key_of(found: Backup, config: Config, folder: Folder, given: bytes | None) 
     return key, file if key == present and config.given_master_key is None else None
 
 
-def _set_aside(folder: Folder, found: Backup, now: int) -> Path | None:
+def _aside(folder: Folder, now: int) -> str:
+    """What the names of replaced files end in: the time, and a number where that has been used."""
+    number, ending = 1, f".replaced-{_stamp(now)}"
+    while list(folder.path.glob(f"*{ending}")):
+        number, ending = number + 1, f".replaced-{_stamp(now)}-{number + 1}"
+    return ending
+
+
+def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
     """Rename the store that is there, unless it is newer than the backup."""
     database = folder.database
     if not database.exists():
+        if database.with_name(f"{database.name}-wal").exists():
+            raise Refused(
+                f"{database.name}-wal lies in {folder.path} without its database, and holds the last of what was written: move it to where"
+                f" {database.name} was moved to"
+            )
         return None
     try:
         changed = backup.last_change(database)
     except StoreUnavailable as fault:
-        raise Refused(f"{fault}; to restore all the same, move it away first") from None
+        raise Refused(f"{fault}; to restore all the same, move all of {folder.path} away first") from None
     if changed > found.made_at:
         raise Refused(
             f"the store in {folder.path} is newer than the backup: something happened there at {times.with_millis(changed)},"
-            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move {database.name} away first"
+            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move all of {folder.path} away first"
         )
-    aside = database.with_name(f"{database.name}.replaced-{_stamp(now)}")
+    aside = database.with_name(f"{database.name}{ending}")
     backup.close_up(database)
     database.replace(aside)
     return aside

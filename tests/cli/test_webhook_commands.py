@@ -22,7 +22,7 @@ from chatsvc.store import webhooks as stored
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread
-from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, run, usage_error
+from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
 from tests.engines.model_server import ModelServer, calls, says
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver
@@ -109,7 +109,8 @@ def set_hook(site: Site, bot: str, url: str = "--pull", *more: str) -> Any:
 def failing(site: Site, *arguments: str) -> Any:
     """A command that reports a failure: exit status 1, and the JSON all the same."""
     done = site.run(*arguments, "--json")
-    assert (done.status, done.err) == (1, ""), done
+    assert done.status == 1, done
+    one_line(done.err)
     return json.loads(done.out)
 
 

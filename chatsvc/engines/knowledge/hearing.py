@@ -68,10 +68,11 @@ _NOBODY = listed("bilmem bilmiyorum farketmez fark soylemem soylemek vermem hmm 
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
-    r"(?:randevu\w*|teklif\w*|fiyat\w*|talep\w*|talebi\w*|sikayet\w*|destek\w*|mesaj\w*|not|almak|al\w{0,3}bil\w*|birak\w*|ist\w*yor\w*|isterim|isteriz|mi\w{0,6}|mu\w{0,6}"
-    r"|misiniz|beni|bizi|bana|bize|benimle|sizinle|sizi|ara\w*|geri|donus\w*|don\w*|yap\w*|ulas\w*|iletisim\w*|gec\w*|gorus\w*|konus\w*|yetkili\w*|biri\w*"
-    r"|merhaba\w*|selam\w*|iyi|gunler|aksamlar|lutfen|rica|ederim|ediyorum|var|bir|bi|sey|sor\w*|icin|ile|ve|ben|benim|adim|ismim|telefon\w*|numara\w*|mail\w*|posta\w*|eposta\w*|e"
-    r"|et\w*|olustur\w*|kayit|kaydi|vermek|ver\w{0,3}|miyim|tesekkur\w*|size|lazim|acil|hemen|yarin|bugun"
+    r"(?:randevu\w*|teklif\w*|fiyat\w*|talep\w*|talebi\w*|sikayet\w*|destek\w*|mesaj\w*|not|almak|al\w{0,3}bil\w*|birak\w*|ist\w*yor\w*|isterim|isteriz|m[iu](?:y[iu][mz]|s[iu]n(?:[iu]z)?|d[iu]r)?"
+    r"|misiniz|beni|bizi|bana|bize|benimle|sizinle|sizi|ara(?:r\w{0,6}|y[ai]\w*|sin\w*|nmak|ma(?:k|ni|si)\w*)?|geri|donus\w*|don(?:er\w*|ebil\w*|un|mek|meniz\w*)|yap(?:mak|tir\w*|ar\w*|in|abil\w*|iyor\w*|ayim|alim)"
+    r"|ulas(?:mak|abil\w*|ir\w*|in\w*)|iletisim\w*|gec(?:mek|ebil\w*|er\w*|in|iniz)|gorus\w*|konus\w*|yetkili\w*|biri(?:si|siyle|yle|niz)?"
+    r"|merhaba\w*|selam\w*|iyi|gunler|aksamlar|lutfen|rica|ederim|ediyorum|var|bir|bi|sey|sor(?:u\w*|mak|acak\w*|abil\w*|ayim)?|icin|ile|ve|ben|benim|adim|ismim|telefon\w*|numara\w*|mail\w*|posta\w*|eposta\w*|e"
+    r"|et(?:mek|tirmek|meyi|sem|in|iniz)?|olustur\w*|kayit|kaydi|vermek|ver(?:in|ir|sem|iniz)?|miyim|tesekkur\w*|size|lazim|acil|hemen|yarin|bugun"
     r"|can|could|would|will|you|i|we|me|us|my|your|a|an|the|to|for|of|at|on|in|and|is|am|be|it|like|want|need|get|have|leave|make|please|pls|hi|hello|hey|call\w*|contact\w*"
     r"|phone|email|mail|reach|text|ring|back|someone|somebody|speak|talk|with|touch|quote|quotation|estimate|complaint|complain|message|support|help|number|name|d|m|s"
     r"|some|send|give|thanks|thank|good|morning|evening|afternoon|tomorrow|today|so|just|also|that|do|with|about|hakkinda|konusunda|ticket|open|file|request|price)"

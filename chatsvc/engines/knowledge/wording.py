@@ -32,7 +32,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "open.other": ("Elbette, talebinizi ekibimiz için not alayım.", "Of course, let me take your request down for our team."),
     # questions
     "ask.date": ("Hangi gün gelmek istersiniz?", "Which day would suit you?"),
-    "ask.time": ("Saat kaç sizin için uygun olur?", "What time would suit you?"),
+    "ask.time": ("Sizin için saat kaç uygun?", "What time would suit you?"),
     "ask.message": ("Konuyu kısaca yazar mısınız?", "Could you briefly tell me what it is about?"),
     "ask.message.contact": ("Hangi konuda görüşmek istersiniz?", "What would you like to talk about?"),
     "ask.message.quote": ("Ne için teklif istersiniz, kısaca yazar mısınız?", "What would you like a quote for?"),
@@ -95,8 +95,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "way.change": ("Değiştirmek istediğiniz bilgiyi yazabilirsiniz: {fields}.", "You can name what should change: {fields}."),
     "way.out": ("Bırakmak isterseniz “vazgeçtim” yazmanız yeterli.", "If you would rather leave it, just write “cancel”."),
     # what cannot be
-    "past.date": ("Bu tarih geçmişte kalıyor.", "That day has already passed."),
-    "past.time": ("Bu saat geçmişte kalıyor.", "That time has already passed."),
+    "past.date": ("Bu tarih geçmiş.", "That day has already passed."),
+    "past.time": ("Bu saat geçmiş.", "That time has already passed."),
     "far.date": ("Bu kadar ileri bir tarih için talep alamıyorum.", "I can't take a request that far ahead."),
     "closed.date": ("O gün kapalıyız. Çalışma saatlerimiz: {hours}.", "We are closed on that day. Our opening hours: {hours}."),
     "closed.time": (
@@ -134,7 +134,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "Thank you, I have noted your request. Our team will get back to you.",
     ),
     "cancelled": (
-        "Tabii, vazgeçtik; ekibimize bir talep iletmedim. Başka bir konuda yardımcı olabilirsem buradayım.",
+        "Tabii, talebinizi iptal ettim; ekibimize bir şey iletmedim. Başka bir konuda yardımcı olabilirsem buradayım.",
         "No problem, I have dropped it and no request was made. I'm here if there is anything else.",
     ),
     "given_up": (
