@@ -250,12 +250,21 @@ def test_a_command_whose_service_is_killed_says_that_it_does_not_know(fresh: Sit
         assert one_line(err).startswith("the service went away before it answered")
 
 
+def test_whoever_only_looks_whether_the_service_runs_is_no_fault(fresh: Site) -> None:
+    account = fresh.account()
+    with fresh.serve():
+        with control(fresh) as connection:
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100) == b""
+        assert [one["id"] for one in fresh.json("account", "list")] == [account]
+    assert "ERROR" not in fresh.log.read_text()
+
+
 def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh: Site) -> None:
     account = fresh.account()
     with fresh.serve() as serving:
         for raw, says in (
             (b"nonsense", "unexpected"),
-            (b"", "unexpected"),
             (b"[]", "unexpected"),
             (b'{"operation": "account.list"}', "unexpected"),
             (b'{"operation": "account.list", "arguments": {"nonsense": 1}}', "unexpected"),

@@ -321,8 +321,7 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
         url = json.loads(listener.stdout.readline())["url"]
         done = fresh.run("webhook", "forward", bot, url, "--json")
         assert done.status == 0, done
-        lines = [json.loads(line) for line in done.out.splitlines()]
-        assert [(line["record_id"], line["success"]) for line in lines] == [(f"record-{n}", True) for n in range(3)]
+        assert [(line["record_id"], line["success"]) for line in json.loads(done.out)] == [(f"record-{n}", True) for n in range(3)]
         heard = [json.loads(listener.stdout.readline()) for _ in range(3)]
         assert [(h["valid"], h["body"]["data"]["id"]) for h in heard] == [(True, f"record-{n}") for n in range(3)]
         assert fresh.run("webhook", "forward", bot, url, "--since", "2999-01-01").out == ""
@@ -336,8 +335,8 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
         # The listener's key is an old one from now on: the first refusal ends it.
         fresh.json("webhook", "rotate", bot)
         done = fresh.run("webhook", "forward", bot, url, "--json")
-        assert (done.status, len(done.out.splitlines())) == (1, 1)
-        assert json.loads(done.out)["error"] == "http_status (401)"
+        assert done.status == 1
+        assert [line["error"] for line in json.loads(done.out)] == ["http_status (401)"]
         assert json.loads(listener.stdout.readline())["valid"] is False
 
 
@@ -399,7 +398,7 @@ def test_an_empty_signing_key_file_is_refused_for_anybody_could_sign_with_it(tmp
     files = ("--signing-key-file", str(tmp_path / "empty"), "--signature", "sha256=00", str(tmp_path / "body"))
     done = run("webhook", "verify", *files, cwd=tmp_path)
     assert done.status == 1
-    assert "is empty" in done.err
+    assert "does not hold a signing key" in done.err
 
 
 def test_with_egress_none_nothing_is_forwarded_and_a_target_is_set_unasked(tmp_path: Path) -> None:
