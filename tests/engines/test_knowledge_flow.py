@@ -571,10 +571,10 @@ def test_a_whole_dialogue_of_anything_never_fails(texts: list[str]) -> None:
 def test_a_hostile_message_takes_no_longer_than_any(message: str) -> None:
     for dialogue in (None, draft.dump(draft.Draft("appointment", "tr", "x", "name"), START)):
         turn = Visit(dialogue=dialogue).turn(message)
-        began = clocks.perf_counter()
+        began = clocks.thread_time()
         with suppress(EngineError):
             asyncio.run(ENGINE.reply(turn))
-        assert clocks.perf_counter() - began < 0.25
+        assert clocks.thread_time() - began < 0.25
 
 
 def test_the_clock_is_the_bots() -> None:

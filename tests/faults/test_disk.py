@@ -114,7 +114,11 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
         ballast.fill(leave=round_ * 200_000 or 4096)
         under_load = await many(caller, f"{round_} filling", 200)
         ballast.fill()
-        full = await many(caller, f"{round_} full")
+        full: Counter[tuple[int, str | None]] = Counter()
+        for number in range(20):  # the log may have room of its own, from before it was last emptied
+            full += await many(caller, f"{round_} full {number}")
+            if full[UNAVAILABLE]:
+                break
         assert set(under_load) <= {(200, None), UNAVAILABLE}
         answered += under_load[200, None] + full[200, None]
         ballast.fill()
