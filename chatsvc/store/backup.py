@@ -16,6 +16,7 @@ from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable, connect
 from chatsvc.store.facts import check_in
+from chatsvc.store.folder import sync_names
 from chatsvc.store.migrations import APPLICATION_ID, is_newer, migrate, schema_version
 from chatsvc.store.webhooks import interrupt_all
 
@@ -96,7 +97,7 @@ def create(database: Path, target: Path, *, made_at: int, version: str, master_k
         _seal(draft, placeholder)
         # Not over a file that has come meanwhile.
         os.link(draft, target)
-        _sync(target.parent)
+        sync_names(target.parent)
     except FileExistsError:
         raise StoreUnavailable(f"{target} is there already: a backup overwrites nothing") from None
     except (OSError, sqlite3.Error) as fault:
@@ -169,7 +170,7 @@ def unpack(file: Path, target: Path, now: int) -> None:
         for name in ("-wal", "-shm"):
             target.with_name(target.name + name).unlink(missing_ok=True)
         draft.replace(target)
-        _sync(target.parent)
+        sync_names(target.parent)
     except (OSError, sqlite3.Error) as fault:
         raise StoreUnavailable(f"{target} cannot be written: {_why(fault)}") from fault
     finally:
@@ -242,14 +243,6 @@ def _copy(file: Path, target: Path) -> None:
     with file.open("rb") as source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as copied:
         while chunk := source.read(_CHUNK):
             copied.write(chunk)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _why(fault: Exception) -> str:

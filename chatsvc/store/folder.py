@@ -50,3 +50,12 @@ class Folder:
             os.close(descriptor)
             raise FolderInUse(str(self.path)) from None
         return descriptor
+
+
+def sync_names(folder: Path) -> None:
+    """Have the names in a folder on the disk: what was made, renamed or removed there is so after a power cut, too. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.folder import Folder
+from chatsvc.store.folder import Folder, sync_names
 
 MASTER_KEY = "master.key"
 NEXT = "master.key.next"
@@ -83,7 +83,7 @@ class MasterKey:
             draft.replace(self.file)
         else:
             draft.unlink()
-        _sync(self.file.parent)
+        sync_names(self.file.parent)
 
 
 def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
@@ -95,7 +95,7 @@ def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
     _write(draft, key)
     draft.replace(file)
     file.with_name(NEXT).unlink(missing_ok=True)
-    _sync(folder.path)
+    sync_names(folder.path)
     return file
 
 
@@ -134,7 +134,7 @@ def _found(folder: Folder, file: Path) -> list[bytes]:
         # Whole or not at all, and for good before anything is sealed with it.
         _write(draft, found[0])
         draft.replace(file)
-        _sync(folder.path)
+        sync_names(folder.path)
     return found
 
 
@@ -152,15 +152,7 @@ def _write(file: Path, key: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    _sync(file.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_names(file.parent)
 
 
 def _close_to_others(file: Path) -> None:
