@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, Message
-from chatsvc.engines import Engine, EngineError, Turn
+from chatsvc.engines import Engine, EngineError, Finding, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.smalltalk import kind
 from chatsvc.engines.knowledge.text import words
@@ -175,3 +176,28 @@ async def test_a_new_question_is_not_answered_by_the_one_before() -> None:
         await ENGINE.reply(replace(bananas, knowledge=ONE_ENTRY))
     saturday = turn("and saturday?", history=("When are you open?", "Monday to Friday ..."))
     assert (await ENGINE.reply(replace(saturday, knowledge=ONE_ENTRY))).text.startswith("Monday")
+
+
+@dataclass
+class Watched:
+    """A knowledge that notes which thread searches it."""
+
+    entries: Sequence[Entry]
+    searched_by: list[threading.Thread] = field(default_factory=list)
+
+    def search(self, *_: Any, **__: Any) -> Finding:
+        self.searched_by.append(threading.current_thread())
+        return Finding("en", "abstain", 0.0, ())
+
+
+@pytest.mark.parametrize(
+    ("entries", "message", "apart"),
+    [(1, "where is the moon", False), (1, "where is the moon " * 100, True), (5_000, "where is the moon", True)],
+    ids=["short", "long message", "large knowledge"],
+)
+async def test_what_may_take_long_does_not_hold_the_event_loop(entries: int, message: str, apart: bool) -> None:
+    knowledge = Watched([SAMPLE.entries[0]] * entries)
+    with pytest.raises(EngineError, match="no_answer"):
+        await ENGINE.reply(replace(turn(message), knowledge=knowledge))
+    assert knowledge.searched_by
+    assert all((thread is not threading.main_thread()) is apart for thread in knowledge.searched_by)

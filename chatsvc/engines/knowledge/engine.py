@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.engines import EngineError, Reply, Turn, language
-from chatsvc.engines.knowledge import askback, flow, lookup, smalltalk
+from chatsvc.engines.knowledge import askback, background, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 
@@ -17,30 +17,34 @@ class KnowledgeEngine:
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""
-        draft = flow.opened(turn)
-        if draft is not None:
-            return flow.proceed(turn, draft)
-        chosen = askback.answered(turn)
-        if chosen is not None:
-            return chosen
-        small = smalltalk.answer(turn)
-        if small is not None:
-            own = lookup.search(turn, turn.message) if smalltalk.asks_who(turn) else None
-            return Reply(own.hits[0].entry.answer if own and own.decision == "answer" else small)
-        wish = flow.wish_of(turn)
-        if wish is not None and wish.clear:
-            return flow.begin(turn, wish)
-        finding = lookup.find(turn)
-        if finding.decision == "answer":
-            return Reply(finding.hits[0].entry.answer)
-        if wish is not None:
-            return flow.begin(turn, wish)
-        if finding.decision == "ask" and _may_ask(turn):
-            return askback.ask(turn, finding)
-        raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
+        return await background.apart(_reply, turn)
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _reply(turn: Turn) -> Reply:
+    draft = flow.opened(turn)
+    if draft is not None:
+        return flow.proceed(turn, draft)
+    chosen = askback.answered(turn)
+    if chosen is not None:
+        return chosen
+    small = smalltalk.answer(turn)
+    if small is not None:
+        own = lookup.search(turn, turn.message) if smalltalk.asks_who(turn) else None
+        return Reply(own.hits[0].entry.answer if own and own.decision == "answer" else small)
+    wish = flow.wish_of(turn)
+    if wish is not None and wish.clear:
+        return flow.begin(turn, wish)
+    finding = lookup.find(turn)
+    if finding.decision == "answer":
+        return Reply(finding.hits[0].entry.answer)
+    if wish is not None:
+        return flow.begin(turn, wish)
+    if finding.decision == "ask" and _may_ask(turn):
+        return askback.ask(turn, finding)
+    raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
 
 
 def _may_ask(turn: Turn) -> bool:
