@@ -27,6 +27,7 @@ EDGE = NO_STEM - 1  # stands before the first and behind the last word, for how 
 _RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
 _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
+_NARROW = 1 << 16  # so many words have a number of two bytes
 _MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
 _PASSAGE = 300  # characters from which an answer without other phrasings of its question is taken for a passage
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
@@ -52,7 +53,7 @@ class Corpus:
         self.terms = Terms(lexicon)
         self.first = array("I", [0])  # entry -> number of its first phrasing
         self.starts = array("I", [0])  # phrasing -> its first word in `_tokens`
-        self._tokens = array("I")
+        self._tokens = array("H")  # wider as soon as there are more words
         self._holders = array("I")  # feature -> entries that hold it
         pairs = 16 * sum(1 + len(entry.alt) for entry in entries)
         self._pairs = array("I", bytes(4 * min(_MOST_PAIRS, 1 << max(6, pairs.bit_length()))))  # hash of a pair -> entries that hold it
@@ -70,6 +71,8 @@ class Corpus:
         pairs: set[Pair] = set()
         for phrasing in phrasings_of(entry):
             row = self.terms.row(words(phrasing))
+            if len(self.terms.words) > _NARROW and self._tokens.typecode == "H":
+                self._tokens = array("I", self._tokens)
             self._tokens.extend(row)
             self.starts.append(len(self._tokens))
             held.update(*map(self.terms.of_word.__getitem__, row))
@@ -95,7 +98,7 @@ class Corpus:
         counts = array("I", self._holders)
         for feature in answers:
             counts[feature] += 1
-        self.postings = Postings(counts)
+        self.postings = Postings(counts, self.size)
         self.lengths = array("f")  # phrasing -> length of its vector
         self.units = array("f")  # entry -> what its counts are multiplied by, so that its vector has length 1
         gains = self.gains

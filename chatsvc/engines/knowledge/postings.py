@@ -1,4 +1,4 @@
-"""Which entries hold a feature, and with what weight: flat arrays, six bytes a posting, for 50,000 entries too."""
+"""Which entries hold a feature, and with what weight: flat arrays, four bytes a posting, for 50,000 entries too."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from collections.abc import Iterable, Sequence
 # How many postings one search may touch: about a millisecond. The rare features come first, so that what is left out
 # is the words that half of the entries share.
 BUDGET = 8_000
+_SMALL = 1 << 16  # so many entries have a number of two bytes
 _UNIT = 65_535  # a weight of 1.0; weights are kept as whole numbers
 
 
 class Postings:
     """Feature number -> (entry number, weight). To be filled once, with as many postings a feature as was said."""
 
-    def __init__(self, counts: Sequence[int]) -> None:
-        """Make room for `counts[feature]` postings."""
+    def __init__(self, counts: Sequence[int], entries: int) -> None:
+        """Make room for `counts[feature]` postings of so many entries."""
         self._offsets = array("I", [0])
         total = 0
         for count in counts:
             total += count
             self._offsets.append(total)
         self._free = self._offsets[:-1]
-        self._entries = array("I", bytes(4 * total))
+        number = array("H" if entries <= _SMALL else "I")
+        self._entries = array(number.typecode, bytes(number.itemsize * total))
         self._weights = array("H", bytes(2 * total))
 
     def put(self, entry: int, weights: Iterable[tuple[int, float]]) -> None:
