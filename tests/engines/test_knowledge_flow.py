@@ -239,6 +239,29 @@ CASES = [
     ),
     Case("too far ahead", [WISH, ("25.11.2030", "ileri bir tarih")]),
     Case(
+        "days that are in no calendar",
+        [
+            ("30 Şubat saat 15'e randevu istiyorum", "Takvimde böyle bir gün yok. Hangi gün"),
+            ("31 Kasım", "Takvimde böyle bir gün yok. Hangi gün"),
+            ("31/11", "Takvimde böyle bir gün yok. Hangi gün"),
+            ("yarın", "Adınızı"),
+            "Ayşe",
+            MAIL,
+            "evet",
+        ],
+        appointment("30 Şubat saat 15'e randevu istiyorum", "Ayşe", SATURDAY, time(15), email=MAIL),
+    ),
+    Case(
+        "a number of things is what it is about",
+        [("300 kupa için teklif istiyorum", "Adınızı"), "Ayşe Yılmaz", MAIL, "evet"],
+        Captured("quote", "300 kupa için teklif istiyorum", "Ayşe Yılmaz", MAIL),
+    ),
+    Case(
+        "a quote without a verb",
+        [("quote for website design please", "your name"), "Jane Smith", MAIL, "yes"],
+        Captured("quote", "quote for website design please", "Jane Smith", MAIL),
+    ),
+    Case(
         "no e-mail where a phone is there",
         [
             WISH,
@@ -599,3 +622,10 @@ def test_of_a_first_name_and_a_surname_told_apart_the_first_is_kept() -> None:
     caught = visit.say("evet").captured
     assert caught is not None
     assert caught.visitor_name == "Cem"
+
+
+def test_who_wants_to_come_today_after_hours_is_told_so_before_the_time_is_asked_for() -> None:
+    evening = Visit(hours=HOURS, now=START + 3 * 3_600_000)  # 18:14 on a Friday
+    assert "Bugün kapandık. Çalışma saatlerimiz: Pazartesi-Cuma 09:00-18:00" in evening.say("bugün için randevu istiyorum").text
+    afternoon = Visit(hours=HOURS, now=START + 2 * 3_600_000)
+    assert "saat kaç" in afternoon.say("bugün için randevu istiyorum").text

@@ -128,8 +128,8 @@ class _Said:
             return self._taking(heard).go_on(lead)
         if draft.asked == "change":
             return self._on_change()
-        if heard.past and draft.asked in ("date", "time"):
-            return self._again(say("past.date", draft.language))
+        if draft.asked in ("date", "time") and (why := self._no_day()):
+            return self._again(why)
         if heard.question:
             return self._aside()
         return self._refusal() or self._courtesy() or self._restated() or (None if heard.garbled else self._known()) or self._missed()
@@ -223,6 +223,8 @@ class _Said:
         if self.heard.garbled and draft.missing() == "contact":
             troubles.append(say("hint.contact", draft.language))
         asked = draft.missing() or "confirm"
+        if asked == "date" and not troubles:
+            troubles.append(self._no_day())
         said = [text for text in (lead, *troubles) if text]
         if asked == "confirm":
             return self._reply(
@@ -241,6 +243,11 @@ class _Said:
             troubles.append(say(f"{why}.time", draft.language, hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
             draft = replace(draft, clock=None)
         return draft, troubles
+
+    def _no_day(self) -> str:
+        """Why the day that was spoken of is none that could be had; "" where none was."""
+        why = "past" if self.heard.past else "never" if self.heard.never else ""
+        return say(f"{why}.date", self.draft.language) if why else ""
 
     def _hours(self, week: hours.Week) -> str:
         return hours.told(week, days(self.draft.language))

@@ -83,14 +83,15 @@ _EMPTY = re.compile(
 class Heard:
     """One message: the values that it names, each as the visitor typed it, and what else it is.
 
-    `past` tells that the only day it speaks of is gone by, `garbled` that contact data was there in a form that could not be kept
-    (an address spelled out, a number in words).
+    `past` tells that the only day it speaks of is gone by, `never` that there is no such day,
+    `garbled` that contact data was there in a form that could not be kept (an address spelled out, a number in words).
     """
 
     line: str
     day: date | None = None
     clock: time | None = None
     past: bool = False
+    never: bool = False
     name: str | None = None
     email: str | None = None
     phone: str | None = None
@@ -120,8 +121,10 @@ class Heard:
 
     def substance(self, least: int) -> bool:
         """Whether it is about something: `least` words at least beyond the wish, courtesies and contact data."""
-        told = [word for word in words(self.left) if len(word) > 1 and not word.isdigit() and not _EMPTY.fullmatch(word)]
-        return len(told) >= least
+        said = words(self.left)
+        told = [word for word in said if len(word) > 1 and not word.isdigit() and not _EMPTY.fullmatch(word)]
+        counted = bool(told) and any(word.isdigit() for word in said)  # "300 kupa"
+        return len(told) + counted >= least
 
 
 def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
@@ -156,6 +159,7 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         day=slots.date,
         clock=slots.time,
         past=reading.gone,
+        never=reading.never,
         name=name,
         email=email,
         phone=phone,

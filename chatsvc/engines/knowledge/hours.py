@@ -21,12 +21,15 @@ def week_of(hours: str | None) -> Week:
 
 
 def refused_day(day: date, now: datetime, week: Week) -> str | None:
-    """Why a day cannot be had ("past", "far", "closed"); None where it can."""
+    """Why a day cannot be had ("past", "far", "closed", "over": today, after hours); None where it can."""
     if day < now.date():
         return "past"
     if day > now.date() + timedelta(days=FURTHEST_DAYS - 1):
         return "far"
-    return "closed" if week and not week.get(_name(day)) else None
+    spans = week.get(_name(day), [])
+    if not week or (spans and day > now.date()):
+        return None
+    return "closed" if not spans else "over" if now.hour * 60 + now.minute >= spans[-1][1] else None
 
 
 def refused_time(clock: time, day: date | None, now: datetime, week: Week) -> str | None:

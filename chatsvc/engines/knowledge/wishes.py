@@ -77,6 +77,13 @@ _WISHES = (
         r"\b(?:send|give|make|prepare|email)(?: me| us)? (?:an? |the |your )?(?:\w+ ){0,2}(?:quote"
         r"|quotation|estimate)\b",
     ),
+    _wish(
+        "quote",
+        "en",
+        True,
+        r"^ (?:hi |hello |hey )?(?:a |price )*(?:quote|quotation|estimate) (?:for|on|to)\b(?! what)"
+        r"|\b(?:quote|quotation|estimate) (?:please|pls) $",
+    ),
     _wish("quote", "tr", False, r"^ (?:fiyat )?teklif\w* $"),
     _wish(
         "contact",

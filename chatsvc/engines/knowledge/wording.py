@@ -99,6 +99,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "past.time": ("Bu saat geçmiş.", "That time has already passed."),
     "far.date": ("Bu kadar ileri bir tarih için talep alamıyorum.", "I can't take a request that far ahead."),
     "closed.date": ("O gün kapalıyız. Çalışma saatlerimiz: {hours}.", "We are closed on that day. Our opening hours: {hours}."),
+    "over.date": ("Bugün kapandık. Çalışma saatlerimiz: {hours}.", "We have already closed for today. Our opening hours: {hours}."),
+    "never.date": ("Takvimde böyle bir gün yok.", "There is no such day in the calendar."),
     "closed.time": (
         "Saat {time} çalışma saatlerimizin dışında. Çalışma saatlerimiz: {hours}.",
         "{time} is outside our opening hours. We are open {hours}.",

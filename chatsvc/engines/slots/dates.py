@@ -54,8 +54,8 @@ def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
             continue
         if match[2] == "/" and match[1] == match[3] and behind == "x" and not said:  # 10/10 service
             continue
-        if value := days.next_date(today, month, day):
-            found.append(Mention(first, end, value))
+        if 1 <= day <= 31:  # 31/11 has no value, and is a day all the same that somebody meant
+            found.append(Mention(first, end, days.next_date(today, month, day)))
     return found
 
 

@@ -37,6 +37,7 @@ class Reading:
     slots: Slots
     spans: dict[str, Span]
     gone: bool = False  # whether it speaks of a day that is over, and of no other
+    never: bool = False  # whether it speaks of a day that is in no calendar, and of no other
 
 
 def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
@@ -71,10 +72,12 @@ def _examined(text: str, now: datetime, language: str | None, country: str) -> R
     for kind, several in (("email", addresses), ("phone", numbers)):
         if contact := _wanted_contact(line, several):
             found[kind], spans[kind] = contact.value, (folded.place[contact.start], folded.place[contact.end])
-    gone = _days_and_times(line, folded, now, found, spans)
+    days = _days_and_times(line, folded, now, found, spans)
+    none = not any(day.value for day in days)
+    gone, never = none and any(day.gone for day in days), none and any(day.explicit for day in days)
     if name := names.find(*_without(folded, text, [*numbers, *addresses])):
         found["name"], spans["name"] = name.value, (name.start, name.end)
-    return Reading(Slots(_language(text, line, language, country), **found), spans, gone)  # type: ignore[arg-type]
+    return Reading(Slots(_language(text, line, language, country), **found), spans, gone, never)  # type: ignore[arg-type]
 
 
 def _without(folded: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
@@ -93,8 +96,8 @@ def _wanted_contact(line: Line, found: list[Contact]) -> Contact | None:
     return None if at is None else found[at]
 
 
-def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> bool:
-    """Puts what was found into `found` and `spans`; whether only a day that is over was spoken of."""
+def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]) -> list[Mention[date]]:
+    """Puts what was found into `found` and `spans`; all days that were spoken of."""
     days = dates.find(line, now.date())
     shorter = line.replaced([(one.first, one.end, _day_symbol(line, one)) for one in days if one.value or not one.explicit])
     clocks = [one for one in times.find(shorter) if not _of_the_past(shorter, one)]
@@ -109,7 +112,7 @@ def _days_and_times(line: Line, folded: Folded, now: datetime, found: dict[str, 
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
         spans["time"] = (folded.place[clock_places[at].start], folded.place[clock_places[at].end])
-    return any(one.gone for one in days) and not named
+    return days
 
 
 def _of_the_past(line: Line, clock: Mention[int]) -> bool:
