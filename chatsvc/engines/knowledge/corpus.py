@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge import features
+from chatsvc.engines.knowledge import features, topics
 from chatsvc.engines.knowledge.lexicon import Lexicon
 from chatsvc.engines.knowledge.postings import Postings
 from chatsvc.engines.knowledge.stopwords import STOPWORDS
@@ -101,6 +101,8 @@ class Corpus:
         self.postings = Postings(counts, self.size)
         self.lengths = array("f")  # phrasing -> length of its vector
         self.units = array("f")  # entry -> what its counts are multiplied by, so that its vector has length 1
+        self.topics = topics.OfEntries()
+        rows = list(map(topics.shared().row, self.terms.features))
         gains = self.gains
         for entry in range(self.size):
             both = [self.phrasing(phrasing) for phrasing in range(self.first[entry], self.first[entry + 1])]
@@ -120,7 +122,10 @@ class Corpus:
             most = length / math.log(2 + self.first[entry + 1] - self.first[entry] - 1)
             only = answers[answer_starts[entry] : answer_starts[entry + 1]]
             self.postings.put(entry, ((feature, min(1.0, _ANSWER * gains[feature] / most)) for feature in only))
+            said = ((rows[feature], math.log(1 + count)) for feature, count in held.items())
+            self.topics.add(topics.shared().of(chain(said, ((rows[feature], _ANSWER) for feature in only))))
         self.postings.filled()
+        self.topics.filled()
 
     def tokens(self, phrasing: int) -> array[int]:
         """The words of a phrasing."""

@@ -26,6 +26,7 @@ from chatsvc.engines.language.detection import guess
 
 _CANDIDATES = 25
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
+_TOPICS, _FEW = 1.3, 10  # what being about the same counts beside the words: less the more entries there are, but not below so few
 _TIES = 1_000  # entries of the same score that are compared at all
 _CLOSELY = 250  # phrasings looked at closely in one search
 _GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # what is left of the score of an entry in another language
@@ -42,6 +43,7 @@ class _Candidate:
     entry: int
     best: int  # the phrasing's number
     foreign: float  # what is left of the score for the entry's language
+    likeness: float  # how much it is about what the question is about
     score: float
 
 
@@ -95,7 +97,9 @@ class KnowledgeIndex:
     def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_Candidate]) -> confidence.Signs:
         first = ranked[0]
         # the same entry in another language is no rival, and its being in another language says nothing against it
-        rivals = [found.score / first.foreign for found in ranked if self._languages[found.entry] == self._languages[first.entry]]
+        tongue = self._languages[first.entry]
+        same = (found for found in ranked if self._languages[found.entry] == tongue)
+        rivals = [signs.Rival(found.score / first.foreign, found.likeness) for found in same]
         entry = self._entries[first.entry]
         return signs.read(asked, query, self._corpus, (first.entry, first.best), phrasings_of(entry), rivals)
 
@@ -113,6 +117,10 @@ class KnowledgeIndex:
         if wanted not in self._spoken:
             others = 1.0
         scores = self._corpus.postings.accumulate(query.weights.items())
+        share = _TOPICS / math.log(max(_FEW, self._corpus.size))
+        alike = self._corpus.topics.like(query.topics)
+        for entry, likeness in alike.items():
+            scores[entry] = scores.get(entry, 0.0) + share * likeness
         if not scores:
             return []
         # the language is looked at only for the best: asking it of thousands would take longer than finding them
@@ -132,7 +140,7 @@ class KnowledgeIndex:
                 break
             likeness, phrasing, together = self._closely(products, neighbours, entry, looked_at)
             score = foreign[entry] * (_WHOLE * (scores[entry] + together) + (1 - _WHOLE) * likeness)
-            found.append(_Candidate(entry, phrasing, foreign[entry], score))
+            found.append(_Candidate(entry, phrasing, foreign[entry], alike.get(entry, 0.0), score))
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
     def _closely(self, products: dict[int, float], neighbours: dict[Pair, float], entry: int, count: int) -> tuple[float, int, float]:

@@ -47,15 +47,15 @@ class Postings:
         """Whether the entry holds the feature."""
         return entry in self._entries[self._offsets[feature] : self._offsets[feature + 1]]
 
-    def accumulate(self, query: Iterable[tuple[int, float]]) -> dict[int, float]:
-        """Entry number -> sum of weight products over the query's features, within BUDGET."""
+    def accumulate(self, query: Iterable[tuple[int, float]], budget: int = BUDGET) -> dict[int, float]:
+        """Entry number -> sum of weight products over the query's features, within the budget."""
         scores: dict[int, float] = {}
-        left = BUDGET
+        left = budget
         for feature, weight in sorted(query, key=lambda pair: (self.count(pair[0]), pair[0])):
             start, stop = self._offsets[feature], self._offsets[feature + 1]
             if stop - start > left and scores:
                 break
-            stop = min(stop, start + BUDGET)
+            stop = min(stop, start + budget)
             share = weight / _UNIT
             for entry, value in zip(self._entries[start:stop], self._weights[start:stop], strict=True):
                 scores[entry] = scores.get(entry, 0.0) + share * value

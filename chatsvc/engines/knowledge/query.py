@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chatsvc.engines.knowledge import features, lexicon
+from chatsvc.engines.knowledge import features, lexicon, topics
 from chatsvc.engines.knowledge.corpus import Corpus, Pair, pairs
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.stopwords import STOPWORDS, is_light
@@ -35,6 +35,7 @@ class Query:
     words: tuple[Word, ...]  # each once
     weights: dict[int, float]
     pairs: dict[Pair, float]
+    topics: dict[int, float]  # what it is about; of the length 1
 
 
 def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
@@ -43,7 +44,8 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
     weights: dict[int, float] = {}
     unknown = 0.0  # square of the weights of what the corpus has never seen
     expressed = _expressed(asked, corpus)
-    for text, (read, certainty) in _read(asked, corpus, speller).items():
+    readings = _read(asked, corpus, speller)
+    for text, (read, certainty) in readings.items():
         word, gains, missed = _word(text, read, certainty, corpus)
         if text in expressed:
             # An expression that is known explains its words, be they known by themselves or not.
@@ -60,6 +62,7 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
         tuple(words),
         {number: weight / length for number, weight in weights.items()},
         {pair: weight / length for pair, weight in neighbours.items()},
+        topics.of_words([readings[word][0] for word in asked], corpus.lexicon),
     )
 
 
@@ -115,5 +118,5 @@ def _read(asked: Sequence[str], corpus: Corpus, speller: Speller) -> dict[str, t
 def _knows(word: str, corpus: Corpus) -> bool:
     if word in STOPWORDS or word in corpus.terms.words or corpus.terms.known(features.of_word(word)[0][0]) is not None:
         return True
-    # A word that the lexicon knows is no slip, whether or not the bot has anything on it.
-    return bool(corpus.lexicon.of_word(word))
+    # A word that the lexicon or visitors elsewhere use is no slip, whether or not the bot has anything on it.
+    return bool(corpus.lexicon.of_word(word) or topics.shared().row(features.of_word(word)[0][0]))

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chatsvc.engines.knowledge.confidence import Signs
 from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus
 from chatsvc.engines.knowledge.query import Query
 from chatsvc.engines.knowledge.text import trigrams, words
 
+_RIVALS = 4  # the first hit and those whose topics are looked at
 _LETTERS = 2_000  # characters of an entry's phrasings whose letters are looked at
 
 
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """One of the candidates: its score, and how much it is about what the question is about."""
+
+    score: float
+    likeness: float
+
+
 def read(
-    asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], texts: Sequence[str], scores: Sequence[float]
+    asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], texts: Sequence[str], rivals: Sequence[Rival]
 ) -> Signs:
-    """`first` is the first hit's number and that of its best phrasing, `texts` its phrasings, `scores` those of it and its rivals."""
+    """`first` is the first hit's number and that of its best phrasing, `texts` its phrasings, `rivals` it and others."""
     entry, best = first
+    scores = [rival.score for rival in rivals]
     start, stop = corpus.first[entry], corpus.first[entry + 1]
     held = corpus.held(entry)
     asked_for = sum(word.informs for word in query.words) or 1.0
@@ -39,6 +50,8 @@ def read(
         share=scores[0] ** 2 / (sum(score**2 for score in scores) or 1.0),
         letters=len(letters & closest) / (math.sqrt(len(letters) * len(closest)) or 1.0),
         spelled=len(letters & anywhere) / (len(letters) or 1),
+        topics=rivals[0].likeness,
+        others=max((rival.likeness for rival in rivals[1:_RIVALS]), default=0.0),
         content=min(1.0, sum(word.informs > 0 for word in query.words) / 5),
         length=min(1.0, len(asked) / 12),
         entries=min(1.5, size),

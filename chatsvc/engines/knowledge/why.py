@@ -5,12 +5,15 @@ from __future__ import annotations
 from chatsvc.engines.knowledge.corpus import Corpus
 from chatsvc.engines.knowledge.query import Query
 
+_TOLD = 3  # topics
+
 
 def why(query: Query, corpus: Corpus, entry: int) -> tuple[str, ...]:
     """A line for each word of the question that says something and is met, in the question's order.
 
     "pazar = pazar" is the same word, "pazarlari ~ pazar" the same stem or beginning, "kacta -> saat (hours)" the same concept of
-    the lexicon, "kapora (answer)" a word that only the answer holds; a mistyped word is followed by what it was read as.
+    the lexicon, "kapora (answer)" a word that only the answer holds; a mistyped word is followed by what it was read as. A last line
+    "(about: parking)" tells the topics that both are about.
     """
     names = corpus.terms.names()
     holders: dict[int, str] = {}  # feature -> the entry's word that holds it
@@ -33,4 +36,6 @@ def why(query: Query, corpus: Corpus, entry: int) -> tuple[str, ...]:
             lines.append(f"{said} -> {holders[met[0]]} ({concept})" if concept else f"{said} ~ {holders[met[0]]}")
         elif any(corpus.postings.holds(feature, entry) for feature in word.features):
             lines.append(f"{said} (answer)")
+    if about := corpus.topics.shared_with(entry, query.topics)[:_TOLD]:
+        lines.append(f"(about: {', '.join(about)})")
     return tuple(lines)
