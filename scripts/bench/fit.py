@@ -27,7 +27,7 @@ Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bia
 
 OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
 MANY, LARGE = 50, 5.0  # the fewer bots of so many intents weigh so much more
-TUNED = 0.2  # what is left of it where the vocabulary was made with the set, so that it looks surer than it may be
+TUNED = 0.4  # what is left of it where the vocabulary was made with the set, so that it looks surer than it may be
 L2 = 1.0
 # (intents, phrasings, bots)
 BOTS = ((8, (3, 7), 9), (20, (3, 7, 10), 6), (50, (5, 10), 3), (None, (3, 5, 10), 1))

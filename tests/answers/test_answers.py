@@ -10,11 +10,12 @@ from tests.answers.judging import Tally
 
 @pytest.fixture(scope="module")
 def tallies() -> dict[str, Tally]:
-    """What came of all questions, by language."""
+    """What came of all questions of the sets that the vocabulary was not made with, by language."""
     found = {"tr": Tally(), "en": Tally()}
     for name, language in judging.businesses():
-        entries, questions = judging.business(name, language)
-        found[language] += judging.judge(judging.index_of(entries), questions)
+        if name not in judging.TUNED_ON:
+            entries, questions = judging.business(name, language)
+            found[language] += judging.judge(judging.index_of(entries), questions)
     return found
 
 
@@ -22,12 +23,12 @@ def tallies() -> dict[str, Tally]:
 def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language: str, tallies: dict[str, Tally]) -> None:
     tally = tallies[language]
     assert (tally.asked, tally.foreign) == (480, 240)
-    assert tally.accuracy >= 0.57
-    assert tally.recall3 >= 0.67
-    assert tally.precision_in_all >= 0.84
-    assert tally.answered_rightly >= 0.40
-    assert tally.refused >= 0.84
-    assert tally.ask_coverage >= 0.33
+    assert tally.accuracy >= 0.70
+    assert tally.recall3 >= 0.85
+    assert tally.precision_in_all >= 0.88
+    assert tally.answered_rightly >= 0.45
+    assert tally.refused >= 0.90
+    assert tally.ask_coverage >= 0.50
 
 
 def test_turkish_is_answered_as_well_as_english(tallies: dict[str, Tally]) -> None:

@@ -19,7 +19,7 @@ from tests.engines.test_knowledge_index import SAMPLE
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
 ENGINE: Engine = KnowledgeEngine()
 UNSURE = "prices for a family"
-UNSURE_TURKISH = "gelemezsek ne olur"
+UNSURE_TURKISH = "ya yağmur yağarsa ne yapıyorsunuz"
 
 
 def turn(message: str, *, bot: Bot = BOT, channel: str = "web", language: str | None = None, history: Sequence[str] = ()) -> Turn:
@@ -147,7 +147,7 @@ async def test_closing_is_nothing_to_it() -> None:
 
 
 async def test_one_likely_entry_is_asked_about_alone() -> None:
-    assert (await say("planlarımız değişti")).startswith("Şunu mu demek istediniz?\n\n- Rezervasyon")
+    assert (await say(UNSURE_TURKISH)).startswith("Şunu mu demek istediniz?\n\n- Rezervasyon")
 
 
 ONE_ENTRY = KnowledgeIndex(

@@ -88,9 +88,9 @@ def test_the_lexicon_finds_what_shares_no_word() -> None:
 
 def test_a_bot_has_synonyms_of_its_own() -> None:
     entries = [entry("frame", "How tall is the frame?"), entry("pedal", "Which pedals are there?"), entry("lock", "Is a lock included?")]
-    synonyms = [["frame", "skeleton", "steel tube"], ["pedal", "foot plate"], [], ["  "]]
+    synonyms = [["frame", "frankular", "quax tube"], ["pedal", "zimp plate"], [], ["  "]]
     plain, own = KnowledgeIndex(entries, "en"), KnowledgeIndex(entries, "en", synonyms)
-    for asked, wanted in (("skeletons", "frame"), ("a skeletno", "frame"), ("steel tubes", "frame"), ("foot plates", "pedal")):
+    for asked, wanted in (("frankulars", "frame"), ("a frankulra", "frame"), ("quax tubes", "frame"), ("zimp plates", "pedal")):
         assert ids(plain, asked)[:1] != [wanted]
         assert ids(own, asked)[:1] == [wanted]
     assert ids(own, "what frame")[:1] == ["frame"]

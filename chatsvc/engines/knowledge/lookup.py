@@ -13,6 +13,7 @@ from chatsvc.engines.knowledge.text import stem, words
 
 _FOLLOW_UP_WORDS = 5  # a message of at most so many words may lean on the one before
 _LOOKED_BACK = 3  # questions before it, small talk left out
+_SURE_TOGETHER = 0.5  # with the question before it, where the entry knows every word that the message adds
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
 _POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
@@ -31,8 +32,8 @@ def find(turn: Turn) -> Finding:
         topic = f"{question} {topic}".strip()
         together = search(turn, f"{topic} {turn.message}")
         # the new words must be spoken of there: an answer that only the question before asked for is no answer to this one
-        if together.decision == "answer" and _speaks_of(said, together.hits[0].entry):
-            return together
+        if together.confidence >= _SURE_TOGETHER and _speaks_of(said, together.hits[0].entry):
+            return replace(together, decision="answer")
         if len(words(question)) > _FOLLOW_UP_WORDS:
             break  # it stood by itself, so what was before it is another matter
     return finding
