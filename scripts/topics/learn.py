@@ -21,7 +21,7 @@ from chatsvc.engines.knowledge import lexicon, topics
 from chatsvc.engines.knowledge.text import words
 
 SENTENCES = Path(__file__).parent
-DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/topics.dat"
+DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/topics.txt"
 MOST = 12  # topics of a feature that are kept
 RARITY = 1.5  # exponent of how much rarity counts
 SHARE = 10_000  # a share of 1.0 as a whole number

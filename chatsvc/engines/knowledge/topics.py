@@ -1,7 +1,7 @@
 """What people are on about when they use a word, where question and entry have none in common: topics of small businesses.
 
 "I'm on crutches" and "is there a lift" share no word and no concept, but people who write the one and people who write the other
-want to know how they get in. `topics.dat` beside this module says for each stem and concept in which topics visitors use it; it is
+want to know how they get in. `topics.txt` beside this module says for each stem and concept in which topics visitors use it; it is
 learned from the sentences in scripts/topics, by scripts/topics/learn.py. A text is then as much about a topic as its words are.
 """
 
@@ -22,7 +22,7 @@ from chatsvc.engines.knowledge.text import stem
 
 MOST = 16  # topics of a text that are kept
 
-_DATA = "topics.dat"
+_DATA = "topics.txt"
 _BUDGET = 3_000  # postings that one search may touch: of many entries only those that are about what few are
 _ABOUT = 0.03  # how much both are about a topic that is told
 
