@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
 COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
@@ -21,7 +22,7 @@ def account() -> None:
 
 @account.command()
 @click.argument("name")
-@click.option("--plan", default="enterprise", show_default=True, help="A plan of the configuration, or none.")
+@click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none.")
 @json_option
 @click.pass_context
 def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
@@ -42,7 +43,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 
 
 @account.command("show")
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
@@ -51,9 +52,9 @@ def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
 
 
 @account.command("set")
-@click.argument("account_id", metavar="ID")
-@click.option("--plan", help="A plan of the configuration, or none; sets the limit to the plan's, too.")
-@click.option("--status", help="active, trialing, past_due, canceled or paused.")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
+@click.option("--plan", type=PLAN, help="A plan of the configuration, or none; sets the limit to the plan's, too.")
+@click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
 @click.option("--messages-limit", type=int, help="Messages a month.")
 @click.option("--credits", type=int, help="Messages beyond the monthly ones; they do not expire.")
 @json_option
@@ -80,7 +81,7 @@ def set_(
 
 
 @account.command()
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.option("--yes", is_flag=True, help="Really delete: bots, conversations, keys, knowledge, usage.")
 @json_option
 @click.pass_context
@@ -95,7 +96,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @account.command()
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.argument("file", type=FILE)
 @click.option("--with-secrets", is_flag=True, help="Also the signing keys of webhooks; else the import makes new ones.")
 @json_option

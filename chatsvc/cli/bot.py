@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from chatsvc.cli.output import F, call, json_option, show
+from chatsvc.cli.words import ACCOUNT, BOT, TIER
 
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
 
 SETTINGS = (
-    click.option("--model", metavar="TIER", help="A model tier of the configuration."),
+    click.option("--model", type=TIER, metavar="TIER", help="A model tier of the configuration."),
     click.option("--description", help="What the bot is for."),
     click.option("--instructions", help="What the model is told."),
     click.option("--timezone", metavar="ZONE", help="Such as Europe/Istanbul."),
@@ -42,7 +43,7 @@ def bot() -> None:
 
 @bot.command()
 @click.argument("name")
-@click.option("--account", metavar="ID", help="Its owner; may be left out where there is one account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Its owner; may be left out where there is one account.")
 @settings
 @json_option
 @click.pass_context
@@ -56,7 +57,7 @@ def create(ctx: click.Context, /, name: str, account: str | None, as_json: bool,
 
 
 @bot.command("list")
-@click.option("--account", metavar="ID", help="Only the bots of this account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Only the bots of this account.")
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
@@ -65,7 +66,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 
 
 @bot.command("show")
-@click.argument("bot_id", metavar="ID")
+@click.argument("bot_id", type=BOT, metavar="ID")
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
@@ -74,7 +75,7 @@ def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 
 
 @bot.command("set")
-@click.argument("bot_id", metavar="ID")
+@click.argument("bot_id", type=BOT, metavar="ID")
 @click.option("--name", help="What it is called.")
 @settings
 @json_option
@@ -89,7 +90,7 @@ def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> No
 
 
 @bot.command()
-@click.argument("bot_id", metavar="ID")
+@click.argument("bot_id", type=BOT, metavar="ID")
 @json_option
 @click.pass_context
 def activate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
@@ -98,7 +99,7 @@ def activate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 
 
 @bot.command()
-@click.argument("bot_id", metavar="ID")
+@click.argument("bot_id", type=BOT, metavar="ID")
 @json_option
 @click.pass_context
 def deactivate(ctx: click.Context, bot_id: str, as_json: bool) -> None:

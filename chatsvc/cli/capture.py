@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import APPOINTMENT_STATUS, BOT, REQUEST_STATUS
 
 REQUEST_COLUMNS = ("id", "request_type", "status", "visitor_name", "visitor_email", "visitor_phone", "message", "created_at")
 APPOINTMENT_COLUMNS = ("id", "status", "appointment_date", "appointment_time", "visitor_name", "visitor_email", "visitor_phone", "message")
@@ -16,7 +17,7 @@ def request() -> None:
 
 
 @request.command("list")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -26,7 +27,7 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 @request.command("set")
 @click.argument("request_id", metavar="ID")
-@click.option("--status", required=True, help="new, in_progress, done or dismissed.")
+@click.option("--status", type=REQUEST_STATUS, required=True, help="new, in_progress, done or dismissed.")
 @json_option
 @click.pass_context
 def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool) -> None:
@@ -40,7 +41,7 @@ def appointment() -> None:
 
 
 @appointment.command("list")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -50,7 +51,7 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 @appointment.command("set")
 @click.argument("appointment_id", metavar="ID")
-@click.option("--status", required=True, help="pending, confirmed, canceled or done.")
+@click.option("--status", type=APPOINTMENT_STATUS, required=True, help="pending, confirmed, canceled or done.")
 @json_option
 @click.pass_context
 def set_appointment(ctx: click.Context, appointment_id: str, status: str, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import click
 
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import BOT
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
 
@@ -22,7 +23,7 @@ def conversation() -> None:
 
 
 @conversation.command("list")
-@click.option("--bot", metavar="ID", help="Only the conversations of this bot.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many, newest first.")
 @json_option
 @click.pass_context
@@ -49,7 +50,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
 
 @conversation.command()
-@click.option("--bot", metavar="ID", help="Only the conversations of this bot.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Default: csv where FILE ends with .csv, else jsonl.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option
@@ -94,7 +95,7 @@ def _opened(output: Path | None) -> IO[bytes]:
 
 @conversation.command()
 @click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
-@click.option("--bot", metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
 @click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
 @json_option
 @click.pass_context

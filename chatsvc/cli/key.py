@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import ACCOUNT, KEY
 
 COLUMNS = ("id", "name", "prefix", "status", "created_at", "expires_at", "last_used_at")
 
@@ -15,7 +16,7 @@ def key() -> None:
 
 
 @key.command()
-@click.option("--account", metavar="ID", help="Its owner; may be left out where there is one account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Its owner; may be left out where there is one account.")
 @click.option("--name", metavar="LABEL", help="What tells it from others.")
 @click.option("--expires", metavar="TIME", help="2027-01-31 or 2027-01-31T18:00, UTC; else it does not expire.")
 @json_option
@@ -33,7 +34,7 @@ def create(ctx: click.Context, account: str | None, name: str | None, expires: s
 
 
 @key.command("list")
-@click.option("--account", metavar="ID", help="Only the keys of this account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Only the keys of this account.")
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
@@ -42,7 +43,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 
 
 @key.command()
-@click.argument("key_id")
+@click.argument("key_id", type=KEY)
 @json_option
 @click.pass_context
 def revoke(ctx: click.Context, key_id: str, as_json: bool) -> None:

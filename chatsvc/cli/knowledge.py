@@ -9,6 +9,7 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Entry, Synonyms
 
@@ -64,7 +65,7 @@ def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @json_option
 @click.pass_context
@@ -86,7 +87,7 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
 
 
 @knowledge.command("list")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -95,7 +96,7 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("entry")
 @json_option
 @click.pass_context
@@ -105,7 +106,7 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("text", required=False)
 @click.option("--file", "file", type=FILE, help="A question a line.")
 @json_option
@@ -140,7 +141,7 @@ def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonym
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--all", "everything", is_flag=True, help="Search for every phrasing, however many there are.")
 @json_option
 @click.pass_context
@@ -173,7 +174,7 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many questions.")
 @click.option("--markdown", is_flag=True, help="Print them as entries whose answers are to be filled in.")
 @click.option("--clear", is_flag=True, help="Forget them all.")
@@ -218,7 +219,7 @@ def _describe(group: dict[str, Any]) -> None:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="Default: what FILE ends with, else jsonl.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option

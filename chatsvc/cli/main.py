@@ -6,12 +6,15 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsvc import __version__
 from chatsvc.domain.errors import Refused
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
@@ -34,6 +37,7 @@ COMMANDS = {
     "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
     "audit": ("chatsvc.cli.audit:audit", "Who has administered what, and when."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
+    "completion": ("chatsvc.cli.completion:completion", "A script for your shell: the Tab key completes commands, options and ids."),
 }
 
 
@@ -51,6 +55,13 @@ class Lazy(click.Group):
         module, name = COMMANDS[cmd_name][0].split(":")
         command: click.Command = getattr(import_module(module), name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """The commands that begin so, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import ACCOUNT
 
 
 @click.command()
-@click.argument("account", required=False)
+@click.argument("account", type=ACCOUNT, required=False)
 @click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days, today included.")
 @json_option
 @click.pass_context

@@ -11,6 +11,7 @@ import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import Refused
 
 ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
@@ -23,10 +24,12 @@ def webhook() -> None:
 
 
 @webhook.command("set")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("url", required=False)
 @click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`.")
-@click.option("--event", "events", multiple=True, required=True, help="request.created or appointment.created; may be given twice.")
+@click.option(
+    "--event", "events", type=EVENT, multiple=True, required=True, help="request.created or appointment.created; may be given twice."
+)
 @json_option
 @click.pass_context
 def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: tuple[str, ...], as_json: bool) -> None:
@@ -44,7 +47,7 @@ def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: t
 
 
 @webhook.command("show")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -53,7 +56,7 @@ def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -64,7 +67,7 @@ def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -88,7 +91,7 @@ def _end(attempts: list[dict[str, Any]]) -> None:
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def test(ctx: click.Context, bot: str, as_json: bool) -> None:
@@ -99,7 +102,7 @@ def test(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
 @json_option
 @click.pass_context
@@ -125,7 +128,7 @@ def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, A
 
 @webhook.command()
 @click.argument("attempt", required=False)
-@click.option("--bot", metavar="BOT", help="All of this bot's events ...")
+@click.option("--bot", type=BOT, metavar="BOT", help="All of this bot's events ...")
 @click.option("--failed-since", metavar="TIME", help="... whose latest attempt failed since then (2026-11-20T08:00, UTC).")
 @json_option
 @click.pass_context
@@ -193,7 +196,7 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("url")
 @click.option("--since", metavar="TIME", help="Only events from then on (2026-11-20T08:00, UTC).")
 @click.option("--follow", is_flag=True, help="Go on with what comes later, until Ctrl+C.")
