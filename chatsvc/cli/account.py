@@ -28,8 +28,13 @@ def account() -> None:
 def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
     """Create an account.
 
+    An account has a plan, an allowance of messages a month, bots and API keys. Its bots are made with `bot create`, its keys with
+    `key create`.
+
     \b
-    Example: chatsvc account create "Acme Ltd" --plan business
+    Examples:
+      chatsvc account create "Acme Ltd"
+      chatsvc account create "Acme Ltd" --plan business --json
     """
     show(call(ctx, "account.create", name=name, plan=plan), as_json)
 
@@ -38,7 +43,15 @@ def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
-    """List all accounts."""
+    """List all accounts, oldest first.
+
+    With each its plan, its subscription's status, and what it has used of its allowance in this calendar month (UTC).
+
+    \b
+    Examples:
+      chatsvc account list
+      chatsvc account list --json
+    """
     show(call(ctx, "account.list"), as_json, COLUMNS)
 
 
@@ -47,7 +60,14 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
-    """Show one account."""
+    """Show one account.
+
+    With its plan and subscription, its allowance, what is used of it in this calendar month (UTC), and its credits.
+
+    \b
+    Examples:
+      chatsvc account show 6f1c...
+    """
     show(call(ctx, "account.show", account=account_id), as_json)
 
 
@@ -55,8 +75,8 @@ def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.option("--plan", type=PLAN, help="A plan of the configuration, or none; sets the limit to the plan's, too.")
 @click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
-@click.option("--messages-limit", type=int, help="Messages a month.")
-@click.option("--credits", type=int, help="Messages beyond the monthly ones; they do not expire.")
+@click.option("--messages-limit", type=int, help="Messages a month; else as they were, or the plan's.")
+@click.option("--credits", type=int, help="Messages beyond the monthly ones, which do not expire; else as they were.")
 @json_option
 @click.pass_context
 def set_(
@@ -71,8 +91,14 @@ def set_(
 ) -> None:
     """Change an account, in force from the next request on.
 
+    What is not given stays. A plan brings its limit along, unless --messages-limit says another; with `--plan none` the limit is 0 and
+    nothing of the interface is open.
+
     \b
-    Example: chatsvc account set 6f1c... --plan enterprise --credits 500
+    Examples:
+      chatsvc account set 6f1c... --plan enterprise --credits 500
+      chatsvc account set 6f1c... --messages-limit 25000
+      chatsvc account set 6f1c... --status past_due
     """
     show(
         call(ctx, "account.set", account=account_id, plan=plan, status=status, messages_limit=messages_limit, credits=credits),
@@ -86,7 +112,15 @@ def set_(
 @json_option
 @click.pass_context
 def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> None:
-    """Delete an account with everything that belongs to it."""
+    """Delete an account with everything that belongs to it.
+
+    Bots, conversations, requests, appointments, webhooks, knowledge and usage go for good; the digests of its keys stay, so that callers
+    are told that the account is gone. `account export` or a backup keeps a copy.
+
+    \b
+    Examples:
+      chatsvc account delete 6f1c... --yes
+    """
     if not yes:
         raise click.UsageError("this deletes the account's bots, conversations, keys and usage for good: add --yes")
     show(call(ctx, "account.delete", account=account_id), as_json)
@@ -102,13 +136,15 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @json_option
 @click.pass_context
 def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, as_json: bool) -> None:
-    """Write an account with everything that belongs to it into a file, for another installation.
+    """Write an account with everything that belongs to it into a new file, for another installation.
 
     Bots, knowledge, conversations, requests, appointments, webhooks and what they told, usage, the digests of API keys. The file is
     readable by you alone, and says what visitors said: keep it as you keep a backup.
 
     \b
-    Example: chatsvc account export 6f1c... acme.jsonl
+    Examples:
+      chatsvc account export 6f1c... acme.jsonl
+      chatsvc account export 6f1c... acme.jsonl --with-secrets
     """
     from chatsvc.cli import progress, transfer
 
@@ -136,11 +172,12 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Take in an account that `account export` has written; all of it or nothing.
 
-    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be
-    sent when the file was written is kept and not sent: the other installation sends it.
+    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be sent
+    when the file was written is kept and not sent: the other installation sends it.
 
     \b
-    Example: chatsvc account import acme.jsonl
+    Examples:
+      chatsvc account import acme.jsonl
     """
     from chatsvc.cli import progress, transfer
 

@@ -21,7 +21,15 @@ def request() -> None:
 @json_option
 @click.pass_context
 def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's requests, newest first."""
+    """List a bot's requests, newest first.
+
+    With each what the visitor wants, and the name, e-mail and telephone that the visitor has typed.
+
+    \b
+    Examples:
+      chatsvc request list 6f1c...
+      chatsvc request list 6f1c... --json
+    """
     show(call(ctx, "request.list", bot=bot), as_json, REQUEST_COLUMNS)
 
 
@@ -31,7 +39,14 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool) -> None:
-    """Move a request on."""
+    """Move a request on.
+
+    ID is that of the request, as `request list` shows it.
+
+    \b
+    Examples:
+      chatsvc request set 90be... --status in_progress
+    """
     show(call(ctx, "request.set", request=request_id, status=status), as_json)
 
 
@@ -45,7 +60,15 @@ def appointment() -> None:
 @json_option
 @click.pass_context
 def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's appointments, newest first; date and time are the bot's own."""
+    """List a bot's appointments, newest first; date and time are the bot's own.
+
+    With each the name, e-mail and telephone that the visitor has typed.
+
+    \b
+    Examples:
+      chatsvc appointment list 6f1c...
+      chatsvc appointment list 6f1c... --json
+    """
     show(call(ctx, "appointment.list", bot=bot), as_json, APPOINTMENT_COLUMNS)
 
 
@@ -55,5 +78,12 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def set_appointment(ctx: click.Context, appointment_id: str, status: str, as_json: bool) -> None:
-    """Move an appointment on."""
+    """Move an appointment on.
+
+    ID is that of the appointment, as `appointment list` shows it. The visitor is told nothing.
+
+    \b
+    Examples:
+      chatsvc appointment set 90be... --status confirmed
+    """
     show(call(ctx, "appointment.set", appointment=appointment_id, status=status), as_json)

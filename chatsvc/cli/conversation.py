@@ -28,7 +28,15 @@ def conversation() -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> None:
-    """List conversations, newest first."""
+    """List conversations, the latest message first.
+
+    With each its channel, its visitor, and how many messages it has.
+
+    \b
+    Examples:
+      chatsvc conversation list
+      chatsvc conversation list --bot 6f1c... --limit 20
+    """
     show(call(ctx, "conversation.list", bot=bot, limit=limit), as_json, COLUMNS)
 
 
@@ -38,7 +46,15 @@ def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> Non
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
-    """Show a conversation with its newest messages."""
+    """Show a conversation with its newest messages.
+
+    Messages are shown oldest first, times in UTC.
+
+    \b
+    Examples:
+      chatsvc conversation show 90be...
+      chatsvc conversation show 90be... --message-limit 10 --json
+    """
     found = call(ctx, "conversation.show", conversation=conversation_id, message_limit=message_limit)
     if as_json:
         show(found, True)
@@ -58,12 +74,16 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 def export(ctx: click.Context, bot: str | None, form: str | None, output: Path | None, as_json: bool) -> None:
     """Write all conversations with all their messages.
 
+    A FILE is made for you alone to read, and an older one of that name is overwritten.
+
     \b
     jsonl  a conversation a line, as GET /conversations/{id} has it
     csv    a message a line; a text that a spreadsheet would take for a formula begins with '
 
     \b
-    Example: chatsvc conversation export --bot 6f1c... --output conversations.csv
+    Examples:
+      chatsvc conversation export --bot 6f1c... --output conversations.csv
+      chatsvc conversation export --format jsonl
     """
     if as_json and (form or output):
         raise click.UsageError("--json prints one array; it goes neither with --format nor with --output")
@@ -106,7 +126,9 @@ def erase(ctx: click.Context, user_id: str, bot: str | None, yes: bool, as_json:
     for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
 
     \b
-    Example: chatsvc conversation erase --user-id customer-1042 --yes
+    Examples:
+      chatsvc conversation erase --user-id customer-1042 --bot 6f1c... --yes
+      chatsvc conversation erase --user-id customer-1042 --yes
     """
     if not yes:
         raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")

@@ -24,8 +24,12 @@ def key() -> None:
 def create(ctx: click.Context, account: str | None, name: str | None, expires: str | None, as_json: bool) -> None:
     """Create an API key. It is shown this once and never again.
 
+    Whoever has it may use the interface for the account: keep it on servers, never in a page or an app. Only a digest of it is stored.
+
     \b
-    Example: chatsvc key create --name "web server" --expires 2027-12-31
+    Examples:
+      chatsvc key create --name "web server"
+      chatsvc key create --account 6f1c... --expires 2027-12-31
     """
     made = call(ctx, "key.create", account=account, name=name, expires=expires)
     show(made, as_json)
@@ -38,7 +42,15 @@ def create(ctx: click.Context, account: str | None, name: str | None, expires: s
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
-    """List keys; the keys themselves are not kept."""
+    """List keys; the keys themselves are not kept.
+
+    With each its beginning, its status, when it expires and when it was last used.
+
+    \b
+    Examples:
+      chatsvc key list
+      chatsvc key list --account 6f1c... --json
+    """
     show(call(ctx, "key.list", account=account), as_json, COLUMNS)
 
 
@@ -47,5 +59,12 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def revoke(ctx: click.Context, key_id: str, as_json: bool) -> None:
-    """Revoke a key; the very next request with it is refused."""
+    """Revoke a key; the very next request with it is refused.
+
+    KEY_ID is the one that `key list` shows, not the key. It cannot be undone: make a new key instead.
+
+    \b
+    Examples:
+      chatsvc key revoke 6f1c...
+    """
     show(call(ctx, "key.revoke", key=key_id), as_json)

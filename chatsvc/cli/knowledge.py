@@ -70,7 +70,9 @@ def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
 @json_option
 @click.pass_context
 def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) -> None:
-    """Add files. What came from a file of the same name before is replaced.
+    """Add files to what a bot knows. What came from a file of the same name before is replaced.
+
+    All files of a call are taken or none: every fault of every file is told at once, with its line. 64 MB a call at most.
 
     \b
     .md            questions (## ...), alt: lines, answers; or a document, cut into passages
@@ -79,7 +81,9 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
     .jsonl         what `knowledge export` writes
 
     \b
-    Example: chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
+    Examples:
+      chatsvc knowledge add 6f1c... faq.md
+      chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
     """
     with progress.shown("adding"):
         added = call(ctx, "knowledge.add", bot=bot, files=_texts(files))
@@ -91,7 +95,15 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's entries."""
+    """List a bot's entries.
+
+    With each its language, how else it is asked for, and the file that it came from.
+
+    \b
+    Examples:
+      chatsvc knowledge list 6f1c...
+      chatsvc knowledge list 6f1c... --json
+    """
     show(call(ctx, "knowledge.list", bot=bot), as_json, COLUMNS)
 
 
@@ -101,7 +113,14 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
-    """Remove one entry."""
+    """Remove one entry from what a bot knows.
+
+    ENTRY is an id as `knowledge list` shows it. Adding its file again brings it back.
+
+    \b
+    Examples:
+      chatsvc knowledge remove 6f1c... 90be...
+    """
     show(call(ctx, "knowledge.remove", bot=bot, entry=entry), as_json)
 
 
@@ -114,8 +133,12 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
     """Show what a bot's knowledge has for a question, and whether it would answer.
 
+    Up to five entries, best first, each with a score from 0 to 1 and why it was found. No message is counted.
+
     \b
-    Example: chatsvc knowledge search 6f1c... "are you open on sundays?"
+    Examples:
+      chatsvc knowledge search 6f1c... "are you open on sundays?"
+      chatsvc knowledge search 6f1c... --file questions.txt --json
     """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
@@ -148,6 +171,8 @@ def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonym
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     """Look for what is weak in a bot's knowledge, worst first. It changes nothing.
 
+    With many entries it takes minutes: a sample of the phrasings is searched for, unless --all is given.
+
     \b
     answers_another     a phrasing of one entry finds another one first
     duplicate_phrasing  two entries have the same phrasing
@@ -155,6 +180,11 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     foreign_language    an entry seems to be in another language than it says
     too_few_phrasings   fewer than five, the question among them
     long_answer         hardly a chat message any more
+
+    \b
+    Examples:
+      chatsvc knowledge lint 6f1c...
+      chatsvc knowledge lint 6f1c... --all --json
     """
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
     from chatsvc.usecases import knowledge_lint
@@ -183,11 +213,13 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
 def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
     """Show what visitors asked in vain, most often first, and the entry that comes nearest.
 
+    Questions that ask the same are one group. With --markdown they become entries to fill the answers in, ready for `knowledge add`.
+
     \b
-    Example: chatsvc knowledge unanswered 6f1c... --markdown > new.md
-             (fill in the answers)
-             chatsvc knowledge add 6f1c... new.md
-             chatsvc knowledge unanswered 6f1c... --clear
+    Examples:
+      chatsvc knowledge unanswered 6f1c... --markdown > new.md
+      chatsvc knowledge add 6f1c... new.md
+      chatsvc knowledge unanswered 6f1c... --clear
     """
     # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
     from chatsvc.domain.knowledge_files.writing import question
@@ -225,10 +257,14 @@ def _describe(group: dict[str, Any]) -> None:
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
-    """Write all that a bot knows, such that `knowledge add` reads it again. Markdown has no place for sources.
+    """Write all that a bot knows, such that `knowledge add` reads it again.
+
+    As JSONL, CSV or Markdown, by what FILE ends with (.jsonl, .csv, .md) or by --format. Markdown has no place for sources.
 
     \b
-    Example: chatsvc knowledge export 6f1c... --output faq.csv
+    Examples:
+      chatsvc knowledge export 6f1c... --output faq.csv
+      chatsvc knowledge export 6f1c... --format markdown
     """
     from chatsvc.domain.knowledge_files import writing
 

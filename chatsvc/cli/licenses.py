@@ -21,7 +21,15 @@ _CLASSIFIER = "License :: "
 @click.option("--full", is_flag=True, help="With the texts of the licences.")
 @json_option
 def licenses(full: bool, as_json: bool) -> None:
-    """List the third-party software in this installation with its licences."""
+    """List the third-party software in this installation with its licences.
+
+    From the binary, Python and the system's libraries that are in it are listed, too.
+
+    \b
+    Examples:
+      chatsvc licenses
+      chatsvc licenses --full | less
+    """
     found = [*_packages(), *_libraries()]
     if as_json:
         show(found, True)

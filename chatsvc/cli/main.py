@@ -76,7 +76,32 @@ class Lazy(click.Group):
 @click.version_option(__version__, message="chatsvc %(version)s")
 @click.pass_context
 def chatsvc(ctx: click.Context, config_file: str | None) -> None:
-    """A chatbot messaging service that you run yourself."""
+    """A chatbot messaging service that you run yourself.
+
+    Everything is one program: `init` makes an installation, `serve` runs it, the other commands administer it, with or without a
+    running service and in force at once. `chatsvc COMMAND --help` tells about each.
+
+    \b
+    Examples:
+      chatsvc demo --once
+      chatsvc init /srv/chatsvc
+      chatsvc -c /srv/chatsvc/config.yaml serve
+      chatsvc -c /srv/chatsvc/config.yaml doctor
+      eval "$(chatsvc completion bash)"
+
+    \b
+    Exit status:
+      0  done
+      1  refused, or not successful; one line on standard error says why
+      2  wrong usage
+
+    \b
+    Environment:
+      CHATSVC_CONFIG      the configuration, where -c does not name it
+      CHATSVC_MASTER_KEY  the master key, where it is not in the data folder
+      ANTHROPIC_API_KEY   the model server's key, where the configuration does not say otherwise
+      CHATSVC_DEBUG       1: shows an unexpected error whole
+    """
     ctx.obj = config_file
 
 
