@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, json_option, new_file, show
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
@@ -153,15 +152,21 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 
     # What is refused must not have made or emptied a file.
     told = page(None)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream, progress.shown("exporting"):
-        writer = transfer.Writer(stream, account_id)
-        while True:
-            for record in told["records"]:
-                writer.write(record)
-            if told["next"] is None:
-                break
-            told = page(told["next"])
-        writer.end()
+    with new_file(file, over=False) as stream, progress.shown("exporting") as far:
+        try:
+            writer = transfer.Writer(stream, account_id)
+            while True:
+                for record in told["records"]:
+                    writer.write(record)
+                far(f"exporting: {writer.lines:,} records", 0, 0)
+                if told["next"] is None:
+                    break
+                told = page(told["next"])
+            writer.end()
+        except BaseException:
+            # Half an account is of no use, and would be in the way of the next try.
+            file.unlink(missing_ok=True)
+            raise
     show({"id": account_id, "file": str(file), "records": writer.lines - 2}, as_json)
 
 
@@ -182,14 +187,17 @@ def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
     from chatsvc.cli import progress, transfer
 
     account_id, webhooks, complete = transfer.check(file), [], False
-    with progress.shown("importing"):
+    with progress.shown("importing") as far:
         batches = transfer.records(file)
         ((_, record),) = next(batches)
         begun = call(ctx, "account.import_begin", record=record)["id"]
         try:
             if begun != account_id:
                 raise Refused(f"{file} is of another account than it says")
+            read = 0
             for batch in batches:
+                read += len(batch)
+                far(f"importing: {read:,} records", 0, 0)
                 webhooks += call(ctx, "account.import_put", account=begun, records=batch)["webhooks"]
             complete = True
         finally:

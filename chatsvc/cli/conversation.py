@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import IO, Any
 import click
 
 from chatsvc.cli import progress, transcript
-from chatsvc.cli.output import call, json_option, show
-from chatsvc.cli.words import BOT
+from chatsvc.cli.output import call, json_option, new_file, show
+from chatsvc.cli.words import ACCOUNT, BOT
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
 
@@ -67,7 +66,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
 @conversation.command()
 @click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Default: csv where FILE ends with .csv, else jsonl.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="What FILE ends with, if it is not given; else jsonl.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option
 @click.pass_context
@@ -87,13 +86,18 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Path |
     """
     if as_json and (form or output):
         raise click.UsageError("--json prints one array; it goes neither with --format nor with --output")
-    form = "json" if as_json else form or ("csv" if output and output.suffix.lower() == ".csv" else "jsonl")
-    pages = _pages(ctx, bot)
+    form = "json" if as_json else form or {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv"}.get(output.suffix.lower() if output else "")
+    if form is None:
+        raise click.UsageError(f"{output} ends with neither .jsonl nor .csv: say with --format what it is to be")
+    written = {"conversations": 0, "messages": 0}
+    pages = _counted(_pages(ctx, bot), written)
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(pages)
     with _opened(output) as file, progress.shown("exporting"):
         for text in transcript.write(form, chain([first], pages)):
             file.write(text.encode())
+    if output:
+        click.echo(f"{written['conversations']:,} conversations with {written['messages']:,} messages written to {output}", err=True)
 
 
 def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:
@@ -106,32 +110,43 @@ def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]
             return
 
 
+def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> Iterator[list[dict[str, Any]]]:
+    for page in pages:
+        written["conversations"] += sum(part["ends"] for part in page)
+        written["messages"] += sum(len(part["messages"]) for part in page)
+        yield page
+
+
 def _opened(output: Path | None) -> IO[bytes]:
     """Standard output, or a file that nobody else can read, for it holds what visitors said."""
     if output is None:
         return click.open_file("-", "wb")
-    return os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+    return new_file(output, over=True)
 
 
 @conversation.command()
 @click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
-@click.option("--bot", type=BOT, metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only what this bot has of the visitor; else every bot of the account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Whose visitor it is; may be left out where there is one account.")
 @click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
 @json_option
 @click.pass_context
-def erase(ctx: click.Context, user_id: str, bot: str | None, yes: bool, as_json: bool) -> None:
+def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | None, yes: bool, as_json: bool) -> None:
     """Erase all that is kept of a visitor, such that nothing of it can be read in the data folder any more.
 
+    The same user_id with another account is another visitor: where there are several accounts, --account or --bot says whose it is.
     The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
     for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
 
     \b
     Examples:
       chatsvc conversation erase --user-id customer-1042 --bot 6f1c... --yes
-      chatsvc conversation erase --user-id customer-1042 --yes
+      chatsvc conversation erase --user-id customer-1042 --account 90be... --yes
     """
+    if bot is not None and account is not None:
+        raise click.UsageError("give --bot or --account, one of them: a bot has its account")
     if not yes:
         raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")
     with progress.shown("erasing"):
-        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot)
+        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot, account=account)
     show(erased, as_json)

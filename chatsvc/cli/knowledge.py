@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, json_option, new_file, show
 from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Entry, Synonyms
@@ -252,14 +252,17 @@ def _describe(group: dict[str, Any]) -> None:
 
 @knowledge.command()
 @click.argument("bot", type=BOT)
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="Default: what FILE ends with, else jsonl.")
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="What FILE ends with, if it is not given; else jsonl."
+)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
     """Write all that a bot knows, such that `knowledge add` reads it again.
 
-    As JSONL, CSV or Markdown, by what FILE ends with (.jsonl, .csv, .md) or by --format. Markdown has no place for sources.
+    As JSONL, CSV or Markdown, by what FILE ends with (.jsonl, .csv, .md) or by --format; an older FILE is overwritten. Markdown has no
+    place for sources.
 
     \b
     Examples:
@@ -270,13 +273,16 @@ def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, 
 
     if as_json and (form or output):
         raise click.UsageError("--json prints the entries; it goes neither with --format nor with --output")
+    by_ending = {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".markdown": "markdown"}
+    form = form or by_ending.get(output.suffix.lower() if output else "")
+    if form is None:
+        raise click.UsageError(f"{output} ends with none of .jsonl, .csv and .md: say with --format what it is to be")
     _, entries, synonyms = _whole(ctx, bot)
     if as_json:
         show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
         return
-    by_ending = {".csv": "csv", ".md": "markdown", ".markdown": "markdown"}
-    parts = writing.write(form or by_ending.get(output.suffix.lower() if output else "", "jsonl"), entries, synonyms)
-    with click.open_file(str(output or "-"), "wb") as file:
+    parts = writing.write(form, entries, synonyms)
+    with new_file(output, over=True) if output else click.open_file("-", "wb") as file:
         for part in parts:
             file.write(part.encode())
     if output:
