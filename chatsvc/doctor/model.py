@@ -14,6 +14,7 @@ from chatsvc.doctor.report import Check, fault, ok, warning
 
 NAME = "model server"
 WAIT_S = 5.0
+MOST = 64 * 1024  # bytes
 REFUSED_KEY = frozenset({401, 403})
 NO_SUCH_PATH = frozenset({404, 405})
 
@@ -61,4 +62,7 @@ def _ask(url: SplitResult, key: str) -> int:
     with closing(kind(host, url.port, timeout=WAIT_S)) as connection:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "Anthropic-Version": "2023-06-01"}
         connection.request("POST", f"{url.path}/v1/messages", b"{}", headers)
-        return connection.getresponse().status
+        response = connection.getresponse()
+        # A server that may say all it has to say does not take the end for a fault.
+        response.read(MOST)
+        return response.status
