@@ -77,8 +77,8 @@ def _terms(found: metadata.Distribution) -> str:
 
 def _text(found: metadata.Distribution) -> str:
     # Not by its list of files, which the binary does not have.
-    folder = Path(str(found.locate_file("")))
-    where = [place for place in folder.glob("*.dist-info") if _plain(place.name.partition("-")[0]) == _plain(found.name)]
+    folder, own = Path(str(found.locate_file(""))), _plain(found.name)
+    where = [place for place in folder.glob("*.dist-info") if _plain(place.name.partition("-")[0]) == own]
     files = sorted({file for place in where for file in place.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
     return "\n\n".join(file.read_text("utf-8", "replace") for file in files)
 

@@ -30,13 +30,21 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """An installation where all is well."""
-    made = Site(tmp_path)
-    made.config.write_text(made.config.read_text().replace(":0", f":{_free_port()}"))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """An installation where all is well, to be copied."""
+    made = Site(tmp_path_factory.mktemp("made"))
     made.bot(made.account())
     return made
+
+
+@pytest.fixture
+def site(made: Site, tmp_path: Path) -> Site:
+    """An installation where all is well, to plant a fault in."""
+    copy = Site(tmp_path)
+    copy.config.write_text(copy.config.read_text().replace(":0", f":{_free_port()}"))
+    shutil.copytree(made.data, copy.data)
+    return copy
 
 
 def found(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
