@@ -10,7 +10,7 @@ from typing import IO, Any
 import click
 
 from chatsvc.cli import progress, transcript
-from chatsvc.cli.output import call, json_option, new_file, show
+from chatsvc.cli.output import call, counted, json_option, new_file, show
 from chatsvc.cli.words import ACCOUNT, BOT
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
@@ -89,7 +89,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Path |
     form = "json" if as_json else form or {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv"}.get(output.suffix.lower() if output else "")
     if form is None:
         raise click.UsageError(f"{output} ends with neither .jsonl nor .csv: say with --format what it is to be")
-    written = {"conversations": 0, "messages": 0}
+    written = {"conversation": 0, "message": 0}
     pages = _counted(_pages(ctx, bot), written)
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(pages)
@@ -97,7 +97,8 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Path |
         for text in transcript.write(form, chain([first], pages)):
             file.write(text.encode())
     if output:
-        click.echo(f"{written['conversations']:,} conversations with {written['messages']:,} messages written to {output}", err=True)
+        conversations, messages = (counted(number, what, f"{what}s") for what, number in written.items())
+        click.echo(f"{conversations} with {messages} written to {output}", err=True)
 
 
 def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:
@@ -112,8 +113,8 @@ def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]
 
 def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> Iterator[list[dict[str, Any]]]:
     for page in pages:
-        written["conversations"] += sum(part["ends"] for part in page)
-        written["messages"] += sum(len(part["messages"]) for part in page)
+        written["conversation"] += sum(part["ends"] for part in page)
+        written["message"] += sum(len(part["messages"]) for part in page)
         yield page
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.output import counted, json_option, show
 from chatsvc.domain.errors import Refused
 
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
@@ -41,4 +41,4 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         show({"healthy": not faults, "checks": checks}, True)
     if faults:
-        raise Refused(f"{faults} fault{'s' if faults > 1 else ''} found")
+        raise Refused(f"{counted(faults, 'fault', 'faults')} found")

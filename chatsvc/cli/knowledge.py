@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, json_option, new_file, show
+from chatsvc.cli.output import call, counted, json_option, new_file, show
 from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Entry, Synonyms
@@ -200,7 +200,7 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
         return
     for one in found:
         click.echo(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]")
-    click.echo(f"{len(entries):,} entries, {len(found):,} findings", err=True)
+    click.echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
 
 
 @knowledge.command()
@@ -286,4 +286,4 @@ def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, 
         for part in parts:
             file.write(part.encode())
     if output:
-        click.echo(f"{len(entries):,} entries written to {output}", err=True)
+        click.echo(f"{counted(len(entries), 'entry', 'entries')} written to {output}", err=True)

@@ -76,6 +76,11 @@ def fields(value: dict[str, Any], indent: str = "") -> None:
             click.echo(f"{indent}{name:<{width}}  {_text(inner)}")
 
 
+def counted(number: int, one: str, more: str) -> str:
+    """A number of something, for people: 1 entry, 2 entries."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:
     """Objects as a table with a heading; what is too wide for a line is cut."""
     if not rows:

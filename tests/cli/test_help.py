@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -110,6 +114,16 @@ def test_the_list_of_commands_says_what_each_is_for() -> None:
         assert command is not None
         assert text.endswith(".")
         assert command.help
+
+
+def test_the_manual_page_has_every_command_with_its_examples_and_options() -> None:
+    script = Path(__file__).parents[2] / "packaging" / "manual.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    page = done.stdout.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
+    for path, command in EVERY.items():
+        (part,) = re.findall(rf"^\.SS {' '.join(path)} \[OPTIONS\](.*?)(?=^\.SS |\Z)", page, re.DOTALL | re.MULTILINE)
+        assert all(line in part for line in examples(told(path)))
+        assert all(option.opts[-1] in part for option in command.params if isinstance(option, click.Option) and "--json" not in option.opts)
 
 
 def test_no_help_wants_more_room_than_a_screen_of_120_columns() -> None:
