@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, json_option, new_file, show
+from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
 COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
@@ -21,14 +21,19 @@ def account() -> None:
 
 @account.command()
 @click.argument("name")
-@click.option("--plan", default="enterprise", show_default=True, help="A plan of the configuration, or none.")
+@click.option("--plan", type=PLAN, default="enterprise", show_default=True, help="A plan of the configuration, or none.")
 @json_option
 @click.pass_context
 def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
     """Create an account.
 
+    An account has a plan, an allowance of messages a month, bots and API keys. Its bots are made with `bot create`, its keys with
+    `key create`.
+
     \b
-    Example: chatsvc account create "Acme Ltd" --plan business
+    Examples:
+      chatsvc account create "Acme Ltd"
+      chatsvc account create "Acme Ltd" --plan business --json
     """
     show(call(ctx, "account.create", name=name, plan=plan), as_json)
 
@@ -37,25 +42,40 @@ def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
-    """List all accounts."""
+    """List all accounts, oldest first.
+
+    With each its plan, its subscription's status, and what it has used of its allowance in this calendar month (UTC).
+
+    \b
+    Examples:
+      chatsvc account list
+      chatsvc account list --json
+    """
     show(call(ctx, "account.list"), as_json, COLUMNS)
 
 
 @account.command("show")
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
-    """Show one account."""
+    """Show one account.
+
+    With its plan and subscription, its allowance, what is used of it in this calendar month (UTC), and its credits.
+
+    \b
+    Examples:
+      chatsvc account show 6f1c...
+    """
     show(call(ctx, "account.show", account=account_id), as_json)
 
 
 @account.command("set")
-@click.argument("account_id", metavar="ID")
-@click.option("--plan", help="A plan of the configuration, or none; sets the limit to the plan's, too.")
-@click.option("--status", help="active, trialing, past_due, canceled or paused.")
-@click.option("--messages-limit", type=int, help="Messages a month.")
-@click.option("--credits", type=int, help="Messages beyond the monthly ones; they do not expire.")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
+@click.option("--plan", type=PLAN, help="A plan of the configuration, or none; sets the limit to the plan's, too.")
+@click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
+@click.option("--messages-limit", type=int, help="Messages a month; else as they were, or the plan's.")
+@click.option("--credits", type=int, help="Messages beyond the monthly ones, which do not expire; else as they were.")
 @json_option
 @click.pass_context
 def set_(
@@ -70,8 +90,14 @@ def set_(
 ) -> None:
     """Change an account, in force from the next request on.
 
+    What is not given stays. A plan brings its limit along, unless --messages-limit says another; with `--plan none` the limit is 0 and
+    nothing of the interface is open.
+
     \b
-    Example: chatsvc account set 6f1c... --plan enterprise --credits 500
+    Examples:
+      chatsvc account set 6f1c... --plan enterprise --credits 500
+      chatsvc account set 6f1c... --messages-limit 25000
+      chatsvc account set 6f1c... --status past_due
     """
     show(
         call(ctx, "account.set", account=account_id, plan=plan, status=status, messages_limit=messages_limit, credits=credits),
@@ -80,12 +106,20 @@ def set_(
 
 
 @account.command()
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.option("--yes", is_flag=True, help="Really delete: bots, conversations, keys, knowledge, usage.")
 @json_option
 @click.pass_context
 def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> None:
-    """Delete an account with everything that belongs to it."""
+    """Delete an account with everything that belongs to it.
+
+    Bots, conversations, requests, appointments, webhooks, knowledge and usage go for good; the digests of its keys stay, so that callers
+    are told that the account is gone. `account export` or a backup keeps a copy.
+
+    \b
+    Examples:
+      chatsvc account delete 6f1c... --yes
+    """
     if not yes:
         raise click.UsageError("this deletes the account's bots, conversations, keys and usage for good: add --yes")
     show(call(ctx, "account.delete", account=account_id), as_json)
@@ -95,19 +129,21 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @account.command()
-@click.argument("account_id", metavar="ID")
+@click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.argument("file", type=FILE)
 @click.option("--with-secrets", is_flag=True, help="Also the signing keys of webhooks; else the import makes new ones.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, as_json: bool) -> None:
-    """Write an account with everything that belongs to it into a file, for another installation.
+    """Write an account with everything that belongs to it into a new file, for another installation.
 
     Bots, knowledge, conversations, requests, appointments, webhooks and what they told, usage, the digests of API keys. The file is
     readable by you alone, and says what visitors said: keep it as you keep a backup.
 
     \b
-    Example: chatsvc account export 6f1c... acme.jsonl
+    Examples:
+      chatsvc account export 6f1c... acme.jsonl
+      chatsvc account export 6f1c... acme.jsonl --with-secrets
     """
     from chatsvc.cli import progress, transfer
 
@@ -116,15 +152,21 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 
     # What is refused must not have made or emptied a file.
     told = page(None)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as stream, progress.shown("exporting"):
-        writer = transfer.Writer(stream, account_id)
-        while True:
-            for record in told["records"]:
-                writer.write(record)
-            if told["next"] is None:
-                break
-            told = page(told["next"])
-        writer.end()
+    with new_file(file, over=False) as stream, progress.shown("exporting") as far:
+        try:
+            writer = transfer.Writer(stream, account_id)
+            while True:
+                for record in told["records"]:
+                    writer.write(record)
+                far(f"exporting: {writer.lines:,} records", 0, 0)
+                if told["next"] is None:
+                    break
+                told = page(told["next"])
+            writer.end()
+        except BaseException:
+            # Half an account is of no use, and would be in the way of the next try.
+            file.unlink(missing_ok=True)
+            raise
     show({"id": account_id, "file": str(file), "records": writer.lines - 2}, as_json)
 
 
@@ -135,23 +177,27 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Take in an account that `account export` has written; all of it or nothing.
 
-    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be
-    sent when the file was written is kept and not sent: the other installation sends it.
+    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be sent
+    when the file was written is kept and not sent: the other installation sends it.
 
     \b
-    Example: chatsvc account import acme.jsonl
+    Examples:
+      chatsvc account import acme.jsonl
     """
     from chatsvc.cli import progress, transfer
 
     account_id, webhooks, complete = transfer.check(file), [], False
-    with progress.shown("importing"):
+    with progress.shown("importing") as far:
         batches = transfer.records(file)
         ((_, record),) = next(batches)
         begun = call(ctx, "account.import_begin", record=record)["id"]
         try:
             if begun != account_id:
                 raise Refused(f"{file} is of another account than it says")
+            read = 0
             for batch in batches:
+                read += len(batch)
+                far(f"importing: {read:,} records", 0, 0)
                 webhooks += call(ctx, "account.import_put", account=begun, records=batch)["webhooks"]
             complete = True
         finally:

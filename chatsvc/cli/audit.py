@@ -15,7 +15,16 @@ COLUMNS = ("at", "uid", "operation", "outcome", "ids")
 @json_option
 @click.pass_context
 def audit(ctx: click.Context, limit: int, since: str | None, as_json: bool) -> None:
-    """Show who has administered what, and when. Looking alone is not recorded."""
+    """Show who has administered what, and when, newest first. Looking alone is not recorded.
+
+    Each act has its time (UTC), the local user's number, the operation, the ids concerned, and `done`, `refused` or `failed`. The newest
+    100,000 are kept.
+
+    \b
+    Examples:
+      chatsvc audit
+      chatsvc audit --since 2026-11-20T08:00 --limit 1000 --json
+    """
     acts = call(ctx, "audit", limit=limit, since=since)
     show(
         acts if as_json else [{**act, "ids": " ".join(f"{name} {id_}" for name, id_ in act["ids"].items())} for act in acts],

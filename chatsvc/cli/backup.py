@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
+from typing import IO
 
 import click
 
+from chatsvc.cli import progress
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show
 from chatsvc.domain.errors import Refused
 
+PIECE = 1 << 20  # bytes
 FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
@@ -26,35 +28,37 @@ def backup() -> None:
 @json_option
 @click.pass_context
 def create(ctx: click.Context, file: Path, with_master_key: bool, as_json: bool) -> None:
-    """Write a backup to FILE: everything that was answered before it began is in it.
+    """Write a backup to FILE, which must not be there yet: everything that was answered before it began is in it.
 
-    Without --with-master-key keep data/master.key somewhere else; it changes only with `master-key rotate`.
+    The service goes on meanwhile. Without --with-master-key keep data/master.key somewhere else; it changes only with `master-key rotate`.
 
     \b
-    Example: chatsvc backup create /mnt/backup/chatsvc-$(date +%F).backup
+    Examples:
+      chatsvc backup create /mnt/backup/chatsvc-$(date +%F).backup
+      chatsvc backup create moving.backup --with-master-key
     """
     if file.exists():
         raise Refused(f"{file} is there already: a backup overwrites nothing")
-    made = call(ctx, "backup.create", with_master_key=with_master_key)
-    draft = Path(made.pop("draft"))
-    try:
-        with draft.open("rb") as stream:
-            # Only reading the data folder needed its owner; where the backup goes is the caller's own.
-            os.seteuid(os.getuid())
-            _write(stream.fileno(), file)
-    finally:
-        draft.unlink(missing_ok=True)
+    with progress.shown("making the backup") as told:
+        made = call(ctx, "backup.create", with_master_key=with_master_key)
+        draft = Path(made.pop("draft"))
+        try:
+            with draft.open("rb") as stream:
+                # Only reading the data folder needed its owner; where the backup goes is the caller's own.
+                os.seteuid(os.getuid())
+                _write(stream, file, told)
+        finally:
+            draft.unlink(missing_ok=True)
     show({"file": str(file), **made}, as_json)
 
 
-def _write(source: int, file: Path) -> None:
-    part = file.with_name(file.name + ".part")
+def _write(source: IO[bytes], file: Path, told: progress.Progress) -> None:
+    size, part = os.fstat(source.fileno()).st_size, file.with_name(file.name + ".part")
     try:
-        with (
-            os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as written,
-            os.fdopen(os.dup(source), "rb") as read,
-        ):
-            shutil.copyfileobj(read, written)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as written:
+            while piece := source.read(PIECE):
+                written.write(piece)
+                told("copying: bytes", written.tell(), size)
             written.flush()
             os.fsync(written.fileno())
         part.rename(file)
@@ -66,10 +70,18 @@ def _write(source: int, file: Path) -> None:
 @FILE
 @json_option
 def verify(file: Path, as_json: bool) -> None:
-    """Restore FILE to a temporary place and look for faults; exit status 1 where there are any."""
+    """Restore FILE to a temporary place and look for faults; exit status 1 where there are any.
+
+    It needs neither a configuration nor the master key, and as much room as the backup takes in the folder for temporary files ($TMPDIR).
+
+    \b
+    Examples:
+      chatsvc backup verify chatsvc-2026-11-20.backup
+    """
     from chatsvc.usecases import backups
 
-    found = backups.verify(file)
+    with progress.shown("verifying"):
+        found = backups.verify(file)
     show(found, as_json)
     if not found["valid"]:
         raise Refused(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
@@ -83,10 +95,13 @@ def verify(file: Path, as_json: bool) -> None:
 def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
     """Put the backup FILE into the data folder; the service must not run. A store there is kept beside it.
 
-    Webhook events that were pending count as interrupted: they may have been sent since. `webhook resend` sends them again.
+    A newer store is not overwritten. Webhook events that were pending count as interrupted: they may have been sent since. `webhook
+    resend` sends them again.
 
     \b
-    Example: chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
+    Examples:
+      chatsvc backup restore chatsvc-2026-11-20.backup
+      chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
     """
     from chatsvc.cli.master_key import key_in
     from chatsvc.control.client import act_as_owner
@@ -97,4 +112,6 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
     key = bytes.fromhex(key_in(master_key_file)) if master_key_file else None
     with file.open("rb") as stream:
         act_as_owner(config.data_dir, ("chatsvc.usecases.backups",))
-        show(backups.restore(config, stream, master_key=key, now=now_ms()), as_json)
+        with progress.shown("restoring"):
+            restored = backups.restore(config, stream, master_key=key, now=now_ms())
+        show(restored, as_json)

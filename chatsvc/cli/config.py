@@ -17,10 +17,14 @@ def config() -> None:
 @json_option
 @click.pass_context
 def show_config(ctx: click.Context, as_json: bool) -> None:
-    """Show all settings as they are in force, defaults filled in and secrets masked; without --json as a configuration file.
+    """Show all settings as they are in force, defaults filled in and secrets masked.
+
+    Without --json as a configuration file.
 
     \b
-    Example: chatsvc -c /etc/chatsvc/config.yaml config show
+    Examples:
+      chatsvc config show
+      chatsvc -c /etc/chatsvc/config.yaml config show --json
     """
     from chatsvc.config.shown import as_document, as_yaml
 

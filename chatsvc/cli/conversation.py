@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import IO, Any
 import click
 
 from chatsvc.cli import progress, transcript
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, counted, json_option, new_file, show
+from chatsvc.cli.words import ACCOUNT, BOT
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
 
@@ -22,12 +22,20 @@ def conversation() -> None:
 
 
 @conversation.command("list")
-@click.option("--bot", metavar="ID", help="Only the conversations of this bot.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many, newest first.")
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> None:
-    """List conversations, newest first."""
+    """List conversations, the latest message first.
+
+    With each its channel, its visitor, and how many messages it has.
+
+    \b
+    Examples:
+      chatsvc conversation list
+      chatsvc conversation list --bot 6f1c... --limit 20
+    """
     show(call(ctx, "conversation.list", bot=bot, limit=limit), as_json, COLUMNS)
 
 
@@ -37,7 +45,15 @@ def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> Non
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
-    """Show a conversation with its newest messages."""
+    """Show a conversation with its newest messages.
+
+    Messages are shown oldest first, times in UTC.
+
+    \b
+    Examples:
+      chatsvc conversation show 90be...
+      chatsvc conversation show 90be... --message-limit 10 --json
+    """
     found = call(ctx, "conversation.show", conversation=conversation_id, message_limit=message_limit)
     if as_json:
         show(found, True)
@@ -49,30 +65,40 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
 
 @conversation.command()
-@click.option("--bot", metavar="ID", help="Only the conversations of this bot.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="Default: csv where FILE ends with .csv, else jsonl.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="What FILE ends with, if it is not given; else jsonl.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str | None, form: str | None, output: Path | None, as_json: bool) -> None:
     """Write all conversations with all their messages.
 
+    A FILE is made for you alone to read, and an older one of that name is overwritten.
+
     \b
     jsonl  a conversation a line, as GET /conversations/{id} has it
     csv    a message a line; a text that a spreadsheet would take for a formula begins with '
 
     \b
-    Example: chatsvc conversation export --bot 6f1c... --output conversations.csv
+    Examples:
+      chatsvc conversation export --bot 6f1c... --output conversations.csv
+      chatsvc conversation export --format jsonl
     """
     if as_json and (form or output):
         raise click.UsageError("--json prints one array; it goes neither with --format nor with --output")
-    form = "json" if as_json else form or ("csv" if output and output.suffix.lower() == ".csv" else "jsonl")
-    pages = _pages(ctx, bot)
+    form = "json" if as_json else form or {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv"}.get(output.suffix.lower() if output else "")
+    if form is None:
+        raise click.UsageError(f"{output} ends with neither .jsonl nor .csv: say with --format what it is to be")
+    written = {"conversation": 0, "message": 0}
+    pages = _counted(_pages(ctx, bot), written)
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(pages)
     with _opened(output) as file, progress.shown("exporting"):
         for text in transcript.write(form, chain([first], pages)):
             file.write(text.encode())
+    if output:
+        conversations, messages = (counted(number, what, f"{what}s") for what, number in written.items())
+        click.echo(f"{conversations} with {messages} written to {output}", err=True)
 
 
 def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:
@@ -85,30 +111,43 @@ def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]
             return
 
 
+def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> Iterator[list[dict[str, Any]]]:
+    for page in pages:
+        written["conversation"] += sum(part["ends"] for part in page)
+        written["message"] += sum(len(part["messages"]) for part in page)
+        yield page
+
+
 def _opened(output: Path | None) -> IO[bytes]:
     """Standard output, or a file that nobody else can read, for it holds what visitors said."""
     if output is None:
         return click.open_file("-", "wb")
-    return os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+    return new_file(output, over=True)
 
 
 @conversation.command()
 @click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
-@click.option("--bot", metavar="ID", help="Only what this bot has of the visitor; else every bot of every account.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only what this bot has of the visitor; else every bot of the account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="Whose visitor it is; may be left out where there is one account.")
 @click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
 @json_option
 @click.pass_context
-def erase(ctx: click.Context, user_id: str, bot: str | None, yes: bool, as_json: bool) -> None:
+def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | None, yes: bool, as_json: bool) -> None:
     """Erase all that is kept of a visitor, such that nothing of it can be read in the data folder any more.
 
+    The same user_id with another account is another visitor: where there are several accounts, --account or --bot says whose it is.
     The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
     for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
 
     \b
-    Example: chatsvc conversation erase --user-id customer-1042 --yes
+    Examples:
+      chatsvc conversation erase --user-id customer-1042 --bot 6f1c... --yes
+      chatsvc conversation erase --user-id customer-1042 --account 90be... --yes
     """
+    if bot is not None and account is not None:
+        raise click.UsageError("give --bot or --account, one of them: a bot has its account")
     if not yes:
         raise click.UsageError("this erases all that is kept of the visitor for good: add --yes")
     with progress.shown("erasing"):
-        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot)
+        erased = call(ctx, "conversation.erase", user_id=user_id, bot=bot, account=account)
     show(erased, as_json)

@@ -32,7 +32,16 @@ Say = Callable[[str, dict[str, Any]], None]
 @click.option("--once", is_flag=True, help="End after the first reply.")
 @json_option
 def demo(once: bool, as_json: bool) -> None:
-    """Try it: a throw-away instance with a sample bot that answers a real message and sends a signed webhook. Nothing of it stays."""
+    """Try it: a throw-away instance with a sample bot that answers a real message.
+
+    It starts a service on a free port of this machine, asks the sample bot a question over HTTP, lets it capture a request, receives the
+    signed webhook, and prints the curl line to go on with. Nothing of it stays. With --json, an object a line.
+
+    \b
+    Examples:
+      chatsvc demo
+      chatsvc demo --once
+    """
     import uvloop
 
     from chatsvc import config, log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.output import counted, json_option, show
 from chatsvc.domain.errors import Refused
 
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
@@ -17,12 +17,15 @@ MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Look at configuration, files, rights, disk, clock, database, certificates, model server and webhooks; change nothing.
+    """Say what is wrong with this installation, each fault with its remedy. It changes nothing.
 
-    Exit status 1 where there is a fault; each is named with its remedy.
+    It looks at configuration, files, rights, disk, clock, database, certificates, model server and webhooks. Exit status 1 where there is
+    a fault; a warning is none. A name server or model server that does not answer is waited for, 5 seconds each.
 
     \b
-    Example: chatsvc -c /etc/chatsvc/config.yaml doctor
+    Examples:
+      chatsvc doctor
+      chatsvc -c /etc/chatsvc/config.yaml doctor --json
     """
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
@@ -38,4 +41,4 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         show({"healthy": not faults, "checks": checks}, True)
     if faults:
-        raise Refused(f"{faults} fault{'s' if faults > 1 else ''} found")
+        raise Refused(f"{counted(faults, 'fault', 'faults')} found")

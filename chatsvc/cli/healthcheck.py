@@ -28,8 +28,12 @@ ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 
 def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
     """Ask the service that this configuration describes whether it is ready; exit status 0 if it is, else 1.
 
+    For supervisors and load balancers on the same machine; others ask `/readyz` over HTTP.
+
     \b
-    Example: chatsvc healthcheck || systemctl restart chatsvc
+    Examples:
+      chatsvc healthcheck
+      chatsvc healthcheck --timeout 2 || systemctl restart chatsvc
     """
     server = load_config(ctx).server
     if not server.port and server.socket is None:

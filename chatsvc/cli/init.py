@@ -18,12 +18,17 @@ FILE = "config.yaml"
 @json_option
 @click.pass_context
 def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
-    """Make a configuration with comments, a data folder and its master key in DIR, and a first account, bot and API key.
+    """Make an installation: configuration, data folder, and a first account, bot and API key.
 
-    Without a DIR it is the configuration of -c, else of $CHATSVC_CONFIG, else ./config.yaml. What is there already is kept.
+    The configuration comes with comments, the data folder with a new master key. They go to DIR; without a DIR the configuration is that
+    of -c, else of $CHATSVC_CONFIG, else ./config.yaml. What is there already is kept, so a second `init` harms nothing. The API key is
+    shown this once and never again.
 
     \b
-    Example: chatsvc init /srv/chatsvc
+    Examples:
+      chatsvc init
+      chatsvc init /srv/chatsvc
+      chatsvc -c /etc/chatsvc/config.yaml init --json
     """
     from chatsvc.config import load
     from chatsvc.control import client

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, counted, json_option, new_file, show
+from chatsvc.cli.words import BOT
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Entry, Synonyms
 
@@ -64,12 +65,14 @@ def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @json_option
 @click.pass_context
 def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) -> None:
-    """Add files. What came from a file of the same name before is replaced.
+    """Add files to what a bot knows. What came from a file of the same name before is replaced.
+
+    All files of a call are taken or none: every fault of every file is told at once, with its line. 64 MB a call at most.
 
     \b
     .md            questions (## ...), alt: lines, answers; or a document, cut into passages
@@ -78,7 +81,9 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
     .jsonl         what `knowledge export` writes
 
     \b
-    Example: chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
+    Examples:
+      chatsvc knowledge add 6f1c... faq.md
+      chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
     """
     with progress.shown("adding"):
         added = call(ctx, "knowledge.add", bot=bot, files=_texts(files))
@@ -86,26 +91,41 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
 
 
 @knowledge.command("list")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's entries."""
+    """List a bot's entries.
+
+    With each its language, how else it is asked for, and the file that it came from.
+
+    \b
+    Examples:
+      chatsvc knowledge list 6f1c...
+      chatsvc knowledge list 6f1c... --json
+    """
     show(call(ctx, "knowledge.list", bot=bot), as_json, COLUMNS)
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("entry")
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
-    """Remove one entry."""
+    """Remove one entry from what a bot knows.
+
+    ENTRY is an id as `knowledge list` shows it. Adding its file again brings it back.
+
+    \b
+    Examples:
+      chatsvc knowledge remove 6f1c... 90be...
+    """
     show(call(ctx, "knowledge.remove", bot=bot, entry=entry), as_json)
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("text", required=False)
 @click.option("--file", "file", type=FILE, help="A question a line.")
 @json_option
@@ -113,8 +133,12 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
     """Show what a bot's knowledge has for a question, and whether it would answer.
 
+    Up to five entries, best first, each with a score from 0 to 1 and why it was found. No message is counted.
+
     \b
-    Example: chatsvc knowledge search 6f1c... "are you open on sundays?"
+    Examples:
+      chatsvc knowledge search 6f1c... "are you open on sundays?"
+      chatsvc knowledge search 6f1c... --file questions.txt --json
     """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
@@ -140,12 +164,14 @@ def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonym
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--all", "everything", is_flag=True, help="Search for every phrasing, however many there are.")
 @json_option
 @click.pass_context
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     """Look for what is weak in a bot's knowledge, worst first. It changes nothing.
+
+    With many entries it takes minutes: a sample of the phrasings is searched for, unless --all is given.
 
     \b
     answers_another     a phrasing of one entry finds another one first
@@ -154,6 +180,11 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     foreign_language    an entry seems to be in another language than it says
     too_few_phrasings   fewer than five, the question among them
     long_answer         hardly a chat message any more
+
+    \b
+    Examples:
+      chatsvc knowledge lint 6f1c...
+      chatsvc knowledge lint 6f1c... --all --json
     """
     # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
     from chatsvc.usecases import knowledge_lint
@@ -169,11 +200,11 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
         return
     for one in found:
         click.echo(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]")
-    click.echo(f"{len(entries):,} entries, {len(found):,} findings", err=True)
+    click.echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
 
 
 @knowledge.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many questions.")
 @click.option("--markdown", is_flag=True, help="Print them as entries whose answers are to be filled in.")
 @click.option("--clear", is_flag=True, help="Forget them all.")
@@ -182,11 +213,13 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
 def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
     """Show what visitors asked in vain, most often first, and the entry that comes nearest.
 
+    Questions that ask the same are one group. With --markdown they become entries to fill the answers in, ready for `knowledge add`.
+
     \b
-    Example: chatsvc knowledge unanswered 6f1c... --markdown > new.md
-             (fill in the answers)
-             chatsvc knowledge add 6f1c... new.md
-             chatsvc knowledge unanswered 6f1c... --clear
+    Examples:
+      chatsvc knowledge unanswered 6f1c... --markdown > new.md
+      chatsvc knowledge add 6f1c... new.md
+      chatsvc knowledge unanswered 6f1c... --clear
     """
     # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
     from chatsvc.domain.knowledge_files.writing import question
@@ -218,29 +251,39 @@ def _describe(group: dict[str, Any]) -> None:
 
 
 @knowledge.command()
-@click.argument("bot")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="Default: what FILE ends with, else jsonl.")
+@click.argument("bot", type=BOT)
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="What FILE ends with, if it is not given; else jsonl."
+)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
-    """Write all that a bot knows, such that `knowledge add` reads it again. Markdown has no place for sources.
+    """Write all that a bot knows, such that `knowledge add` reads it again.
+
+    As JSONL, CSV or Markdown, by what FILE ends with (.jsonl, .csv, .md) or by --format; an older FILE is overwritten. Markdown has no
+    place for sources.
 
     \b
-    Example: chatsvc knowledge export 6f1c... --output faq.csv
+    Examples:
+      chatsvc knowledge export 6f1c... --output faq.csv
+      chatsvc knowledge export 6f1c... --format markdown
     """
     from chatsvc.domain.knowledge_files import writing
 
     if as_json and (form or output):
         raise click.UsageError("--json prints the entries; it goes neither with --format nor with --output")
+    by_ending = {"": "jsonl", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".markdown": "markdown"}
+    form = form or by_ending.get(output.suffix.lower() if output else "")
+    if form is None:
+        raise click.UsageError(f"{output} ends with none of .jsonl, .csv and .md: say with --format what it is to be")
     _, entries, synonyms = _whole(ctx, bot)
     if as_json:
         show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
         return
-    by_ending = {".csv": "csv", ".md": "markdown", ".markdown": "markdown"}
-    parts = writing.write(form or by_ending.get(output.suffix.lower() if output else "", "jsonl"), entries, synonyms)
-    with click.open_file(str(output or "-"), "wb") as file:
+    parts = writing.write(form, entries, synonyms)
+    with new_file(output, over=True) if output else click.open_file("-", "wb") as file:
         for part in parts:
             file.write(part.encode())
     if output:
-        click.echo(f"{len(entries):,} entries written to {output}", err=True)
+        click.echo(f"{counted(len(entries), 'entry', 'entries')} written to {output}", err=True)

@@ -21,7 +21,15 @@ _CLASSIFIER = "License :: "
 @click.option("--full", is_flag=True, help="With the texts of the licences.")
 @json_option
 def licenses(full: bool, as_json: bool) -> None:
-    """List the third-party software in this installation with its licences."""
+    """List the third-party software in this installation with its licences.
+
+    From the binary, Python and the system's libraries that are in it are listed, too.
+
+    \b
+    Examples:
+      chatsvc licenses
+      chatsvc licenses --full | less
+    """
     found = [*_packages(), *_libraries()]
     if as_json:
         show(found, True)
@@ -69,8 +77,8 @@ def _terms(found: metadata.Distribution) -> str:
 
 def _text(found: metadata.Distribution) -> str:
     # Not by its list of files, which the binary does not have.
-    folder = Path(str(found.locate_file("")))
-    where = [place for place in folder.glob("*.dist-info") if _plain(place.name.partition("-")[0]) == _plain(found.name)]
+    folder, own = Path(str(found.locate_file(""))), _plain(found.name)
+    where = [place for place in folder.glob("*.dist-info") if _plain(place.name.partition("-")[0]) == own]
     files = sorted({file for place in where for file in place.rglob("*") if file.is_file() and _TEXTS.search(file.as_posix())})
     return "\n\n".join(file.read_text("utf-8", "replace") for file in files)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import signal
 import ssl
@@ -16,6 +17,7 @@ import click
 from aiohttp import web
 
 from chatsvc.domain import signing
+from chatsvc.domain.errors import Refused
 
 
 class Delivery(NamedTuple):
@@ -57,7 +59,11 @@ class Receiver:
         runner = web.ServerRunner(web.Server(self.handle, access_log=None))
         await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
+            try:
+                await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
+            except OSError as fault:
+                why = "another program listens there" if fault.errno == errno.EADDRINUSE else fault.strerror
+                raise Refused(f"cannot listen on 127.0.0.1:{port}: {why}") from None
             yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}/"
         finally:
             await runner.cleanup()

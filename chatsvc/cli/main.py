@@ -6,12 +6,15 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsvc import __version__
 from chatsvc.domain.errors import Refused
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
@@ -34,6 +37,7 @@ COMMANDS = {
     "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
     "audit": ("chatsvc.cli.audit:audit", "Who has administered what, and when."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
+    "completion": ("chatsvc.cli.completion:completion", "A script for your shell: the Tab key completes commands, options and ids."),
 }
 
 
@@ -52,6 +56,13 @@ class Lazy(click.Group):
         command: click.Command = getattr(import_module(module), name)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """The commands that begin so, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        commands = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         with formatter.section("Commands"):
@@ -65,7 +76,32 @@ class Lazy(click.Group):
 @click.version_option(__version__, message="chatsvc %(version)s")
 @click.pass_context
 def chatsvc(ctx: click.Context, config_file: str | None) -> None:
-    """A chatbot messaging service that you run yourself."""
+    """A chatbot messaging service that you run yourself.
+
+    Everything is one program: `init` makes an installation, `serve` runs it, the other commands administer it, with or without a
+    running service and in force at once. `chatsvc COMMAND --help` tells about each.
+
+    \b
+    Examples:
+      chatsvc demo --once
+      chatsvc init /srv/chatsvc
+      chatsvc -c /srv/chatsvc/config.yaml serve
+      chatsvc -c /srv/chatsvc/config.yaml doctor
+      eval "$(chatsvc completion bash)"
+
+    \b
+    Exit status:
+      0  done
+      1  refused, or not successful; one line on standard error says why
+      2  wrong usage
+
+    \b
+    Environment:
+      CHATSVC_CONFIG      the configuration, where -c does not name it
+      CHATSVC_MASTER_KEY  the master key, where it is not in the data folder
+      ANTHROPIC_API_KEY   the model server's key, where the configuration does not say otherwise
+      CHATSVC_DEBUG       1: shows an unexpected error whole
+    """
     ctx.obj = config_file
 
 

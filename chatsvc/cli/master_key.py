@@ -35,11 +35,13 @@ def key_in(file: Path) -> str:
 def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
     """Put a new master key in the old one's place and seal all secrets anew; in force at once.
 
-    Where the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start: a running service goes
-    on with the new key.
+    Where the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start: a running service goes on
+    with the new key. Backups made before need the old key.
 
     \b
-    Example: chatsvc master-key rotate
+    Examples:
+      chatsvc master-key rotate
+      chatsvc master-key rotate --new-key-file new.key
     """
     rotated = call(ctx, "master_key.rotate", key=key_in(new_key_file) if new_key_file else None)
     show(rotated, as_json)

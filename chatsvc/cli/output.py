@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 import click
 
 from chatsvc.cli.main import load_config
+from chatsvc.domain.errors import Refused
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +27,16 @@ def call(ctx: click.Context, operation: str, **arguments: Any) -> Any:
 
     given = {name: value for name, value in arguments.items() if value is not None}
     return client.call(load_config(ctx), operation, given)
+
+
+def new_file(path: Path, *, over: bool) -> IO[bytes]:
+    """A file that nobody but the caller can read; raises Refused where there is one already that is not to be written over."""
+    # After a call, root acts as the data folder's owner, who has no business where the file goes.
+    os.seteuid(os.getuid())
+    try:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if over else os.O_EXCL), 0o600), "wb")
+    except FileExistsError:
+        raise Refused(f"{path} is there already: nothing is written over it") from None
 
 
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
@@ -61,6 +74,11 @@ def fields(value: dict[str, Any], indent: str = "") -> None:
             table(inner, list(inner[0]), indent + "  ")
         else:
             click.echo(f"{indent}{name:<{width}}  {_text(inner)}")
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """A number of something, for people: 1 entry, 2 entries."""
+    return f"{number:,} {one if number == 1 else more}"
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:

@@ -28,8 +28,12 @@ from chatsvc.domain.shapes import Json
 def parse(text: str | None, file: Path | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool) -> None:
     """Show the date, time, e-mail, telephone and name that a bot reads in TEXT.
 
+    It needs no service, no configuration and no data folder. With --file, a sentence a line.
+
     \b
-    Example: chatsvc parse "yarın saat 3'e randevu, ben Ayşe" --now 2026-11-20T10:00
+    Examples:
+      chatsvc parse "yarın saat 3'e randevu, ben Ayşe" --now 2026-11-20T10:00
+      chatsvc parse "call me on 020 7946 0018" --country GB --language en
     """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")

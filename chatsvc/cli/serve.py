@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def serve(ctx: click.Context, as_json: bool) -> None:
-    """Run the service until SIGTERM or Ctrl+C; what is in flight is finished."""
+    """Run the service until SIGTERM or Ctrl+C; what is in flight is finished.
+
+    It stays in the foreground, for a terminal, systemd or a container. Log lines go to standard error: text in a terminal, else JSON. The
+    data folder belongs to one service at a time; a second one is refused. With --json, one line on standard output says when it listens
+    and where.
+
+    \b
+    Examples:
+      chatsvc serve
+      chatsvc -c /srv/chatsvc/config.yaml serve
+      systemctl enable --now chatsvc
+    """
     config = load_config(ctx)
 
     import uvloop

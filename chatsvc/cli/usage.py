@@ -5,13 +5,22 @@ from __future__ import annotations
 import click
 
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import ACCOUNT
 
 
 @click.command()
-@click.argument("account", required=False)
+@click.argument("account", type=ACCOUNT, required=False)
 @click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days, today included.")
 @json_option
 @click.pass_context
 def usage(ctx: click.Context, account: str | None, days: int, as_json: bool) -> None:
-    """Show messages, tokens and cost of an account; it may be left out where there is one."""
+    """Show messages, tokens and cost of an account; it may be left out where there is one.
+
+    The same figures as `GET /analytics`: in all, by bot and by day, over the last days in UTC.
+
+    \b
+    Examples:
+      chatsvc usage
+      chatsvc usage 6f1c... --days 7 --json
+    """
     show(call(ctx, "usage", account=account, days=days), as_json)

@@ -11,6 +11,7 @@ import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import Refused
 
 ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
@@ -23,17 +24,24 @@ def webhook() -> None:
 
 
 @webhook.command("set")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("url", required=False)
 @click.option("--pull", is_flag=True, help="Record events without sending; fetch them with `webhook forward`.")
-@click.option("--event", "events", multiple=True, required=True, help="request.created or appointment.created; may be given twice.")
+@click.option(
+    "--event", "events", type=EVENT, multiple=True, required=True, help="request.created or appointment.created; may be given twice."
+)
 @json_option
 @click.pass_context
 def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: tuple[str, ...], as_json: bool) -> None:
     """Set a bot's webhook. A new one gets a signing key, shown this once.
 
+    URL is https, on port 443 or 1024 to 65535, and on the public internet; `webhooks.allowed_networks` admits networks of your own. A bot
+    has one webhook: setting it again changes address and events, and keeps the key.
+
     \b
-    Example: chatsvc webhook set 6f1c... https://shop.example.com/hooks/chat --event request.created
+    Examples:
+      chatsvc webhook set 6f1c... https://shop.example.com/hooks/chat --event request.created
+      chatsvc webhook set 6f1c... --pull --event request.created --event appointment.created
     """
     if pull == (url is not None):
         raise click.UsageError("give a URL or --pull, one of them")
@@ -44,31 +52,52 @@ def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: t
 
 
 @webhook.command("show")
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Show a bot's webhook, without its signing key."""
+    """Show a bot's webhook, without its signing key.
+
+    With its address, or none where it was set with --pull, and the events that it wants.
+
+    \b
+    Examples:
+      chatsvc webhook show 6f1c...
+    """
     show(call(ctx, "webhook.show", bot=bot), as_json)
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Make a new signing key. From this moment on bodies are signed with it alone."""
+    """Make a new signing key. From this moment on bodies are signed with it alone.
+
+    It is shown this once and never again: give it to the receiver.
+
+    \b
+    Examples:
+      chatsvc webhook rotate 6f1c...
+    """
     show(call(ctx, "webhook.rotate", bot=bot), as_json)
     if not as_json:
         click.echo(KEEP_IT, err=True)
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Remove a bot's webhook; what is pending is recorded as failed."""
+    """Remove a bot's webhook; what is pending is recorded as failed.
+
+    Attempts that were made stay on record.
+
+    \b
+    Examples:
+      chatsvc webhook remove 6f1c...
+    """
     show(call(ctx, "webhook.remove", bot=bot), as_json)
 
 
@@ -88,23 +117,38 @@ def _end(attempts: list[dict[str, Any]]) -> None:
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @json_option
 @click.pass_context
 def test(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Send a test event now and show how it went; exit status 1 where it failed."""
+    """Send a test event now and show how it went; exit status 1 where it failed.
+
+    Its data say `is_test: true`. It waits `webhooks.timeout_s` (10 seconds) for the receiver at most.
+
+    \b
+    Examples:
+      chatsvc webhook test 6f1c...
+    """
     attempt = call(ctx, "webhook.test", bot=bot)
     show(attempt, as_json)
     _end([attempt])
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
 @json_option
 @click.pass_context
 def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
-    """List the attempts to deliver a bot's events, newest first."""
+    """List the attempts to deliver a bot's events, newest first.
+
+    With each the answer's status or what went wrong, and how many milliseconds it took.
+
+    \b
+    Examples:
+      chatsvc webhook attempts 6f1c...
+      chatsvc webhook attempts 6f1c... --limit 500 --json
+    """
     show(call(ctx, "webhook.attempts", bot=bot, limit=limit), as_json, ATTEMPT_COLUMNS)
 
 
@@ -125,15 +169,20 @@ def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, A
 
 @webhook.command()
 @click.argument("attempt", required=False)
-@click.option("--bot", metavar="BOT", help="All of this bot's events ...")
+@click.option("--bot", type=BOT, metavar="BOT", help="All of this bot's events ...")
 @click.option("--failed-since", metavar="TIME", help="... whose latest attempt failed since then (2026-11-20T08:00, UTC).")
 @json_option
 @click.pass_context
 def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_since: str | None, as_json: bool) -> None:
-    """Send an event again: the record keeps its id, the delivery gets a new one. Exit status 1 where one failed.
+    """Send an event again: the record keeps its id, the delivery gets a new one.
+
+    One attempt by its id, as `webhook attempts` shows it; or each event of a bot whose latest attempt failed. Exit status 1 where one
+    failed again.
 
     \b
-    Example: chatsvc webhook resend --bot 6f1c... --failed-since 2026-11-20T08:00
+    Examples:
+      chatsvc webhook resend 90be...
+      chatsvc webhook resend --bot 6f1c... --failed-since 2026-11-20T08:00
     """
     if attempt is not None and bot is None and failed_since is None:
         sent = call(ctx, "webhook.resend", attempt=attempt)
@@ -155,7 +204,14 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
 @click.argument("body_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: bool) -> None:
-    """Check the signature of a body as it was received; exit status 1 where it is wrong."""
+    """Check the signature of a body as it was received; exit status 1 where it is wrong.
+
+    For the developer of a receiver: BODY_FILE holds the bytes of the body, unchanged.
+
+    \b
+    Examples:
+      chatsvc webhook verify --signing-key-file key.txt --signature sha256=757107ea... body.json
+    """
     from chatsvc.domain import signing
 
     valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
@@ -175,8 +231,12 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
 def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
     """Receive webhooks on this machine, verify and print them: for the developer of a receiver. Ctrl+C ends it.
 
+    It answers 204 to a delivery whose signature is right, else 401. With --json, a delivery a line.
+
     \b
-    Example: chatsvc webhook listen --port 9000 --signing-key-file key.txt
+    Examples:
+      chatsvc webhook listen --port 9000 --signing-key-file key.txt
+      chatsvc webhook listen --port 9443 --signing-key-file key.txt --cert-file cert.pem --key-file key.pem
     """
     if (cert_file is None) != (key_file is None):
         raise click.UsageError("--cert-file and --key-file go together")
@@ -193,19 +253,22 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 
 
 @webhook.command()
-@click.argument("bot")
+@click.argument("bot", type=BOT)
 @click.argument("url")
 @click.option("--since", metavar="TIME", help="Only events from then on (2026-11-20T08:00, UTC).")
 @click.option("--follow", is_flag=True, help="Go on with what comes later, until Ctrl+C.")
 @json_option
 @click.pass_context
 def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
-    """Post a bot's recorded events, signed, to a receiver inside the house that you name; stops at the first failure.
+    """Post a bot's recorded events, signed, to a receiver inside the house that you name.
 
-    The way for receivers that webhooks refuse, and for webhooks set with --pull.
+    The way for receivers that webhooks refuse, and for webhooks set with --pull. Oldest first; it stops at the first failure. With --json
+    an array, or an object a line with --follow.
 
     \b
-    Example: chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
+    Examples:
+      chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --follow
+      chatsvc webhook forward 6f1c... http://10.0.0.7:9000/hook --since 2026-11-20T08:00
     """
     import asyncio
     import gc

@@ -30,7 +30,7 @@ def read(section: Section) -> Server:
         section.refuse("expected another address than that of listen", "http_listen")
     if socket is not None:
         _check_socket(section, len(str(socket).encode()), encrypted=encrypted)
-    public_url = section.text("public_url", values.origin, values.url_of(acme.domains[0] if acme else host, port, tls=encrypted))
+    public_url = section.optional("public_url", values.origin) or values.url_of(acme.domains[0] if acme else host, port, tls=encrypted)
     if http and section.gives("public_url") and not public_url.startswith("https:"):
         section.refuse("expected https:// where http_listen leads callers there", "public_url")
     return Server(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from chatsvc.config import Config, ConfigError, load, locate
-from chatsvc.doctor import files, network
+from chatsvc.doctor import files, model, network
 from chatsvc.doctor.report import Check, fault
 from chatsvc.domain.times import now_ms
 
@@ -32,13 +32,15 @@ def of_config(config: Config) -> Iterator[Check]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)
+    yield from files.temporary()
     checks, examined = files.store(config)
     yield from checks
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)
     yield from network.service(config)
+    yield from network.public_url(config)
     yield from network.certificates(config)
     if config.egress == "all":
-        yield from network.model(config)
+        yield from model.server(config)
     yield from network.webhooks(config, examined)
     yield from files.backups(config, now)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from chatsvc.config import Config
+from chatsvc.doctor import owner
 from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.times import with_millis
 from chatsvc.store.database import StoreUnavailable
@@ -27,11 +29,26 @@ def configuration(config: Config) -> Iterator[Check]:
     if config.path is None:
         yield warning("configuration", "no file: everything has its default", "make one with: chatsvc init")
         return
-    mode = config.path.stat().st_mode
-    if mode & stat.S_IWOTH:
+    if config.path.stat().st_mode & stat.S_IWOTH:
         yield fault("configuration", f"everybody may write {config.path}", f"chmod o-w {config.path}")
+    elif not _readable(config.path, config.data_dir):
+        who = owner.name(config.data_dir)
+        yield fault(
+            "configuration",
+            f"the service's user {who} may not read {config.path}",
+            f"chgrp {who} {config.path} and chmod 640 {config.path}",
+        )
     else:
         yield ok("configuration", str(config.path))
+
+
+def _readable(file: Path, data_dir: Path) -> bool:
+    with owner.acting_as_owner(data_dir):
+        try:
+            file.open("rb").close()
+        except OSError:
+            return False
+    return True
 
 
 def folder(config: Config) -> Iterator[Check]:
@@ -49,10 +66,12 @@ def folder(config: Config) -> Iterator[Check]:
 
 def _rights(path: Path) -> Iterator[Check]:
     status = path.stat()
-    owner = status.st_uid
+    uid = status.st_uid
+    with owner.acting_as_owner(path):
+        writable = owner.writable(path)
     if status.st_mode & 0o077:
         yield fault("data folder", f"others may enter {path} (mode {stat.S_IMODE(status.st_mode):04o})", f"chmod 700 {path}")
-    strangers = [file.name for file in path.iterdir() if file.lstat().st_uid != owner]
+    strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
     if strangers:
         yield fault(
             "data folder",
@@ -60,10 +79,13 @@ def _rights(path: Path) -> Iterator[Check]:
             f"chown -R --reference={path} {path}",
         )
     # As root, everything can be written: what counts is the owner, whom the commands act as.
-    if os.geteuid() not in (0, owner):
+    if os.geteuid() not in (0, uid):
         yield fault("data folder", f"{path} belongs to another user", "run the command as its owner or as root")
-    elif not os.access(path, os.W_OK):
-        yield fault("data folder", f"{path} cannot be written", "make its file system writable, or mend its rights: chmod u+rwx")
+    elif uid == 0 and owner.packaged():
+        remedy = f"if systemd starts the service: chown -R {owner.PACKAGED}:{owner.PACKAGED} {path}"
+        yield warning("data folder", f"{path} belongs to root, but the service's user is {owner.PACKAGED}", remedy)
+    elif not writable:
+        yield fault("data folder", f"{path} cannot be written", "make its file system writable, or mend its rights: chmod 700")
     elif not status.st_mode & 0o077 and not strangers:
         yield ok("data folder", str(path))
 
@@ -80,6 +102,21 @@ def _room(path: Path) -> Iterator[Check]:
         yield warning("disk", text, f"make room on the disk of {path}")
     else:
         yield ok("disk", text)
+
+
+def temporary() -> Iterator[Check]:
+    """The folder for temporary files: backups are verified there, and the single binary unpacks itself there."""
+    remedy = "or set TMPDIR to another folder: `backup verify` and the single binary need one"
+    try:
+        place = tempfile.gettempdir()
+    except OSError as none:
+        yield fault("temporary files", f"{none.strerror}", f"chmod 1777 /tmp and make room in it, {remedy}")
+        return
+    free = shutil.disk_usage(place).free
+    if free < LITTLE_BYTES:
+        yield warning("temporary files", f"{free >> 20} MiB free in {place}", f"make room there, {remedy}")
+    else:
+        yield ok("temporary files", place)
 
 
 def store(config: Config) -> tuple[list[Check], Examined | None]:
@@ -154,12 +191,19 @@ def clock(now: int, examined: Examined | None) -> Iterator[Check]:
 def backups(config: Config, now: int) -> Iterator[Check]:
     """The scheduled backups, where there are any."""
     settings = config.backup
+    place = settings.folder
+    while not place.exists():
+        place = place.parent
+    with owner.acting_as_owner(config.data_dir):
+        writable = owner.writable(place)
     if settings.every_s is None:
         yield warning("backups", "none are scheduled", "set backup.every, or run chatsvc backup create from a timer of your own")
         return
     kept = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
-    if settings.folder.exists() and not os.access(settings.folder, os.W_OK):
-        yield fault("backups", f"{settings.folder} cannot be written", "mend its rights, or set backup.folder to another folder")
+    if not writable:
+        who = owner.name(config.data_dir) if config.data_dir.exists() else "its owner"
+        remedy = f"mend the rights of {place} (the service's user is {who}), or set backup.folder to another folder"
+        yield fault("backups", f"{settings.folder} cannot be written", remedy)
     elif not kept:
         yield warning("backups", f"there is none in {settings.folder} yet", "the running service makes them; its log says what hinders it")
     elif now / 1000 - kept[-1].stat().st_mtime > 2 * settings.every_s + 3600:

@@ -1,4 +1,4 @@
-"""Listeners, certificates, the model's server, webhooks: what reaches beyond the process."""
+"""Listeners, certificates, webhooks: what reaches beyond the process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from chatsvc.config import Config
 from chatsvc.control.client import connect
+from chatsvc.doctor import owner
 from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
@@ -19,7 +20,6 @@ from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import term
 from chatsvc.webhooks.machine import own
 
-CONNECT_S = 5.0
 SOON_S = 14 * 86400
 
 
@@ -33,7 +33,10 @@ def service(config: Config) -> Iterator[Check]:
         yield ok("service", f"running; to listen on {where}")
         return
     yield warning("service", "it is not running", "start it: chatsvc serve, or systemctl start chatsvc")
-    if server.socket or not server.port:
+    if server.socket:
+        yield from _socket(server.socket, config.data_dir)
+        return
+    if not server.port:
         return
     try:
         with socket.create_server((server.host, server.port), family=socket.AF_INET6 if ":" in server.host else socket.AF_INET):
@@ -48,6 +51,34 @@ def service(config: Config) -> Iterator[Check]:
         yield fault("listener", f"cannot listen on {where}: {problem.strerror or problem}", remedy)
 
 
+def _socket(path: Path, data_dir: Path) -> Iterator[Check]:
+    with owner.acting_as_owner(data_dir):
+        writable = owner.writable(path.parent)
+    if not path.parent.is_dir():
+        yield fault(
+            "listener", f"the folder of {path} is not there", f"make it for the service's user, or set server.listen: {path.parent}"
+        )
+    elif not writable:
+        yield fault("listener", f"the service's user may not make {path}", f"give it {path.parent}, or set server.listen to another place")
+    else:
+        yield ok("listener", f"{path} can be made")
+
+
+def public_url(config: Config) -> Iterator[Check]:
+    """Whether `public_url`, where it leads to this machine itself, leads to the service."""
+    server, url = config.server, urlsplit(config.server.public_url)
+    remedy = "set server.public_url to how callers reach the service; left out, it follows from server.listen"
+    here = url.hostname in ("localhost", "127.0.0.1", "::1", server.host)
+    if server.socket or not server.port or not here:
+        return
+    port = url.port or (443 if url.scheme == "https" else 80)
+    if port != server.port:
+        yield warning("public_url", f"callers are told {config.server.public_url}, but the service listens on port {server.port}", remedy)
+    elif (url.scheme == "https") is not server.speaks_https:
+        speaks = "https" if server.speaks_https else "http"
+        yield warning("public_url", f"callers are told {config.server.public_url}, but the service speaks {speaks} there", remedy)
+
+
 def certificates(config: Config) -> Iterator[Check]:
     """The files of `server.tls`: there, a pair, in force, and for the right name."""
     tls = config.server.tls
@@ -55,8 +86,10 @@ def certificates(config: Config) -> Iterator[Check]:
         return
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(tls.cert_file, tls.key_file, password="")
-        found = term(Path(tls.cert_file).read_bytes())
+        with owner.acting_as_owner(config.data_dir):
+            context.load_cert_chain(tls.cert_file, tls.key_file, password="")
+            pem = Path(tls.cert_file).read_bytes()
+        found = term(pem)
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
         remedy = "name a PEM certificate and the key that belongs to it, both readable for the service's user"
@@ -78,31 +111,6 @@ def certificates(config: Config) -> Iterator[Check]:
 
 def _covers(names: frozenset[str], host: str) -> bool:
     return not names or host in names or f"*.{host.partition('.')[2]}" in names
-
-
-def model(config: Config) -> Iterator[Check]:
-    """The server of the tiers that have a model: a key, and somebody who answers."""
-    if not any(tier.engine == "anthropic" for tier in config.models.values()):
-        return
-    settings = config.anthropic
-    if settings.api_key is None:
-        remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file); without it these tiers answer not_configured"
-        yield warning("model server", "there is no API key for it", remedy)
-        return
-    url = urlsplit(settings.base_url)
-    host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-    remedy = "see engines.anthropic.base_url, the name server, the firewall, and whether that server runs"
-    try:
-        with socket.create_connection((host, port), CONNECT_S) as connection:
-            if url.scheme == "https":
-                with ssl.create_default_context().wrap_socket(connection, server_hostname=host):
-                    pass
-    except ssl.SSLCertVerificationError as problem:
-        yield fault("model server", f"the certificate of {host} is not trusted: {problem.verify_message}", "install ca-certificates")
-    except OSError as problem:
-        yield fault("model server", f"{host}:{port} cannot be reached: {problem.strerror or problem}", remedy)
-    else:
-        yield ok("model server", settings.base_url)
 
 
 def webhooks(config: Config, examined: Examined | None) -> Iterator[Check]:

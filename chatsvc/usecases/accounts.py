@@ -101,8 +101,7 @@ async def change(
     if plan is not None:
         chosen = _plan(services, plan)
         changes["plan"] = chosen.name if chosen else None
-        if chosen:
-            changes["messages_limit"] = chosen.messages
+        changes["messages_limit"] = chosen.messages if chosen else 0
     if status is not None:
         if status not in SUBSCRIPTION_STATUSES:
             raise Refused(f"the status {status!r} is none of {', '.join(SUBSCRIPTION_STATUSES)}")

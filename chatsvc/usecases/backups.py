@@ -29,9 +29,10 @@ NAME = "chatsvc-{}.backup"
 
 def _shape(made: Backup) -> Json:
     return {
-        "made_at": times.with_millis(made.made_at),
-        "chatsvc_version": made.chatsvc_version,
-        "schema_version": made.schema_version,
+        # Of what cannot be read, nothing is told.
+        "made_at": times.with_millis(made.made_at) if made.made_at else None,
+        "chatsvc_version": made.chatsvc_version or None,
+        "schema_version": made.schema_version or None,
         "master_key": made.master_key is not None,
         "counts": made.counts,
     }

@@ -112,7 +112,11 @@ async def create(services: Services, *, name: str, account: str | None = None, *
     bot = Bot(**{"description": None, **checked, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
     most = plan.bots if plan else 0
     if await stored.create(services.db, bot, most, held.put) is None:
-        which = f"the plan {plan.name} has {most} bots, and the account has as many" if plan else "the account has no plan"
+        which = (
+            f"the plan {plan.name} has {most} bot{'' if most == 1 else 's'}, and the account has as many"
+            if plan
+            else "the account has no plan"
+        )
         raise Refused(f"no more bots: {which}")
     return shapes.chatbot_settings(bot)
 

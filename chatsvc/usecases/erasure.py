@@ -10,20 +10,29 @@ from chatsvc.domain.errors import Refused
 from chatsvc.domain.shapes import Json
 from chatsvc.store import erasure as stored
 from chatsvc.store.erasure import Erased, Place
-from chatsvc.usecases import bots
+from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.services import Services
 
 WAIT_S = 5.0  # beyond the time that an answer may take
 
 
-async def erase(services: Services, *, user_id: str, bot: str | None = None) -> Json:
-    """Erase all that is kept of a visitor, with one bot or with every bot of every account.
+async def erase(services: Services, *, user_id: str, bot: str | None = None, account: str | None = None) -> Json:
+    """Erase all that is kept of a visitor, with one bot or with every bot of an account, which may be left out where there is one.
 
     Counts and usage stay, for they hold no visitor. Raises Refused for a bot that is not there, and where an answer to the visitor
     takes too long to wait for; run again, it goes on.
     """
-    bot_id = (await bots.resolve(services, bot))[1].id if bot is not None else None
+    theirs = [(await bots.resolve(services, bot))[1].id] if bot is not None else [*(await accounts.resolve(services, account)).bots]
     began, erased = services.clock(), Erased()
+    for bot_id in theirs:
+        erased = erased.plus(await _with_bot(services, user_id, bot_id))
+        await stored.forget_answers(services.db, user_id, bot_id, began)
+    await services.db.purge()
+    return {"user_id": user_id, **erased._asdict()}
+
+
+async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
+    erased = Erased()
     # A first message that is being answered has no conversation yet: it is waited for, and gone with what it has written.
     if services.turns:
         for bot_answering, channel, _ in services.turns.under_way(user_id, bot_id):
@@ -33,9 +42,7 @@ async def erase(services: Services, *, user_id: str, bot: str | None = None) -> 
         async with _alone(services, place[1:]):
             while (some := await stored.some_of(services.db, place, partial(_forget_rendered, services, place))) is not None:
                 erased = erased.plus(some)
-    await stored.forget_answers(services.db, user_id, bot_id, began)
-    await services.db.purge()
-    return {"user_id": user_id, **erased._asdict()}
+    return erased
 
 
 def _forget_rendered(services: Services, place: Place, _: Erased) -> None:

@@ -228,8 +228,7 @@ class Model:
         """A plan ("none" for none) brings its limit, which a limit of its own outdoes."""
         if plan is not None:
             account.plan = None if plan == "none" else plan
-            if account.plan:
-                account.limit = self.rules.plans[plan].messages
+            account.limit = self.rules.plans[plan].messages if account.plan else 0
         account.status = account.status if status is None else status
         account.limit = account.limit if messages_limit is None else messages_limit
         account.credits = account.credits if credits is None else credits

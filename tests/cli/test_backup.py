@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
@@ -74,18 +76,20 @@ def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, ser
     }
 
 
-def test_what_was_acknowledged_before_a_backup_under_load_is_there_when_it_is_restored_elsewhere(
+def test_what_was_acknowledged_before_a_backup_under_load_and_a_kill_9_is_there_when_it_is_restored_elsewhere(
     shop: Shop, elsewhere: Site, tmp_path: Path
 ) -> None:
-    file, ends = tmp_path / "one.backup", threading.Event()
+    file = tmp_path / "one.backup"
     said: list[str] = []
     with shop.serve() as running:
 
         def talk(speaker: int) -> None:
-            while not ends.is_set():
-                visitor = f"{speaker}-{len(said)}"
-                shop.say(running, visitor)
-                said.append(visitor)
+            # Until nobody answers any more.
+            with suppress(OSError, HTTPException):
+                while True:
+                    visitor = f"{speaker}-{len(said)}"
+                    shop.say(running, visitor)
+                    said.append(visitor)
 
         talking = [threading.Thread(target=talk, args=(speaker,)) for speaker in range(3)]
         for thread in talking:
@@ -94,7 +98,7 @@ def test_what_was_acknowledged_before_a_backup_under_load_is_there_when_it_is_re
             time.sleep(0.01)
         before = list(said)
         shop.json("backup", "create", file, "--with-master-key")
-        ends.set()
+        running.end(signal.SIGKILL)
         for thread in talking:
             thread.join()
     restored = elsewhere.json("backup", "restore", file)
@@ -134,6 +138,8 @@ def test_a_damaged_backup_is_neither_valid_nor_restored(damage: str, shop: Shop,
     found = shop.refused_with("backup", "verify", file)
     assert not found["valid"]
     assert found["faults"]
+    # Of what could not be read nothing is told, least of all a date in 1970.
+    assert (found["made_at"] is None) is (found["schema_version"] is None) is (found["counts"] == {})
     assert "faults" in elsewhere.refused("backup", "restore", file)
     assert not (elsewhere.data / "chatsvc.db").exists()
     assert not list(elsewhere.data.glob("outgoing*"))

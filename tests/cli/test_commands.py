@@ -73,6 +73,8 @@ def test_an_account_is_created_listed_shown_changed_and_deleted(site: Site) -> N
         "business",
     ]
     assert site.json("account", "show", made["id"]) == changed
+    without = site.json("account", "set", made["id"], "--plan", "none")
+    assert (without["plan"], without["messages_limit"], without["message_credits"]) == (None, 0, 3)
     assert site.json("account", "delete", made["id"], "--yes") == {"id": made["id"], "deleted": True}
     assert site.refused("account", "show", made["id"]) == f"there is no account {made['id']}"
     assert made["id"] not in [account["id"] for account in site.json("account", "list")]
@@ -191,7 +193,7 @@ def test_past_the_plans_number_of_bots_there_are_no_more(site: Site) -> None:
     account = site.account("Small", "--plan", "free")
     site.bot(account)
     assert site.refused("bot", "create", "second", "--account", account) == (
-        "no more bots: the plan free has 1 bots, and the account has as many"
+        "no more bots: the plan free has 1 bot, and the account has as many"
     )
     without = site.account("None", "--plan", "none")
     assert site.refused("bot", "create", "first", "--account", without) == "no more bots: the account has no plan"

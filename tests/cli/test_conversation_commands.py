@@ -50,6 +50,20 @@ def test_erasing_wants_a_yes_and_then_says_what_has_gone(fresh: Site) -> None:
     assert "there is no bot" in fresh.refused("conversation", "erase", "--user-id", "v0", "--bot", "x", "--yes")
 
 
+def test_a_visitor_of_several_accounts_is_erased_from_the_one_that_is_named(fresh: Site) -> None:
+    with fresh.serve():
+        first, _ = talk(fresh, visitors=1, messages=1)
+        second, _ = talk(fresh, visitors=1, messages=1)
+        assert "there are 2 accounts" in fresh.refused("conversation", "erase", "--user-id", "v0", "--yes")
+        (_, account) = fresh.json("account", "list")
+        both = fresh.run("conversation", "erase", "--user-id", "v0", "--account", account["id"], "--bot", second, "--yes")
+        usage_error(both, "one of them")
+        assert fresh.json("conversation", "erase", "--user-id", "v0", "--account", account["id"], "--yes")["messages"] == 2
+        assert fresh.json("conversation", "list", "--bot", second) == []
+        assert len(fresh.json("conversation", "list", "--bot", first)) == 1
+    fresh.serving = None
+
+
 def lines(site: Site, *options: str | Path) -> list[dict[str, Any]]:
     done = site.run("conversation", "export", *options)
     assert (done.status, done.err) == (0, "")
@@ -68,7 +82,7 @@ def test_every_form_of_an_export_has_every_message(fresh: Site) -> None:
     assert lines(fresh) == exported
     file = fresh.folder / "out.csv"
     done = fresh.run("conversation", "export", "--output", file)
-    assert (done.status, done.out, done.err) == (0, "", "")
+    assert (done.status, done.out, done.err) == (0, "", f"3 conversations with 12 messages written to {file}\n")
     assert file.stat().st_mode & 0o777 == 0o600
     with file.open(newline="", encoding="utf-8") as stream:
         found = list(csv.DictReader(stream))
@@ -89,3 +103,4 @@ def test_an_export_that_is_refused_leaves_the_file_as_it_was(fresh: Site) -> Non
     assert "there is no bot" in fresh.refused("conversation", "export", "--bot", "x", "--output", file)
     assert file.read_text() == "before"
     usage_error(fresh.run("conversation", "export", "--json", "--format", "csv"), "--json")
+    usage_error(fresh.run("conversation", "export", "--output", "out.xlsx"), "say with --format")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta, tzinfo
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ import pytest
 
 from chatsvc.tls import certificates
 from tests.cli.support import Site, environment, run
+from tests.faults.disks import small_disk
 
 
 def _free_port() -> int:
@@ -25,13 +30,21 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """An installation where all is well."""
-    made = Site(tmp_path)
-    made.config.write_text(made.config.read_text().replace(":0", f":{_free_port()}"))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """An installation where all is well, to be copied."""
+    made = Site(tmp_path_factory.mktemp("made"))
     made.bot(made.account())
     return made
+
+
+@pytest.fixture
+def site(made: Site, tmp_path: Path) -> Site:
+    """An installation where all is well, to plant a fault in."""
+    copy = Site(tmp_path)
+    copy.config.write_text(copy.config.read_text().replace(":0", f":{_free_port()}"))
+    shutil.copytree(made.data, copy.data)
+    return copy
 
 
 def found(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
@@ -162,10 +175,50 @@ def _wrong_name(site: Site) -> None:
     _certificate(site, "bots.example.com")
 
 
-def _model_away(site: Site) -> None:
+def _asks(site: Site, base_url: str) -> None:
     tier = "models: {m: {engine: anthropic, model: m}}\n"
     site.config.write_text(site.config.read_text().replace("models: {offline: {engine: knowledge}}\n", tier))
-    _add(site, f'engines: {{anthropic: {{base_url: "http://127.0.0.1:{_free_port()}", api_key: sk-x}}}}\n')
+    _add(site, f'engines: {{anthropic: {{base_url: "{base_url}", api_key: sk-x}}}}\n')
+
+
+def _model_away(site: Site) -> None:
+    _asks(site, f"http://127.0.0.1:{_free_port()}")
+
+
+def _no_such_name(site: Site) -> None:
+    _asks(site, "http://models.invalid")
+
+
+def _not_the_owners(site: Site) -> None:
+    for path in (site.data, *site.data.rglob("*")):
+        os.chown(path, 1234, 1234)
+    site.config.chmod(0o600)
+
+
+def _owner_may_not_write(site: Site) -> None:
+    _not_the_owners(site)
+    site.config.chmod(0o644)
+    site.data.chmod(0o500)
+
+
+def _owners_key(site: Site) -> None:
+    _certificate(site, "127.0.0.1")
+    _not_the_owners(site)
+    site.config.chmod(0o644)
+    (site.folder / "key.pem").chmod(0o600)
+
+
+def _no_place_for_backups(site: Site) -> None:
+    _not_the_owners(site)
+    site.config.chmod(0o644)
+    _add(site, "backup: {every: 24h}\n")
+
+
+def _no_folder_for_the_socket(site: Site) -> None:
+    text = site.config.read_text()
+    site.config.write_text(
+        text.replace(text.partition("listen: ")[2].partition("}")[0], "unix:run/chatsvc.sock, public_url: https://x.example")
+    )
 
 
 def _refused_webhook(site: Site) -> None:
@@ -208,11 +261,20 @@ PLANTED: dict[str, tuple[Callable[[Site], None], str, str]] = {
     "no certificate": (_no_certificate, "certificate", "cannot be used"),
     "an expired certificate": (_expired, "certificate", "has expired on"),
     "a certificate for another name": (_wrong_name, "certificate", "is not for 127.0.0.1"),
+    "a configuration that the service may not read": (_not_the_owners, "configuration", "may not read"),
+    "a data folder that its owner may not write": (_owner_may_not_write, "data folder", "cannot be written"),
+    "a key of the certificate that the service may not read": (_owners_key, "certificate", "Permission denied"),
+    "a socket in a folder that is not there": (_no_folder_for_the_socket, "listener", "is not there"),
+    "a model server whose name cannot be looked up": (_no_such_name, "model server", "models.invalid cannot be looked up"),
+    "no place for backups": (_no_place_for_backups, "backups", "cannot be written"),
     "a model server that is away": (_model_away, "model server", "cannot be reached"),
     "a webhook to a private address": (_refused_webhook, "webhooks", "is refused"),
     "a broken file of authorities": (_bad_ca_file, "webhooks", "ca.pem cannot be used"),
     "no backup for years": (_no_backup, "backups", "the last one is chatsvc-2020"),
 }
+
+
+TAKES_ROOT = (_somebody_elses_file, _not_the_owners, _owner_may_not_write, _owners_key, _no_place_for_backups)
 
 
 def test_a_healthy_installation_has_no_fault(site: Site) -> None:
@@ -223,9 +285,9 @@ def test_a_healthy_installation_has_no_fault(site: Site) -> None:
 
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_planted_fault_is_named_with_its_remedy(planted: str, site: Site) -> None:
-    if planted == "a file of somebody else" and os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
     plant, name, words = PLANTED[planted]
+    if plant in TAKES_ROOT and os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
     plant(site)
     faults = found(site)
     assert words in faults[name]["found"]
@@ -235,6 +297,69 @@ def test_a_port_that_is_taken_is_told(site: Site) -> None:
     port = int(site.config.read_text().split("127.0.0.1:")[1].split("}")[0])
     with socket.create_server(("127.0.0.1", port)):
         assert "in use" in found(site)["listener"]["found"]
+
+
+def test_a_full_disk_is_told(site: Site) -> None:
+    kept = site.data.rename(site.folder / "kept")
+    with small_disk(site.data) as disk:
+        shutil.copytree(kept, disk, dirs_exist_ok=True)
+        assert "0.0 GiB free" in found(site)["disk"]["found"]
+
+
+def test_little_room_for_temporary_files_is_told(site: Site) -> None:
+    with small_disk(site.folder / "tmp") as disk:
+        done = run("-c", site.config, "doctor", env=environment(TMPDIR=str(disk)))
+        assert f"WARN  temporary files: 16 MiB free in {disk}\n" in done.out
+
+
+@pytest.mark.parametrize("public_url", ["http://127.0.0.1:1", "https://127.0.0.1:PORT", "http://localhost"])
+def test_a_public_url_that_leads_elsewhere_on_this_machine_is_told(public_url: str, site: Site) -> None:
+    port = site.config.read_text().split("127.0.0.1:")[1].split("}")[0]
+    told = public_url.replace("PORT", port)
+    site.config.write_text(site.config.read_text().replace("listen:", f'public_url: "{told}", listen:'))
+    assert told in found(site, "warning")["public_url"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "says"),
+    [
+        (400, "ok", "http://127.0.0.1"),
+        (401, "fault", "does not take the key"),
+        (404, "fault", "has no /v1/messages"),
+        (405, "fault", "has no /v1/messages"),
+        (503, "warning", "answers with status 503"),
+    ],
+)
+def test_what_the_model_server_says_to_an_empty_question_is_told(status: int, state: str, says: str, site: Site) -> None:
+    asked: list[tuple[str, str, bytes]] = []
+
+    class Model(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append((self.path, self.headers["Authorization"], self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Model) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        _asks(site, f"http://127.0.0.1:{server.server_port}/there/v1")
+        done = site.run("doctor", "--json")
+        thread.join()
+    assert asked == [("/there/v1/messages", "Bearer sk-x", b"{}")]
+    (check,) = [one for one in json.loads(done.out)["checks"] if one["name"] == "model server"]
+    assert check["state"] == state
+    assert says in check["found"]
+    assert "sk-x" not in done.out
+
+
+def test_a_socket_that_a_killed_service_left_behind_is_no_fault(site: Site) -> None:
+    with site.serve() as serving:
+        serving.end(signal.SIGKILL)
+    assert (site.data / "control.sock").exists()
+    assert "it is not running" in found(site, "warning")["service"]["found"]
 
 
 def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:

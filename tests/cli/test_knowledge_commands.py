@@ -133,6 +133,8 @@ def test_the_export_as_json_is_the_entries(site: Site, bot: str, tmp_path: Path)
     assert site.json("knowledge", "export", bot) == site.json("knowledge", "list", bot)
     usage_error(site.run("knowledge", "export", bot, "--json", "--format", "csv"), "--json prints the entries")
     usage_error(site.run("knowledge", "export", bot, "--format", "pdf"), "'pdf' is not one of")
+    usage_error(site.run("knowledge", "export", bot, "--output", tmp_path / "faq.xyz"), "say with --format")
+    assert not (tmp_path / "faq.xyz").exists()
 
 
 WEAK = """## When are you open?

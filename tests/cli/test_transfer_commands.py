@@ -73,7 +73,11 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_and_leaves_nothing(
     assert fresh.json("account", "list") == []
 
 
-def test_what_is_refused_makes_no_file(fresh: Site) -> None:
+def test_what_is_refused_makes_no_file_and_writes_over_none(fresh: Site) -> None:
+    file = fresh.folder / "kept.jsonl"
+    file.write_text("something else")
+    assert "is there already" in fresh.refused("account", "export", fresh.account(), file)
+    assert file.read_text() == "something else"
     file = fresh.folder / "none.jsonl"
     assert "there is no account" in fresh.refused("account", "export", "nobody", file)
     assert not file.exists()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -338,6 +339,15 @@ def test_kept_events_are_forwarded_to_a_listener_that_verifies_them(fresh: Site,
         assert done.status == 1
         assert [line["error"] for line in json.loads(done.out)] == ["http_status (401)"]
         assert json.loads(listener.stdout.readline())["valid"] is False
+
+
+def test_a_listener_whose_port_is_taken_says_so(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("whsec_x")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = run("webhook", "listen", "--port", str(port), "--signing-key-file", tmp_path / "key")
+    assert (done.status, done.out) == (1, "")
+    assert one_line(done.err) == f"cannot listen on 127.0.0.1:{port}: another program listens there"
 
 
 def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:

@@ -502,6 +502,10 @@ def test_the_public_url_is_an_origin(folder: Folder, written: str, meant: str) -
     assert folder.load(f"server:\n  public_url: {written}\n").server.public_url == meant
 
 
+def test_a_public_url_of_null_follows_from_where_the_service_listens(folder: Folder) -> None:
+    assert folder.load("server: {public_url: null, listen: '127.0.0.1:9000'}\n").server.public_url == "http://127.0.0.1:9000"
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -521,7 +525,6 @@ def test_the_public_url_is_an_origin(folder: Folder, written: str, meant: str) -
         "https://[::1%25eth0]",
         "https://300.1.1.1",
         '"https://a.com#x"',
-        "null",
     ],
 )
 def test_what_is_no_origin_is_refused(folder: Folder, url: str) -> None:

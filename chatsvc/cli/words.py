@@ -1,0 +1,105 @@
+"""The kinds of words that commands take, and what the Tab key offers for each. Nothing is looked up unless Tab is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from chatsvc.config import Config
+
+
+class Word(click.types.StringParamType):
+    """A word of a few that are known; which are right is for the operation to say, in its own words."""
+
+    def __init__(self, name: str, *words: str) -> None:
+        self.name = name
+        self._words = words
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
+        """What Tab offers; nothing, where it cannot be told."""
+        del param
+        try:
+            return list(self._offered(ctx, incomplete))
+        except Exception:  # noqa: BLE001  # whatever it is: a message would land in the line that is being typed
+            return []
+
+    def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
+        return _items((word, None) for word in self._words if word.startswith(incomplete))
+
+
+class Status(Word):
+    """A status; `where` it says which there are: module:NAME."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__("status")
+        self._where = where
+
+    def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
+        module, name = self._where.split(":")
+        return _items((word, None) for word in getattr(import_module(module), name) if word.startswith(incomplete))
+
+
+class Setting(Word):
+    """A name that the configuration gives: a tier, a plan."""
+
+    def __init__(self, name: str, field: str, *more: str) -> None:
+        super().__init__(name, *more)
+        self._field = field
+
+    def _offered(self, ctx: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
+        names = (*getattr(_config(ctx), self._field), *self._words)
+        return _items((name, None) for name in names if name.startswith(incomplete))
+
+
+class Id(Word):
+    """An id that the running service can list. By the beginning of the id; or, where that fits none, by a part of the name."""
+
+    def __init__(self, name: str, operation: str) -> None:
+        super().__init__(name)
+        self._operation = operation
+
+    def _offered(self, ctx: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
+        from chatsvc.control import client
+
+        config = _config(ctx)
+        # Where no service runs, the command would do the work itself: make a folder, migrate. Pressing Tab must not.
+        running = client.connect(config.data_dir)
+        if running is None:
+            return []
+        running.close()
+        rows = [(row["id"], row["name"] or "") for row in client.call(config, self._operation, {})]
+        begun = [row for row in rows if row[0].startswith(incomplete)]
+        return _items(begun or [row for row in rows if incomplete.casefold() in row[1].casefold()])
+
+
+def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word, help=text) for word, text in words]
+
+
+def _config(ctx: click.Context) -> Config:
+    from chatsvc.cli.main import load_config
+
+    # The command itself, which takes over -c, does not run here.
+    root = ctx.find_root()
+    root.obj = root.params.get("config_file")
+    config: Config = load_config(ctx)
+    return config
+
+
+ACCOUNT = Id("account", "account.list")
+BOT = Id("bot", "bot.list")
+KEY = Id("key", "key.list")
+TIER = Setting("tier", "models")
+PLAN = Setting("plan", "plans", "none")
+EVENT = Word("event", "request.created", "appointment.created")
+SUBSCRIPTION = Status("chatsvc.domain.models:SUBSCRIPTION_STATUSES")
+REQUEST_STATUS = Status("chatsvc.domain.captures:REQUEST_STATUSES")
+APPOINTMENT_STATUS = Status("chatsvc.domain.captures:APPOINTMENT_STATUSES")

@@ -1,0 +1,68 @@
+"""The model's server: whether it is there, takes the key and speaks the Messages API."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from urllib.parse import SplitResult, urlsplit
+
+from chatsvc.config import Config
+from chatsvc.doctor.report import Check, fault, ok, warning
+
+NAME = "model server"
+WAIT_S = 5.0
+MOST = 64 * 1024  # bytes
+REFUSED_KEY = frozenset({401, 403})
+NO_SUCH_PATH = frozenset({404, 405})
+
+
+def server(config: Config) -> Iterator[Check]:
+    """The server of the tiers that have a model. It is asked with an empty question, which costs nothing."""
+    if not any(tier.engine == "anthropic" for tier in config.models.values()):
+        return
+    settings = config.anthropic
+    if settings.api_key is None:
+        remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file); without it these tiers answer not_configured"
+        yield warning(NAME, "there is no API key for it", remedy)
+        return
+    url = urlsplit(settings.base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/"))
+    where = url.netloc.rpartition("@")[2]
+    try:
+        status = _ask(url, settings.api_key.reveal())
+    except socket.gaierror as problem:
+        remedy = "see engines.anthropic.base_url, and the machine's name servers (/etc/resolv.conf)"
+        yield fault(NAME, f"the name {url.hostname} cannot be looked up: {problem.strerror}", remedy)
+    except ssl.SSLCertVerificationError as problem:
+        yield fault(NAME, f"the certificate of {where} is not trusted: {problem.verify_message}", "install ca-certificates")
+    except (OSError, http.client.HTTPException) as problem:
+        why = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
+        remedy = "see engines.anthropic.base_url, the firewall, and whether that server runs"
+        yield fault(NAME, f"{where} cannot be reached: {why}", remedy)
+    else:
+        yield _judged(status, settings.base_url)
+
+
+def _judged(status: int, base_url: str) -> Check:
+    if status in REFUSED_KEY:
+        remedy = "put the right key into ANTHROPIC_API_KEY or engines.anthropic.api_key_file"
+        return fault(NAME, f"{base_url} does not take the key (status {status})", remedy)
+    if status in NO_SUCH_PATH:
+        remedy = "set engines.anthropic.base_url to a server that speaks the Anthropic Messages API, without /v1/messages at its end"
+        return fault(NAME, f"{base_url} has no /v1/messages (status {status})", remedy)
+    if status >= 500:
+        return warning(NAME, f"{base_url} answers with status {status}", "wait until it is ready, or see that server's log")
+    return ok(NAME, base_url)
+
+
+def _ask(url: SplitResult, key: str) -> int:
+    host, kind = url.hostname or "", http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+    with closing(kind(host, url.port, timeout=WAIT_S)) as connection:
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "Anthropic-Version": "2023-06-01"}
+        connection.request("POST", f"{url.path}/v1/messages", b"{}", headers)
+        response = connection.getresponse()
+        # A server that may say all it has to say does not take the end for a fault.
+        response.read(MOST)
+        return response.status

@@ -1,0 +1,137 @@
+"""`--help`: every command tells what it does, what its options take, and how it is used; the examples are held against the commands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from chatsvc.cli.main import COMMANDS, chatsvc
+from tests.cli.support import run
+
+NO_DATA = {"completion"}  # what it prints is for a shell
+
+
+def tree(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands that can be run, with the words that name them."""
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from tree(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+assert isinstance(chatsvc, click.Group)
+EVERY = dict(tree(chatsvc))
+each = pytest.mark.parametrize("path", EVERY, ids=" ".join)
+
+
+def told(path: tuple[str, ...]) -> str:
+    """What a command's own `--help` prints."""
+    command = EVERY[path] if path else chatsvc
+    return command.get_help(click.Context(command, info_name=" ".join(("chatsvc", *path)), terminal_width=100))
+
+
+def examples(text: str) -> list[str]:
+    """The lines below "Examples:"."""
+    lines = text.split("\n  Examples:\n")[1].split("\n\n", maxsplit=1)[0].splitlines()
+    return [line.strip() for line in lines]
+
+
+def command_of(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that a line names, and what it is given."""
+    main = chatsvc.make_context("chatsvc", words, resilient_parsing=True)
+    command: click.Command = chatsvc
+    rest = [*main._protected_args, *main.args]  # what is left after the program's own options
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), rest[0])
+        assert found is not None, f"there is no command {rest[0]}"
+        command, rest = found, rest[1:]
+    return command, rest
+
+
+@each
+def test_a_command_says_in_a_line_what_it_does_then_more_then_shows_how(path: tuple[str, ...]) -> None:
+    paragraphs = (EVERY[path].help or "").split("\n\n")
+    assert len(" ".join(paragraphs[0].split())) <= 130
+    assert paragraphs[0].rstrip().endswith(".")
+    assert len(paragraphs) >= 3, "a line, a paragraph, examples"
+    assert examples(told(path))
+
+
+@each
+def test_the_examples_are_of_that_command_and_its_options(path: tuple[str, ...]) -> None:
+    own = [line for line in examples(told(path)) if "chatsvc " in line]
+    shown = []
+    for line in own:
+        words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"').split(" > ")[0].split(" | ")[0].split(" || ")[0])
+        command, given = command_of(words[1:])
+        options, _, _ = command.make_parser(click.Context(command)).parse_args(args=given)
+        missing = [one.name for one in command.params if one.required and options.get(one.name or "") in (None, ())]
+        assert not missing, line
+        for one in command.params:
+            if isinstance(one.type, click.Choice | click.types.IntParamType | click.types.FloatParamType) and one.name in options:
+                one.type.convert(options[one.name], one, None)
+        shown.append(command)
+    assert EVERY[path] in shown
+
+
+@each
+def test_every_option_says_what_it_takes(path: tuple[str, ...]) -> None:
+    for option in EVERY[path].params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+            assert option.help.endswith((".", "...")), option.help
+            if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType) and not option.required:
+                assert option.show_default or "else" in option.help, f"{option.name} does not say what holds without it"
+
+
+@each
+def test_every_command_that_has_something_to_tell_tells_it_as_json(path: tuple[str, ...]) -> None:
+    assert any("--json" in option.opts for option in EVERY[path].params) is (path[0] not in NO_DATA)
+
+
+def test_the_program_itself_shows_how_it_is_used_and_tells_of_its_exit_status_and_environment() -> None:
+    text = told(())
+    for line in examples(text):
+        if line.startswith("chatsvc "):
+            assert command_of(shlex.split(line)[1:])
+    assert "Exit status:" in text
+    assert "CHATSVC_CONFIG" in text
+
+
+def test_the_list_of_commands_says_what_each_is_for() -> None:
+    for name, (_, text) in COMMANDS.items():
+        command = chatsvc.get_command(click.Context(chatsvc), name)
+        assert command is not None
+        assert text.endswith(".")
+        assert command.help
+
+
+def test_the_manual_page_has_every_command_with_its_examples_and_options() -> None:
+    script = Path(__file__).parents[2] / "packaging" / "manual.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    page = done.stdout.replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
+    for path, command in EVERY.items():
+        (part,) = re.findall(rf"^\.SS {' '.join(path)} \[OPTIONS\](.*?)(?=^\.SS |\Z)", page, re.DOTALL | re.MULTILINE)
+        assert all(line in part for line in examples(told(path)))
+        assert all(option.opts[-1] in part for option in command.params if isinstance(option, click.Option) and "--json" not in option.opts)
+
+
+def test_no_help_wants_more_room_than_a_screen_of_120_columns() -> None:
+    for path in EVERY:
+        assert max(map(len, told(path).splitlines())) <= 120, path
+
+
+def test_help_is_told_at_once_and_changes_nothing() -> None:
+    done = run("knowledge", "add", "--help")
+    assert (done.status, done.err) == (0, "")
+    assert "Examples:\n    chatsvc knowledge add" in done.out
