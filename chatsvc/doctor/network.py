@@ -102,7 +102,30 @@ def model(config: Config) -> Iterator[Check]:
     except OSError as problem:
         yield fault("model server", f"{host}:{port} cannot be reached: {problem.strerror or problem}", remedy)
     else:
-        yield ok("model server", settings.base_url)
+        yield _offer(config)
+
+
+def _offer(config: Config) -> Check:
+    """Whether the model server takes the key and has the models of the tiers."""
+    from chatsvc.engines import EngineError
+    from chatsvc.engines.anthropic import engine, sdk
+
+    settings = config.anthropic
+    where, key = settings.base_url, settings.api_key.reveal().strip() if settings.api_key else ""
+    try:
+        offered = sdk.models(engine.without_v1(where), key)
+    except EngineError as problem:
+        if problem.reason == "provider_auth":
+            return fault(
+                "model server", f"{where} refuses the API key", "put a valid key into ANTHROPIC_API_KEY (or engines.anthropic.api_key_file)"
+            )
+        # Not every server in the house has a list of its models.
+        return ok("model server", where)
+    missing = sorted({tier.model for tier in config.models.values() if tier.engine == "anthropic"} - set(offered))
+    if offered and missing:
+        has = ", ".join(offered[:10])
+        return warning("model server", f"{where} does not list the model {', '.join(missing)}", f"see models.*.model; it lists: {has}")
+    return ok("model server", f"{where}, with the models asked for" if offered else where)
 
 
 def webhooks(config: Config, examined: Examined | None) -> Iterator[Check]:

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from chatsvc.tls import certificates
+from tests.cli.model_thread import ModelThread, settings
 from tests.cli.support import Site, environment, run
+from tests.engines.model_server import Step, answers, fails
 
 
 def _free_port() -> int:
@@ -241,6 +243,24 @@ def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
     _model_away(site)
     _add(site, "egress: none\n")
     assert "model server" not in found(site, "warning")
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words"),
+    [
+        (answers({"data": [{"id": "slow"}, {"id": "m"}]}), "ok", "with the models asked for"),
+        (answers({"data": [{"id": "another"}]}), "warning", "does not list the model m"),
+        (fails(401), "fault", "refuses the API key"),
+        (fails(404), "ok", "http://127.0.0.1"),
+    ],
+    ids=["has the model", "lacks the model", "refuses the key", "has no list"],
+)
+def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answer: Step, state: str, words: str) -> None:
+    with ModelThread(answer) as model:
+        site.config.write_text(site.config.read_text().replace("models: {offline: {engine: knowledge}}\n", settings(model.url)))
+        check = found(site, state)["model server"]
+    assert words in check["found"]
+    assert "providers-key" not in str(check)
 
 
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
