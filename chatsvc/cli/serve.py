@@ -49,8 +49,8 @@ def serve(ctx: click.Context, as_json: bool) -> None:
         else:
             click.echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
-    asks_provider = any(tier.engine == "anthropic" for tier in config.models.values())
-    act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.sdk",) if asks_provider else ())
+    asks_model = any(tier.engine == "anthropic" for tier in config.models.values())
+    act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.client",) if asks_model else ())
     logs_json = log.set_up(config.log.format, config.log.level, access=config.log.access)
     gc.enable()
     uvloop.run(app.serve(config, ready))

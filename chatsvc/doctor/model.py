@@ -42,10 +42,10 @@ def server(config: Config) -> Iterator[Check]:
         remedy = "see engines.anthropic.base_url, the firewall, and whether that server runs"
         yield fault(NAME, f"{where} cannot be reached: {why}", remedy)
     else:
-        yield _judged(status, settings.base_url)
+        yield _judged(status, settings.base_url) or _offer(config)
 
 
-def _judged(status: int, base_url: str) -> Check:
+def _judged(status: int, base_url: str) -> Check | None:
     if status in REFUSED_KEY:
         remedy = "put the right key into ANTHROPIC_API_KEY or engines.anthropic.api_key_file"
         return fault(NAME, f"{base_url} does not take the key (status {status})", remedy)
@@ -54,7 +54,26 @@ def _judged(status: int, base_url: str) -> Check:
         return fault(NAME, f"{base_url} has no /v1/messages (status {status})", remedy)
     if status >= 500:
         return warning(NAME, f"{base_url} answers with status {status}", "wait until it is ready, or see that server's log")
-    return ok(NAME, base_url)
+    return None
+
+
+def _offer(config: Config) -> Check:
+    """Whether the server has the models of the tiers; the provider's own library asks, which is slow to load and sees what clients see."""
+    from chatsvc.engines import EngineError
+    from chatsvc.engines.anthropic import engine, sdk
+
+    settings = config.anthropic
+    where, key = settings.base_url, settings.api_key.reveal().strip() if settings.api_key else ""
+    try:
+        offered = sdk.models(engine.without_v1(where), key)
+    except EngineError:
+        # Not every server in the house has a list of its models, or shows it to everybody.
+        return ok(NAME, where)
+    missing = sorted({tier.model for tier in config.models.values() if tier.engine == "anthropic"} - set(offered))
+    if offered and missing:
+        has = ", ".join(offered[:10])
+        return warning(NAME, f"{where} does not list the model {', '.join(missing)}", f"see models.*.model; it lists: {has}")
+    return ok(NAME, f"{where}, with the models asked for" if offered else where)
 
 
 def _ask(url: SplitResult, key: str) -> int:

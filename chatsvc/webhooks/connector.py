@@ -20,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import Target
+from chatsvc.outbound import BUNDLES
 from chatsvc.webhooks.resolver import Resolve, lookup
 
 if TYPE_CHECKING:
@@ -34,13 +35,6 @@ KEEP_S = 0.5
 PROOF_S = 0.05
 FORGET_S = 600.0
 MAX_HABITS = 10_000
-# Where Linux distributions keep their roots, for a Python whose OpenSSL was built to look elsewhere (a binary moved from another one).
-_BUNDLES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-)
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
@@ -51,7 +45,7 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     paths = ssl.get_default_verify_paths()
     if paths.cafile is None and paths.capath is None:
-        bundle = next((bundle for bundle in _BUNDLES if Path(bundle).is_file()), None)
+        bundle = next((bundle for bundle in BUNDLES if Path(bundle).is_file()), None)
         if bundle is not None:
             context.load_verify_locations(bundle)
     if ca_file is not None:

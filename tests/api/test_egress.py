@@ -93,14 +93,14 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
 async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_url: str) -> None:
     """Whatever its caller has looked at before."""
     from chatsvc.domain.egress import Egress
+    from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import Fault
-    from chatsvc.engines.anthropic.sdk import Provider
 
     egress = Egress(allowed=False)
-    provider = Provider(base_url, "key", hosted=False, egress=egress)
+    client = Client(base_url, "key", hosted=False, egress=egress)
     with pytest.raises(Fault) as raised:
-        await provider.send({"model": "m", "max_tokens": 1, "messages": []})
-    await provider.close()
+        await client.send({"model": "m", "max_tokens": 1, "messages": []})
+    await client.close()
     assert raised.value.reason == "unreachable"
     assert (egress.opened["model"], egress.refused["model"]) == (0, 1)
 

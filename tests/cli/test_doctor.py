@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatsvc.tls import certificates
+from tests.cli.model_thread import ModelThread, settings
 from tests.cli.support import Site, environment, run
+from tests.engines.model_server import ModelServer, Step, answers, fails
 from tests.faults.disks import small_disk
 
 
@@ -366,6 +369,28 @@ def test_where_nothing_may_go_out_nobody_is_asked(site: Site) -> None:
     _model_away(site)
     _add(site, "egress: none\n")
     assert "model server" not in found(site, "warning")
+
+
+async def _without_a_list(server: ModelServer, request: web.Request) -> web.StreamResponse:
+    return await fails(404 if request.method == "GET" else 400)(server, request)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "words"),
+    [
+        (answers({"data": [{"id": "slow"}, {"id": "m"}]}), "ok", "with the models asked for"),
+        (answers({"data": [{"id": "another"}]}), "warning", "does not list the model m"),
+        (fails(401), "fault", "does not take the key"),
+        (_without_a_list, "ok", "http://127.0.0.1"),
+    ],
+    ids=["has the model", "lacks the model", "refuses the key", "has no list"],
+)
+def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answer: Step, state: str, words: str) -> None:
+    with ModelThread(answer) as model:
+        site.config.write_text(site.config.read_text().replace("models: {offline: {engine: knowledge}}\n", settings(model.url)))
+        check = found(site, state)["model server"]
+    assert words in check["found"]
+    assert "providers-key" not in str(check)
 
 
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:

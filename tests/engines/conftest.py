@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -39,13 +38,3 @@ async def make(server: ModelServer) -> AsyncIterator[Make]:
 @pytest.fixture
 def engine(make: Make) -> AnthropicEngine:
     return make()
-
-
-@pytest.fixture(autouse=True)
-def quiet_logs() -> Iterator[None]:
-    """The SDK's loggers are left as they were found."""
-    names = ("anthropic", "httpx2", "httpcore2")
-    before = {name: logging.getLogger(name).level for name in names}
-    yield
-    for name, level in before.items():
-        logging.getLogger(name).setLevel(level)

@@ -276,7 +276,7 @@ def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Auth
 def test_where_openssl_looks_in_vain_the_distributions_bundle_is_taken(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = ssl.DefaultVerifyPaths(None, None, "", "", "", "")  # type: ignore[arg-type]
     monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
-    monkeypatch.setattr(connector, "_BUNDLES", ("/nonexistent", str(authority.file)))
+    monkeypatch.setattr(connector, "BUNDLES", ("/nonexistent", str(authority.file)))
     roots = [dict(pair[0] for pair in root["subject"]).get("commonName") for root in tls_context(None).get_ca_certs()]  # type: ignore[misc]
     assert "root" in roots
 

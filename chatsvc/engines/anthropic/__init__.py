@@ -1,8 +1,8 @@
 """The engine that asks a language model over the Anthropic Messages API, hosted or on-prem (DECISIONS.md section 3).
 
-`prompt` makes the request, `sdk` sends it, `answer` reads what comes back, `faults` names what went wrong, `engine` binds
+`prompt` makes the request, `client` sends it, `answer` reads what comes back, `faults` names what went wrong, `engine` binds
 them under one deadline. Where a model may capture, `tools` says what it can call, `notes` checks what it brings, and `rounds`
-goes to and fro between them. Only `sdk` imports the anthropic package, and only `engine` imports `sdk`, at first use.
+goes to and fro between them. `sdk` asks a server by the provider's own library, for people who look at an installation.
 """
 
 from __future__ import annotations

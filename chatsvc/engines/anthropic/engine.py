@@ -1,4 +1,4 @@
-"""The engine itself: one deadline around loading, asking, waiting and asking again."""
+"""The engine itself: one deadline around asking, waiting and asking again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 
 if TYPE_CHECKING:
-    from chatsvc.engines.anthropic.sdk import Provider
+    from chatsvc.engines.anthropic.client import Client
 
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
@@ -33,21 +33,21 @@ class AnthropicEngine:
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
         """Connects to nothing and imports nothing; raises ValueError for a `base_url` that is no http(s) address."""
-        self._base_url = _without_v1(base_url)
+        self._base_url = without_v1(base_url)
         self._hosted = prompt.is_hosted(self._base_url)
         self._api_key = None if api_key is None else api_key.strip()
         self._timeout_s = timeout_s
         self._max_retries = max(0, max_retries)
         self._egress = egress or Egress()
-        self._loading: asyncio.Task[Provider] | None = None
+        self._client: Client | None = None
         self._closed = False
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
-        """Load the languages and, in a thread, the SDK now: no visitor waits for them. Raises EngineError where the SDK cannot be."""
+        """Load the languages and make the client now: no visitor waits for them. Raises EngineError where there can be none."""
         if self._why_not_configured() is None and self._egress.allowed:
             language.load()
-            await self._provider()
+            self._ready_client()
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn within `turn.timeout_s` seconds; raises EngineError."""
@@ -59,22 +59,22 @@ class AnthropicEngine:
         except EgressRefused:
             raise EngineError("unreachable", "egress: none") from None
         limit = min(turn.timeout_s, self._timeout_s)
+        if limit <= 0:
+            # A kept connection takes a request without a moment's wait, and so before a timer can end it.
+            raise EngineError("timeout", "no time was left")
         try:
             async with asyncio.timeout(limit):
                 ends_at = asyncio.get_running_loop().time() + limit
-                return await self._reply(await self._provider(), turn, ends_at)
+                return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
     async def close(self) -> None:
         """Let go of connections; calls under way fail as unreachable. May be called twice."""
         self._closed = True
-        loading, self._loading = self._loading, None
-        if loading is not None:
-            # A failed load has nothing to close, and was told to whoever asked for it.
-            await asyncio.wait([loading])
-            if not loading.cancelled() and loading.exception() is None:
-                await loading.result().close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
     def _why_not_configured(self) -> str | None:
         """Why no call can be made with this configuration; None where one can."""
@@ -84,29 +84,22 @@ class AnthropicEngine:
             return "the api_key holds characters that no header can carry"
         return None
 
-    async def _provider(self) -> Provider:
-        """The client, made once; everyone who comes while it is being made waits for the same one."""
+    def _ready_client(self) -> Client:
+        """The client, made once, where an event loop runs."""
         if self._closed:
             raise EngineError("unreachable", "the engine is closed")
-        if self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(self._load), name="load-anthropic")
-        loading = self._loading
-        try:
-            # Shielded: the visitor who gives up first must not take it from the others.
-            return await asyncio.shield(loading)
-        except Exception as error:
-            if self._loading is loading:
-                self._loading = None
-            raise EngineError("not_configured", f"the SDK cannot be loaded: {type(error).__name__}") from error
+        if self._client is None:
+            from chatsvc.engines.anthropic.client import Client
 
-    def _load(self) -> Provider:
-        from chatsvc.engines.anthropic import sdk
+            try:
+                self._client = Client(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
+            except OSError as error:
+                raise EngineError("not_configured", f"the system's certificates cannot be read: {type(error).__name__}") from error
+        return self._client
 
-        return sdk.Provider(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
-
-    async def _reply(self, provider: Provider, turn: Turn, ends_at: float) -> Reply:
+    async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
         async def ask(body: dict[str, object]) -> bytes:
-            return await self._send(provider, body, ends_at)
+            return await self._send(client, body, ends_at)
 
         refused = False
         if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= asyncio.get_running_loop().time():
@@ -122,11 +115,11 @@ class AnthropicEngine:
             self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
         return answer.read(payload)
 
-    async def _send(self, provider: Provider, body: dict[str, object], ends_at: float) -> bytes:
+    async def _send(self, client: Client, body: dict[str, object], ends_at: float) -> bytes:
         """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""
         for attempt in itertools.count():
             try:
-                return await provider.send(body)
+                return await client.send(body)
             except Fault as fault:
                 if attempt >= self._max_retries or not fault.retryable:
                     raise
@@ -142,8 +135,8 @@ def _backoff_s(attempt: int) -> float:
     return min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
 
 
-def _without_v1(base_url: str) -> str:
-    """`base_url` without the `/v1` that people copy along, which the SDK adds itself; raises ValueError for no http(s) address."""
+def without_v1(base_url: str) -> str:
+    """`base_url` without the `/v1` that people copy along, which is added to it anyway; raises ValueError for no http(s) address."""
     stripped = base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
     parts = urlsplit(stripped)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.query:

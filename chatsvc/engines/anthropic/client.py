@@ -1,0 +1,145 @@
+"""POST /v1/messages: a sixth of the processor time that the provider's own library takes for a call.
+
+What stands on the wire is what that library would send (a test holds it against the library), but for its inventory of this machine.
+Nothing is taken from the surroundings: no proxy, no netrc, no cookie, no certificate that the environment names. Nothing is retried,
+no redirect followed and nothing unpacked; bytes come out of here, and `answer` reads them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from chatsvc import __version__
+from chatsvc.domain.egress import Egress
+from chatsvc.engines.anthropic import faults
+from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Answer, Connection
+from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.outbound import Dialler, system_tls
+
+API_VERSION = "2026-10-21"
+"""The version of the Messages API that is spoken: that of the library."""
+
+CONNECT_TIMEOUT_S = 10.0
+"""For a connection with its TLS handshake; the deadline of the turn bounds everything else.
+
+Far more than a network takes: where thousands ask at once, a connection that stands is noticed only when the others have been sent.
+"""
+
+CONNECTIONS = 5000
+
+# uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST that meets such a closing is lost, since it
+# is not idempotent and nobody sends it again: let go first. Anthropic's edge keeps connections for minutes.
+_IDLE_S_ON_PREM = 3.0
+_IDLE_S_HOSTED = 60.0
+
+_IN_PATHS = "/%:@!$&'()*+,;=~"
+
+
+class Client:
+    """One client of one server that speaks the Messages API. Cheap to share: 2,000 calls at once are fine."""
+
+    def __init__(self, base_url: str, api_key: str, *, hosted: bool, egress: Egress) -> None:
+        """`base_url` without `/v1`; an empty `api_key` sends no credential. Raises OSError where the certificates cannot be read."""
+        url = urlsplit(base_url)
+        secure = url.scheme == "https"
+        host = (url.hostname or "").encode("idna").decode()
+        self._head = _head(f"[{host}]" if ":" in host else host, url.port, url.path, api_key)
+        self._dialler = Dialler(egress, "model", host, url.port or (443 if secure else 80), system_tls() if secure else None)
+        self._idle_s = _IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM
+        self._idle: deque[tuple[float, Connection]] = deque()
+        self._busy: set[Connection] = set()
+        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._letting_go: asyncio.TimerHandle | None = None
+
+    async def send(self, body: dict[str, object]) -> bytes:
+        """The body of a 2xx answer, unread; raises Fault."""
+        content = _encoded(body)
+        request = b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
+        async with self._room:
+            answer = await self._exchange(request)
+        if not 200 <= answer.status < 300:
+            raise faults.of_status(answer.status, answer.headers, answer.body.decode("utf-8", "replace"))
+        if not answer.whole:
+            raise Fault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+        return answer.body
+
+    async def _exchange(self, request: bytes) -> Answer:
+        connection = self._kept() or await self._dialled()
+        self._busy.add(connection)
+        try:
+            answer = await connection.ask(request)
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            self._busy.discard(connection)
+        if connection.usable:
+            self._keep(connection)
+        else:
+            connection.abort()
+        return answer
+
+    async def _dialled(self) -> Connection:
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                return await self._dialler.open(Connection)
+        except (OSError, UnicodeError) as error:
+            raise Fault("unreachable", type(error).__name__, retryable=True) from None
+
+    def _kept(self) -> Connection | None:
+        """The connection that has been idle for the shortest time."""
+        while self._idle:
+            _, connection = self._idle.pop()
+            if connection.usable:
+                return connection
+        return None
+
+    def _keep(self, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        self._idle.append((loop.time() + self._idle_s, connection))
+        if self._letting_go is None:
+            self._letting_go = loop.call_later(self._idle_s, self._let_go)
+
+    def _let_go(self) -> None:
+        """Close what has been idle for too long."""
+        loop = asyncio.get_running_loop()
+        while self._idle and self._idle[0][0] <= loop.time():
+            self._idle.popleft()[1].abort()
+        self._letting_go = loop.call_at(self._idle[0][0], self._let_go) if self._idle else None
+
+    async def close(self) -> None:
+        """Close every connection; calls under way fail as unreachable."""
+        if self._letting_go is not None:
+            self._letting_go.cancel()
+        for connection in (*self._busy, *(connection for _, connection in self._idle)):
+            connection.abort()
+        self._idle.clear()
+
+
+def _head(host: str, port: int | None, path: str, api_key: str) -> bytes:
+    """A request as far as it is always the same: up to its length."""
+    lines = [
+        f"POST {quote(path, _IN_PATHS)}/v1/messages HTTP/1.1",
+        f"Host: {host if port is None else f'{host}:{port}'}",
+        "Accept: application/json",
+        "Accept-Encoding: identity",
+        "Content-Type: application/json",
+        f"User-Agent: chatsvc/{__version__}",
+        f"anthropic-version: {API_VERSION}",
+        *([f"Authorization: Bearer {api_key}"] if api_key else []),
+        "Content-Length: ",
+    ]
+    return "\r\n".join(lines).encode()
+
+
+def _encoded(body: dict[str, object]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError:
+        # What a model has said goes back to it as it was, and may hold half characters and integers of more than 64 bits.
+        return json.dumps(body).encode()
