@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chatsvc.domain.egress import Egress, EgressRefused
-from chatsvc.engines import EngineError, Reply, Turn, language
+from chatsvc.engines import EngineError, Reply, Turn, background, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 
@@ -109,7 +110,7 @@ class AnthropicEngine:
                 if not fault.no_tools:
                     raise
                 refused = True
-        payload = await ask(prompt.request(turn, hosted=self._hosted))
+        payload = await ask(await background.apart(partial(prompt.request, hosted=self._hosted), turn))
         if refused:
             # Believed only now that the same question was answered without tools, so that no other fault turns them off.
             self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S

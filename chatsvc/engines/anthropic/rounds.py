@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines import EngineError, Reply, Turn, background
 from chatsvc.engines.anthropic import answer, notes, prompt, tools
 
 MAX_ROUNDS = 4
@@ -25,7 +26,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Rep
     Once something is noted, no failure of the model takes it away: the visitor gets a sentence of ours instead of its words.
     `ends_at` is the deadline (loop time); that it is kept is the caller's business.
     """
-    body = prompt.request(turn, hosted=hosted, offers_tools=True)
+    body = await background.apart(partial(prompt.request, hosted=hosted, offers_tools=True), turn)
     noted = notes.Notes(turn)
     spent = Usage()
     for _ in range(MAX_ROUNDS):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chatsvc.engines import EngineError, Reply, Turn, language
-from chatsvc.engines.knowledge import askback, background, flow, lookup, smalltalk
+from chatsvc.engines import EngineError, Reply, Turn, background, language
+from chatsvc.engines.knowledge import askback, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 

@@ -15,8 +15,8 @@ from itertools import repeat
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Finding, Hit
-from chatsvc.engines.knowledge import background, confidence, lexicon, signs
+from chatsvc.engines import Finding, Hit, background
+from chatsvc.engines.knowledge import confidence, lexicon, signs
 from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair, phrasings_of
 from chatsvc.engines.knowledge.query import Query, query_of
 from chatsvc.engines.knowledge.spelling import Speller
