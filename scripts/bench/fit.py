@@ -26,7 +26,9 @@ from tests.answers.judging import Question
 Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bias, whether the first hit was right
 
 OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
+UNASKED = 1.3  # how much more it weighs where nothing of ours answers: an answer to a foreign question is worse than none to another
 MANY, LARGE = 50, 5.0  # the fewer bots of so many intents weigh so much more
+DOCUMENT, ANSWERS = 8.0, 3  # weight of a search in a document, whose passages are made of so many answers
 TUNED = 0.4  # what is left of it where the vocabulary was made with the set, so that it looks surer than it may be
 L2 = 1.0
 # (intents, phrasings, bots)
@@ -50,7 +52,8 @@ def rows(weight: float, entries: Sequence[Entry], questions: Sequence[Question])
         _seen.clear()
         finding = index.search(question.text)
         if _seen:
-            yield weight, (*confidence.inputs(_seen[0]), 1.0), finding.hits[0].entry.id == question.expected
+            more = UNASKED if question.expected is None and question.kind else 1.0
+            yield more * weight, (*confidence.inputs(_seen[0]), 1.0), finding.hits[0].entry.id == question.expected
 
 
 def own(chance: random.Random) -> Iterator[Row]:
@@ -62,12 +65,24 @@ def own(chance: random.Random) -> Iterator[Row]:
         less = TUNED if tuned else 1.0
         entries, questions = judging.business(name, language)
         yield from rows(less * OWN, entries, questions)
+        yield from rows(less * DOCUMENT, *document(entries, questions))
         for _ in range(VARIATIONS):
             kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
             count = chance.choice((3, 5, 6))
             fewer = [one._replace(alt=tuple(chance.sample(one.alt, min(count, len(one.alt))))) for one in entries if one.id in kept]
-            asked = [Question(one.text, one.expected if one.expected in kept else None) for one in questions]
+            asked = [Question(one.text, one.expected if one.expected in kept else None, one.kind) for one in questions]
             yield from rows(less * VARIED, fewer, asked)
+
+
+def document(entries: Sequence[Entry], questions: Sequence[Question]) -> tuple[list[Entry], list[Question]]:
+    """The same knowledge as a document: passages that hold the answers and no questions."""
+    parts = [entries[at : at + ANSWERS] for at in range(0, len(entries), ANSWERS)]
+    holder = {entry.id: str(number) for number, part in enumerate(parts) for entry in part}
+    passages = [
+        Entry(str(number), part[0].answer.split(".")[0], (), " ".join(entry.answer for entry in part), part[0].language)
+        for number, part in enumerate(parts)
+    ]
+    return passages, [Question(one.text, holder.get(one.expected or ""), one.kind) for one in questions]
 
 
 def clinc(path: Path, chance: random.Random) -> Iterator[Row]:
@@ -126,10 +141,11 @@ def main() -> None:
     chance = random.Random(11)
     data = [*own(chance), *clinc(Path(sys.argv[1]), chance)]
     *weights, bias = fit(data)
-    print(f"{len(data)} searches\n_BIAS = {bias:.2f}")
+    print(f"# {len(data)} searches\n_BIAS = {bias:.2f}\n_WEIGHTS = {{  # of each sign, and what the size of the index adds to it")
     names = [field.name for field in fields(confidence.Signs)]
     for sign, weight, more in zip(names, weights[: len(names)], weights[len(names) :], strict=True):
-        print(f"{sign:<10} {weight:6.2f} {more:6.2f}")
+        print(f'    "{sign}": ({weight:.2f}, {more:.2f}),')
+    print("}")
 
 
 if __name__ == "__main__":

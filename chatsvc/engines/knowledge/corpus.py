@@ -35,9 +35,14 @@ _A_SENTENCE, _SENTENCES = 12, 24  # characters that one has at least, and how ma
 PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
 
 
+def is_passage(entry: Entry) -> bool:
+    """Whether an entry is a passage of a document: much text, and nobody wrote down what is asked about it."""
+    return not entry.alt and len(entry.answer) >= _PASSAGE
+
+
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
     """What an entry is found by: its question, the other phrasings, and of a passage of a document, which has none, its sentences."""
-    if entry.alt or len(entry.answer) < _PASSAGE:
+    if not is_passage(entry):
         return entry.question, *entry.alt
     sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)
     return entry.question, *islice(sentences, _SENTENCES)

@@ -17,14 +17,14 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit, background
 from chatsvc.engines.knowledge import confidence, lexicon, signs
-from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair, phrasings_of
+from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.query import Query, query_of
 from chatsvc.engines.knowledge.spelling import Speller
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.why import why
 from chatsvc.engines.language.detection import guess
 
-_CANDIDATES = 25
+_CANDIDATES = 16
 _WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
 _TOPICS, _FEW = 1.3, 10  # what being about the same counts beside the words: less the more entries there are, but not below so few
 _TIES = 1_000  # entries of the same score that are compared at all
@@ -101,7 +101,7 @@ class KnowledgeIndex:
         same = (found for found in ranked if self._languages[found.entry] == tongue)
         rivals = [signs.Rival(found.score / first.foreign, found.likeness) for found in same]
         entry = self._entries[first.entry]
-        return signs.read(asked, query, self._corpus, (first.entry, first.best), phrasings_of(entry), rivals)
+        return signs.read(asked, query, self._corpus, (first.entry, first.best), entry, rivals)
 
     def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
         """The language to answer in, and what an entry in another one is worth."""

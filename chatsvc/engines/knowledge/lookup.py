@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.text import stem, words
 
 _FOLLOW_UP_WORDS = 5  # a message of at most so many words may lean on the one before
 _LOOKED_BACK = 3  # questions before it, small talk left out
-_SURE_TOGETHER = 0.5  # with the question before it, where the entry knows every word that the message adds
+_SURE_TOGETHER = 0.4  # with the question before it, where the entry knows every word that the message adds
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
 _POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.confidence import Signs
-from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus
+from chatsvc.engines.knowledge.corpus import PHRASINGS, Corpus, is_passage, phrasings_of
 from chatsvc.engines.knowledge.query import Query
 from chatsvc.engines.knowledge.text import trigrams, words
 
@@ -23,12 +24,11 @@ class Rival:
     likeness: float
 
 
-def read(
-    asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], texts: Sequence[str], rivals: Sequence[Rival]
-) -> Signs:
-    """`first` is the first hit's number and that of its best phrasing, `texts` its phrasings, `rivals` it and others."""
+def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], found: Entry, rivals: Sequence[Rival]) -> Signs:
+    """`first` is the first hit's number and that of its best phrasing, `found` the hit itself, `rivals` it and others."""
     entry, best = first
     scores = [rival.score for rival in rivals]
+    texts = phrasings_of(found)
     start, stop = corpus.first[entry], corpus.first[entry + 1]
     held = corpus.held(entry)
     asked_for = sum(word.informs for word in query.words) or 1.0
@@ -54,6 +54,7 @@ def read(
         others=max((rival.likeness for rival in rivals[1:_RIVALS]), default=0.0),
         content=min(1.0, sum(word.informs > 0 for word in query.words) / 5),
         length=min(1.0, len(asked) / 12),
+        passage=float(is_passage(found)),
         entries=min(1.5, size),
         phrasings=min(1.5, math.log(stop - start) / 3),
     )
