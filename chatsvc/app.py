@@ -110,13 +110,15 @@ class App:
         for engine in engines.values():
             self._undo.append(engine.close)
         turns = Turns()
-        self.services = Services(self.config, db, secret, Directory(db), SharedLibrary(db), self._clock, engines, turns, egress=egress)
+        library = SharedLibrary(db)
+        self.services = Services(self.config, db, secret, Directory(db), library, self._clock, engines, turns, egress=egress)
         self._undo.append(self.services.directory.flush_key_uses)
         backups.clear_outgoing(self.config)
         keepers = [
             asyncio.create_task(self._keep()),
             asyncio.create_task(self._back_up()),
             asyncio.create_task(retention.keep(self.services)),
+            asyncio.create_task(_ready(library, self.services.directory)),
         ]
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
@@ -223,6 +225,13 @@ class App:
                 log.error("the store cannot answer: %s", fault)
             except Exception:
                 log.exception("fault while stopping")
+
+
+async def _ready(library: SharedLibrary, directory: Directory) -> None:
+    try:
+        await library.make_ready(directory)
+    except StoreUnavailable as fault:
+        log.error("the store cannot answer: %s", fault)
 
 
 async def _started(kind: str, engine: Engine) -> None:

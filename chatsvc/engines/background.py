@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from chatsvc.engines import Turn
@@ -34,6 +35,34 @@ def considerate() -> Iterator[None]:
             before = _working.pop()
             if not _working:
                 sys.setswitchinterval(before)
+
+
+def give_back() -> None:
+    """Return to the system what long work has taken and freed, where the C library can: it keeps tens of megabytes otherwise."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+async def beside(work: Callable[[], T]) -> T:
+    """`work()` in a thread that nobody waits for when the program ends, as what it makes is of no use then."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(outcome: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(lambda: None if done.done() else outcome())
+
+    def run() -> None:
+        try:
+            made = work()
+        except BaseException as fault:  # noqa: BLE001 - it is told to who waits
+            told = fault
+            tell(lambda: done.set_exception(told))
+        else:
+            tell(lambda: done.set_result(made))
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 async def apart(work: Callable[[Turn], T], turn: Turn) -> T:

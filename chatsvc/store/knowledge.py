@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store.database import Database
 
@@ -30,7 +31,7 @@ class FromFile(NamedTuple):
 class Whole(NamedTuple):
     """All that a bot knows."""
 
-    entries: list[Entry]
+    entries: Sequence[Entry]
     synonyms: list[Synonyms]
 
 
@@ -39,14 +40,20 @@ def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
     return Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source)
 
 
-def _entries(connection: sqlite3.Connection, bot_id: str) -> list[Entry]:
+def _entries(connection: sqlite3.Connection, bot_id: str) -> Iterator[Entry]:
     rows = connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries WHERE bot_id = ? ORDER BY number", (bot_id,))
-    return [_entry(row) for row in rows]
+    return map(_entry, rows)
 
 
 async def entries(db: Database, bot_id: str) -> list[Entry]:
     """All entries of a bot."""
-    return await db.read(lambda connection: _entries(connection, bot_id))
+    return await db.read(lambda connection: list(_entries(connection, bot_id)))
+
+
+async def large(db: Database, least: int) -> list[str]:
+    """The bots with so many entries at least, those with the most first."""
+    found = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
+    return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
 
 
 async def whole(db: Database, bot_id: str) -> Whole:
@@ -54,7 +61,7 @@ async def whole(db: Database, bot_id: str) -> Whole:
 
     def unit(connection: sqlite3.Connection) -> Whole:
         groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
-        return Whole(_entries(connection, bot_id), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+        return Whole(PackedEntries(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
     return await db.read(unit)
 

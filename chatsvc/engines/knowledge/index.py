@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from sys import intern
 
+from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Finding, Hit, background
@@ -32,6 +34,7 @@ _CLOSELY = 250  # phrasings looked at closely in one search
 _GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # what is left of the score of an entry in another language
 _ENDS = 350  # characters looked at from either end of a long message: there the question stands
 _WORDS = 90  # of them looked at
+_MANY = 3_000  # entries that are better left packed than ready to be looked at
 _NOUGHT = repeat(0.0)
 _ITSELF = 0.999  # likeness of a question that is one of the entry's phrasings, which its author knew to be answered by it
 _SAME = 0.9  # likeness in letter triples from which a question is the phrasing itself
@@ -55,9 +58,9 @@ class KnowledgeIndex:
 
         `synonyms` are groups of words (or `several words`) that mean the same to this bot; they count like concepts of the lexicon.
         """
-        self._entries = tuple(entries)
+        self._entries = entries if isinstance(entries, PackedEntries) and len(entries) >= _MANY else tuple(entries)
         self._default = default_language
-        self._languages = tuple(primary(entry.language) for entry in self._entries)
+        self._languages = tuple(intern(primary(entry.language)) for entry in self._entries)
         self._spoken = frozenset(self._languages)
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # read and built once a process, here rather than in the first search on the event loop
