@@ -10,9 +10,11 @@ import pytest
 import chatsvc.engines.knowledge
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
+from chatsvc.engines import background
 from chatsvc.usecases import bots, knowledge, shared_library
 from chatsvc.usecases.library import Library
-from tests.conftest import Caller
+from chatsvc.usecases.shared_library import SharedLibrary
+from tests.conftest import Caller, MakeCaller
 
 FAQ = "synonyms: peştamal, havlu\nsynonyms: oda, suit\n\n## Havlu var mı?\n\nVar."
 
@@ -35,3 +37,29 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
         await Library(app.services.db).of(bot)
     both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
     assert built == [both, both, one, one]
+
+
+async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
+    app: App, caller: Caller, make_caller: MakeCaller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await make_caller()
+    monkeypatch.setattr(shared_library, "LARGE", 3)
+    for one, questions in ((caller, 3), (other, 2)):
+        text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
+        await knowledge.add(app.services, bot=one.bot, files=[("faq.md", text)])
+    library = SharedLibrary(app.services.db)
+    await library.make_ready(app.services.directory)
+    monkeypatch.setattr(shared_library, "KnowledgeIndex", lambda *_: "made when somebody asked")
+    _, large = await bots.resolve(app.services, caller.bot)
+    _, small = await bots.resolve(app.services, other.bot)
+    assert len((await library.of(large)).entries) == 3
+    assert str(await library.of(small)) == "made when somebody asked"
+
+
+async def test_what_goes_wrong_beside_the_loop_is_told_to_who_waits() -> None:
+    def fails() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await background.beside(fails)
+    assert await background.beside(lambda: 7) == 7
