@@ -93,7 +93,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Path |
     pages = _counted(_pages(ctx, bot), written)
     # Asked for before the file is opened: what is refused must not have emptied it.
     first = next(pages)
-    with _opened(output) as file, progress.shown("exporting"):
+    with _opened(output) as file, progress.shown("exporting", prints=output is None):
         for text in transcript.write(form, chain([first], pages)):
             file.write(text.encode())
     if output:

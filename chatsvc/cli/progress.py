@@ -30,8 +30,11 @@ class Progress:
 
 
 @contextmanager
-def shown(what: str) -> Iterator[Progress]:
-    """Show on standard error, where that is a terminal, what takes longer than a moment."""
+def shown(what: str, *, prints: bool = False) -> Iterator[Progress]:
+    """Show on standard error, where that is a terminal, what takes longer than a moment.
+
+    `prints`: the command writes to standard output meanwhile. Where that is a terminal, too, it shows well enough how far it is.
+    """
     progress, over = Progress(what), threading.Event()
 
     def show() -> None:
@@ -39,7 +42,7 @@ def shown(what: str) -> Iterator[Progress]:
             print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
         print("\r\033[K", end="", file=sys.stderr, flush=True)  # noqa: T201
 
-    thread = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() else None
+    thread = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() and not (prints and sys.stdout.isatty()) else None
     if thread:
         thread.start()
     try:

@@ -29,6 +29,14 @@ def examine(named: str | None, env: Mapping[str, str], cwd: Path) -> Iterator[Ch
 
 def of_config(config: Config) -> Iterator[Check]:
     """The same, where the configuration itself is right."""
+    try:
+        yield from _of_installation(config)
+    except PermissionError as closed:
+        remedy = f"run the command as the owner of {config.data_dir} or as root"
+        yield fault("data folder", f"{closed.filename or config.data_dir} may not be looked at", remedy)
+
+
+def _of_installation(config: Config) -> Iterator[Check]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)

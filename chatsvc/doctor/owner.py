@@ -45,7 +45,11 @@ def name(folder: Path) -> str:
 
 def packaged() -> bool:
     """Whether there is the user that the Debian package makes for the service."""
-    return any(user.pw_name == PACKAGED for user in pwd.getpwall())
+    try:
+        pwd.getpwnam(PACKAGED)
+    except KeyError:
+        return False
+    return True
 
 
 def writable(path: Path) -> bool:

@@ -119,8 +119,10 @@ def examine(file: Path, scratch: Path) -> Backup:
             _look(copy, file, found)
     except OSError as fault:
         raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
-    except sqlite3.Error as fault:
-        found.faults.append(f"it is no backup, or a damaged one: {fault}")
+    except (sqlite3.Error, KeyError, TypeError, ValueError) as fault:
+        # SQLite finds much of what is damaged, not all: a text that is no text is read without complaint.
+        why = fault if isinstance(fault, sqlite3.Error) else "what it says of itself cannot be read"
+        found.faults.append(f"it is no backup, or a damaged one: {why}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -157,3 +158,15 @@ def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_th
         assert (file.stat().st_uid, file.stat().st_mode & 0o777) == (0, 0o600)
         site.json("backup", "restore", file)
     assert owners(site.data) == set()
+
+
+def test_doctor_tells_somebody_who_may_not_look_who_may(site: Site) -> None:
+    site.account()
+    os.chown(site.data, 4321, 4321)
+    done = run("-c", site.config, "doctor", "--json", cwd=site.folder, before=become_nobody)
+    assert done.status == 1
+    assert one_line(done.err).endswith("found")
+    faults = [check for check in json.loads(done.out)["checks"] if check["state"] == "fault"]
+    assert {check["name"] for check in faults} == {"data folder"}
+    assert "belongs to another user" in faults[0]["found"]
+    assert "as root" in faults[-1]["remedy"]

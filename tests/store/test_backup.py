@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -31,6 +32,23 @@ def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pyte
     (kept,) = path.parent.glob("before-upgrade-*.backup")
     found = backup.examine(kept, tmp_path / "scratch")
     assert (found.faults, found.schema_version) == ([], len(MIGRATIONS))
+
+
+def test_whatever_bytes_of_a_backup_are_damaged_it_is_told_as_such(path: Path, tmp_path: Path) -> None:
+    with closing(connect(path, writes=True)) as connection:
+        connection.execute("INSERT INTO store_facts (name, value) VALUES ('master_key_check', x'00')")
+    whole, damaged = tmp_path / "whole.backup", tmp_path / "damaged.backup"
+    backup.create(path, whole, made_at=1, version="1")
+    content, chance = whole.read_bytes(), random.Random(1)
+    about = content.index(b'"made_at"')
+    for number in range(60):
+        bytes_ = bytearray(content)
+        # Half of them where it says what it is, which is little of the file.
+        for _ in range(chance.choice((1, 20))):
+            place = about + chance.randrange(-40, 200) if number % 2 else chance.randrange(len(content))
+            bytes_[place] ^= 1 << chance.randrange(8)
+        damaged.write_bytes(bytes_)
+        assert backup.examine(damaged, tmp_path / f"scratch {number}").faults
 
 
 def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

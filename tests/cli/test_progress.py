@@ -1,0 +1,57 @@
+"""What takes long shows how far it is: in a terminal alone, and never in the way of what is printed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+LONG = """
+import time
+from chatsvc.cli import progress
+with progress.shown("adding", prints={prints}) as far:
+    for number in range(10):
+        far("adding: lines", number, 10)
+        time.sleep(0.1)
+print("done")
+"""
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """A terminal's two ends: who looks at it, and what runs in it."""
+    looks, runs = pty.openpty()
+    try:
+        yield looks, runs
+    finally:
+        os.close(looks)
+        os.close(runs)
+
+
+@pytest.mark.parametrize("prints", [False, True], ids=["writes a file", "prints"])
+@pytest.mark.parametrize("looked_at", [False, True], ids=["output elsewhere", "output in the terminal"])
+def test_in_a_terminal_it_shows_how_far_it_is_and_leaves_nothing_behind(*, prints: bool, looked_at: bool) -> None:
+    with terminal() as (looks, runs):
+        done = subprocess.run(
+            [sys.executable, "-c", LONG.format(prints=prints)], stdout=runs if looked_at else subprocess.PIPE, stderr=runs, check=True
+        )
+        os.write(runs, b"\nend")
+        seen = ""
+        while not seen.endswith("\nend"):
+            seen += os.read(looks, 65536).decode()
+    assert ("adding: lines" in seen) is not (prints and looked_at)
+    if "adding" in seen:
+        assert "of 10 (" in seen
+        assert seen.replace("done\r\n", "").endswith("\r\033[K\r\nend")
+    assert ("done" in seen) is looked_at
+    assert (done.stdout == b"done\n") is not looked_at
+
+
+def test_elsewhere_it_shows_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", LONG.format(prints=False)], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"done\n", b"")
