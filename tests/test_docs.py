@@ -28,6 +28,8 @@ from tests.cli.test_help import command_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+EXAMPLE = (ROOT / "config.example.yaml").read_text("utf-8")
+TABLES = ("models", "plans")
 CELLS = set(re.findall(r"`([^`\n]+)`", README))
 
 
@@ -107,7 +109,42 @@ def settings(text: str) -> set[str]:
 def test_every_setting_of_the_example_is_in_the_table_and_nothing_else() -> None:
     listed = {name for row in rows("Configuration") for name in re.findall(r"`([\w.]+)`", row[0])}
     listed = {name.removesuffix(".TIER").removesuffix(".NAME") for name in listed} - {"engines.anthropic.api_key_file", "master_key_file"}
-    assert listed == settings((ROOT / "config.example.yaml").read_text("utf-8"))
+    assert listed == settings(EXAMPLE)
+
+
+def test_every_setting_that_the_program_has_is_in_the_example_and_nothing_else(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.config.write_text("")
+    known = {key: value for key, value in site.json("config", "show").items() if key != "config"}
+    assert settings(json.dumps(known)) == settings(EXAMPLE)
+
+
+def test_every_setting_of_the_example_says_right_above_it_what_it_is_and_its_unit() -> None:
+    top, comment = "", ""
+    for line in EXAMPLE.splitlines():
+        indent, name, value = re.fullmatch(r"( *)(?:(\w+):( .*)?)?.*", line).groups()  # type: ignore[union-attr]  # it matches anything
+        if not name:
+            comment = f"{comment} {line}" if line else ""
+            continue
+        top = top if indent else name
+        if value or name in TABLES:
+            assert comment or (indent and top in TABLES), line
+            unit = next((unit for suffix, unit in (("_s", "seconds"), ("_days", "Days")) if name.endswith(suffix)), "")
+            assert unit in comment, line
+        comment = ""
+
+
+SETTINGS = [number for number, line in enumerate(EXAMPLE.splitlines()) if re.match(r" *\w+: ", line)]
+
+
+@pytest.mark.parametrize("number", SETTINGS)
+def test_a_setting_of_the_example_that_is_given_something_odd_is_refused_at_its_place(number: int, tmp_path: Path) -> None:
+    lines = EXAMPLE.splitlines()
+    lines[number] = re.sub(":.*", ": [[odd]]", lines[number])
+    file = tmp_path / "config.yaml"
+    file.write_text("\n".join(lines))
+    with pytest.raises(config.ConfigError, match=rf"config\.yaml:{number + 1}:\d+: "):
+        config.load(file, {})
 
 
 def test_the_two_commands_for_a_newcomer_exist() -> None:
