@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,11 @@ import pytest
 from chatsvc import config
 from chatsvc.api.routes import ROUTES
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
+from chatsvc.domain import shapes
+from chatsvc.domain.captures import REQUEST_TYPES, Appointment, Request
 from chatsvc.domain.errors import PROBLEMS
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS
+from chatsvc.webhooks.envelope import build_request
 from tests.cli.support import CHATSVC, PATIENCE_S, Done, Site, environment
 from tests.cli.test_help import command_of
 
@@ -348,6 +352,19 @@ def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site,
     (tmp_path / "master.key").write_bytes((shop.data / "master.key").read_bytes())
     shell(other, restore.split("chatsvc serve")[0])
     assert other.json("bot", "list") == shop.json("bot", "list")
+
+
+def test_the_body_that_is_shown_is_one_that_would_be_sent() -> None:
+    shown = json.loads(blocks("json", "Webhooks")[0])
+    at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
+    request = Request(**{**shown["data"], "created_at": at})
+    sent = build_request(shown["event"], shown["delivery_id"], at, shown["bot_id"], shapes.request(request))
+    assert json.dumps(shown) == json.dumps(json.loads(sent))  # in the same order, too
+    told = section("Webhooks").split("`request_type` is ")[1].split("Answer 2xx")[0]
+    types, rest = told.split(". The `data` of `appointment.created` has ")
+    assert tuple(re.findall(r"`(\w+)`", types)) == REQUEST_TYPES
+    fields = shapes.appointment(Appointment("", request, "pending", "2026-11-25", "14:30", at, at))
+    assert [name for name in re.findall(r"`(\w+)`", rest) if name != "pending"] == list(fields)
 
 
 VECTOR = ("It's a Secret to Everybody", b"Hello, World!", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17")
