@@ -148,7 +148,9 @@ class App:
                 running = connect(folder.path)
                 if running is not None:
                     running.close()
-                    raise Refused(f"a chatsvc is running on {folder.path} already") from None
+                    raise Refused(
+                        f"a chatsvc is running on {folder.path} already: stop it first, or set data_dir to another folder"
+                    ) from None
                 if asyncio.get_running_loop().time() > deadline:
                     raise Refused(f"another chatsvc holds {folder.path}") from None
             await asyncio.sleep(0.05)

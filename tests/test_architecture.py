@@ -274,9 +274,13 @@ def test_an_operation_that_does_not_exist_is_refused() -> None:
 
 def operations_called() -> Iterator[tuple[str, set[str]]]:
     """What the command line calls: operation and the names of its arguments; None stands for `**`."""
-    for path in (ROOT / "cli").glob("*.py"):
+    for path in (*(ROOT / "cli").glob("*.py"), *(ROOT / "doctor").glob("*.py")):
         for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"call", "client.call"} and isinstance(node.args[1], ast.Constant):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) in {"call", "client.call", "client.ask"}
+                and isinstance(node.args[1], ast.Constant)
+            ):
                 yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg}
 
 

@@ -4,27 +4,54 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from chatsvc import config
 from chatsvc.api.routes import ROUTES
 from chatsvc.cli.main import COMMANDS, Lazy, chatsvc
+from chatsvc.domain import shapes
+from chatsvc.domain.captures import REQUEST_TYPES, Appointment, Request
 from chatsvc.domain.errors import PROBLEMS
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS
+from chatsvc.webhooks.envelope import build_request
+from tests.cli.support import CHATSVC, PATIENCE_S, Done, Site, environment
+from tests.cli.test_help import command_of
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+EXAMPLE = (ROOT / "config.example.yaml").read_text("utf-8")
+TABLES = ("models", "plans")
 CELLS = set(re.findall(r"`([^`\n]+)`", README))
+
+
+def sections() -> dict[str, str]:
+    """The README by its titles; a heading within a fenced block is none."""
+    found: dict[str, str] = {}
+    title, fenced = "", False
+    for line in README.splitlines(keepends=True):
+        fenced ^= line.startswith("```")
+        if line.startswith("## ") and not fenced:
+            title = line.removeprefix("## ").strip()
+        found[title] = found.get(title, "") + line
+    return found
 
 
 def section(title: str) -> str:
     """One section of the README."""
-    return README.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+    return sections()[title]
 
 
 def rows(title: str) -> list[list[str]]:
@@ -32,21 +59,22 @@ def rows(title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in section(title).splitlines() if line.startswith("| `")]
 
 
-def test_every_error_code_is_listed_with_its_status_and_its_extra_fields() -> None:
+def test_every_error_code_is_listed_with_its_status_its_extra_fields_and_what_to_do() -> None:
     listed: dict[str, tuple[int, str]] = {}
     for row in rows("The interface"):
-        if len(row) == 3 and row[1].isdigit():
+        if len(row) == 4 and row[1].isdigit():
             listed |= {code: (int(row[1]), row[2]) for code in re.findall(r"`(\w+)`", row[0])}
+            assert row[3], row
     assert listed.keys() == PROBLEMS.keys()
     for code, problem in PROBLEMS.items():
         assert listed[code][0] == problem.status
         assert [name for name in re.findall(r"`(\w+)`", listed[code][1]) if name in problem.extra] == list(problem.extra), code
 
 
-def test_every_reason_of_a_502_is_listed() -> None:
-    lines = {row[0]: row[2] for row in rows("The interface") if len(row) == 3}
-    assert set(re.findall(r"`(\w+)`", lines["`assistant_unavailable`"])) - {"reason"} == UNAVAILABLE_REASONS
-    assert set(re.findall(r"`(\w+)`", lines["`assistant_empty_reply`"])) - {"reason"} == EMPTY_REASONS
+def test_every_reason_of_a_502_is_listed_once() -> None:
+    table = section("The interface").split("| Reason of a 502 |")[1]
+    listed = [reason for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for reason in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(UNAVAILABLE_REASONS | EMPTY_REASONS)
 
 
 def test_every_operation_is_listed() -> None:
@@ -85,7 +113,42 @@ def settings(text: str) -> set[str]:
 def test_every_setting_of_the_example_is_in_the_table_and_nothing_else() -> None:
     listed = {name for row in rows("Configuration") for name in re.findall(r"`([\w.]+)`", row[0])}
     listed = {name.removesuffix(".TIER").removesuffix(".NAME") for name in listed} - {"engines.anthropic.api_key_file", "master_key_file"}
-    assert listed == settings((ROOT / "config.example.yaml").read_text("utf-8"))
+    assert listed == settings(EXAMPLE)
+
+
+def test_every_setting_that_the_program_has_is_in_the_example_and_nothing_else(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.config.write_text("")
+    known = {key: value for key, value in site.json("config", "show").items() if key != "config"}
+    assert settings(json.dumps(known)) == settings(EXAMPLE)
+
+
+def test_every_setting_of_the_example_says_right_above_it_what_it_is_and_its_unit() -> None:
+    top, comment = "", ""
+    for line in EXAMPLE.splitlines():
+        indent, name, value = re.fullmatch(r"( *)(?:(\w+):( .*)?)?.*", line).groups()  # type: ignore[union-attr]  # it matches anything
+        if not name:
+            comment = f"{comment} {line}" if line else ""
+            continue
+        top = top if indent else name
+        if value or name in TABLES:
+            assert comment or (indent and top in TABLES), line
+            unit = next((unit for suffix, unit in (("_s", "seconds"), ("_days", "Days")) if name.endswith(suffix)), "")
+            assert unit in comment, line
+        comment = ""
+
+
+SETTINGS = [number for number, line in enumerate(EXAMPLE.splitlines()) if re.match(r" *\w+: ", line)]
+
+
+@pytest.mark.parametrize("number", SETTINGS)
+def test_a_setting_of_the_example_that_is_given_something_odd_is_refused_at_its_place(number: int, tmp_path: Path) -> None:
+    lines = EXAMPLE.splitlines()
+    lines[number] = re.sub(":.*", ": [[odd]]", lines[number])
+    file = tmp_path / "config.yaml"
+    file.write_text("\n".join(lines))
+    with pytest.raises(config.ConfigError, match=rf"config\.yaml:{number + 1}:\d+: "):
+        config.load(file, {})
 
 
 def test_the_two_commands_for_a_newcomer_exist() -> None:
@@ -94,12 +157,222 @@ def test_the_two_commands_for_a_newcomer_exist() -> None:
     assert all((ROOT / name).stat().st_mode & 0o111 for name in named)
 
 
+def blocks(language: str, title: str | None = None) -> list[str]:
+    """The fenced blocks in a language, of one section or of all."""
+    return re.findall(rf"^```{language}\n(.*?)^```", section(title) if title else README, re.DOTALL | re.MULTILINE)
+
+
+def test_every_command_line_that_is_shown_is_one_that_the_program_takes() -> None:
+    lines = [line for block in blocks("sh") for line in block.splitlines() if re.match(r"\S*chatsvc ", line)]
+    assert len(lines) >= 15
+    for line in lines:
+        command, given = command_of(shlex.split(line.split(" > ")[0], comments=True)[1:])
+        options, _, _ = command.make_parser(click.Context(command)).parse_args(args=given)
+        missing = [one.name for one in command.params if one.required and options.get(one.name or "") in (None, ())]
+        assert not missing, line
+
+
+def test_every_command_that_is_named_exists_with_the_options_that_it_is_shown_with() -> None:
+    known = {name.split()[0] for name in commands()}
+    named = [cell.removeprefix("chatsvc ").split() for cell in CELLS if "[" not in cell]
+    shown = [words for words in named if len(words) > 1 and words[0] in known and words[1].isascii()]
+    assert len(shown) > 60
+    for words in shown:
+        command, given = command_of(words)
+        accepted = {option for one in command.params for option in one.opts}
+        assert {word for word in given if word.startswith("--")} <= accepted, words
+
+
+def test_every_configuration_that_is_shown_is_one_that_the_program_takes(tmp_path: Path) -> None:
+    shown = blocks("yaml")
+    assert len(shown) >= 4
+    for text in shown:
+        file = tmp_path / "config.yaml"
+        file.write_text(text)
+        config.load(file, {})
+
+
+def test_links_within_the_page_lead_somewhere() -> None:
+    titles = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^##+ (.*)$", README, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= titles
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A service whose bot knows the README's own sample of knowledge, and whose log names each request's route."""
+    site = Site(tmp_path_factory.mktemp("shop"), "models: {offline: {engine: knowledge}}\nlog: {access: true}")
+    site.json("init")
+    (site.folder / "faq.md").write_text(blocks("markdown", "Install")[0])
+    with site.serve():
+        yield site
+    assert "Traceback" not in site.log.read_text()
+
+
+def shell(site: Site, script: str, **more: str) -> Done:
+    """Run a block as its reader does, in the installation's folder, `chatsvc` being this one."""
+    programs = site.folder / "bin"
+    programs.mkdir(exist_ok=True)
+    (programs / "chatsvc").write_text(f'#!/bin/sh\nexec {shlex.join(CHATSVC)} "$@"\n')
+    (programs / "chatsvc").chmod(0o755)
+    env = environment(CHATSVC_CONFIG=str(site.config), **more)
+    env["PATH"] = f"{programs}:{env['PATH']}"
+    done = subprocess.run(
+        ["sh", "-euc", script], cwd=site.folder, env=env, capture_output=True, text=True, timeout=PATIENCE_S * 2, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def caller(site: Site) -> dict[str, str]:
+    """What the examples want to know of the service."""
+    assert site.serving
+    key = site.json("key", "create")["key"]
+    return {"BASE_URL": site.serving.base_url, "KEY": key, "BOT": site.json("bot", "list")[0]["id"]}
+
+
+def routes(site: Site, since: int) -> set[str]:
+    """The operations that were called since the log was so long."""
+    lines = [json.loads(line) for line in site.log.read_text()[since:].splitlines()]
+    return {f"{line['method']} {line['route']}" for line in lines if line.get("status") == 200 and "method" in line}
+
+
+OPERATIONS = {f"{route.method} {route.path}" for route in ROUTES}
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not on this machine")
+
+
+@needs_curl
+def test_the_first_message_is_answered_as_the_page_says(shop: Site) -> None:
+    assert shop.serving
+    known = caller(shop)
+    (block,) = [text for text in blocks("sh", "Install") if "knowledge add" in text]
+    script = re.sub(r"^export .*\n", "", block).replace("http://127.0.0.1:8080", shop.serving.url)
+    answer = json.loads(shell(shop, script, **known).out[-1000:].split("faq.md", 1)[1].split("\n", 1)[1])
+    assert answer["data"]["reply"] == "Monday to Friday from 9 to 18, Saturday from 10 to 14."
+
+
+@needs_curl
+def test_the_shell_examples_call_all_six_operations(shop: Site) -> None:
+    assert shop.serving
+    known = caller(shop)
+    shop.json("knowledge", "add", known["BOT"], shop.folder / "faq.md")
+    message = {"chatbot_id": known["BOT"], "message": "opening hours", "user_id": "customer-7"}
+    assert shop.serving.ask(known["KEY"], "POST", "/messages", message).status == 200
+    since = len(shop.log.read_text())
+    (block,) = [text for text in blocks("sh", "The interface") if "api()" in text]
+    answers = shell(shop, block, **known, CONVERSATION=shop.json("conversation", "list")[0]["id"]).out.splitlines()
+    assert [json.loads(line)["success"] for line in answers] == [True] * 6
+    assert routes(shop, since) == OPERATIONS
+
+
+def test_the_python_example_calls_all_six_operations(shop: Site) -> None:
+    known = caller(shop)
+    shop.json("knowledge", "add", known["BOT"], shop.folder / "faq.md")
+    since = len(shop.log.read_text())
+    block = blocks("python", "The interface")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", block], env=environment(**known), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout.splitlines()
+    assert said[0] == "Assistant says: Monday to Friday from 9 to 18, Saturday from 10 to 14."
+    assert "customer-1042 2 messages" in said or "customer-1042 4 messages" in said
+    assert said[-1] == "0.0 USD in a week"
+    assert routes(shop, since) == OPERATIONS
+
+
+def python_example(monkeypatch: pytest.MonkeyPatch, known: dict[str, str]) -> dict[str, Any]:
+    """What the Python example defines, without what it then does."""
+    for name, value in known.items():
+        monkeypatch.setenv(name, value)
+    names: dict[str, Any] = {}
+    exec(blocks("python", "The interface")[0].split("\nfor bot in every(")[0], names)  # noqa: S102  # the README's own words are what is tested
+    return names
+
+
+def test_the_python_example_walks_over_pages_and_tells_what_a_bot_does_not_know(shop: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = caller(shop)
+    for name in ("Second", "Third"):
+        shop.json("bot", "create", name)
+    names = python_example(monkeypatch, known)
+    bots = [bot["id"] for bot in names["every"]("/chatbots", limit=1)]
+    assert bots == [bot["id"] for bot in shop.serving.ask(known["KEY"], "GET", "/chatbots").json["data"]]  # type: ignore[union-attr]
+    assert len(bots) == len(set(bots)) >= 3
+    assert names["ask"](known["BOT"], "customer-1", "Do you sell elephants?") is None
+    with pytest.raises(names["ApiError"]) as refused:
+        names["call"]("GET", "/chatbots/nobody")
+    assert (refused.value.status, refused.value.code) == (404, "chatbot_not_found")
+    assert refused.value.request_id in str(refused.value)
+
+
+class Moody(BaseHTTPRequestHandler):
+    """A service that has a bad moment or two, each of another kind, and then answers."""
+
+    answers: list[tuple[int, dict[str, str], bytes]]
+    asked: list[str | None]
+
+    def do_POST(self) -> None:
+        """Tell the next of the answers."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked.append(self.headers["Idempotency-Key"])
+        status, headers, body = self.answers.pop(0)
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def test_the_python_example_repeats_what_passes_under_one_key_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = b'{"success": false, "error": "assistant_unavailable", "reason": "%s"}'
+    Moody.asked = []
+    Moody.answers = [(429, {"Retry-After": "7"}, b"{}"), (503, {}, b"<html>"), (502, {}, refusal % b"busy"), (200, {}, b'{"data": 1}')]
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Moody) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        names = python_example(monkeypatch, {"BASE_URL": f"http://127.0.0.1:{server.server_port}", "KEY": "csk_x"})
+        assert names["call"]("POST", "/messages", {}) == {"data": 1}
+        assert slept == [7, 4, 8]
+        assert len(set(Moody.asked)) == 1
+        assert len(Moody.asked) == 4
+        Moody.answers = [(502, {}, refusal % b"not_configured")]
+        with pytest.raises(names["ApiError"]):
+            names["call"]("POST", "/messages", {})
+        assert len(set(Moody.asked)) == 2
+        server.shutdown()
+
+
+def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site, tmp_path: Path) -> None:
+    make, restore = [text for text in blocks("sh", "Operate") if "backup verify" in text or "doctor" in text]
+    shell(shop, make.replace("/mnt/backup", str(tmp_path)))
+    other = Site(tmp_path)
+    (tmp_path / "master.key").write_bytes((shop.data / "master.key").read_bytes())
+    shell(other, restore.split("chatsvc serve")[0])
+    assert other.json("bot", "list") == shop.json("bot", "list")
+
+
+def test_the_body_that_is_shown_is_one_that_would_be_sent() -> None:
+    shown = json.loads(blocks("json", "Webhooks")[0])
+    at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
+    request = Request(**{**shown["data"], "created_at": at})
+    sent = build_request(shown["event"], shown["delivery_id"], at, shown["bot_id"], shapes.request(request))
+    assert json.dumps(shown) == json.dumps(json.loads(sent))  # in the same order, too
+    told = section("Webhooks").split("`request_type` is ")[1].split("Answer 2xx")[0]
+    types, rest = told.split(". The `data` of `appointment.created` has ")
+    assert tuple(re.findall(r"`(\w+)`", types)) == REQUEST_TYPES
+    fields = shapes.appointment(Appointment("", request, "pending", "2026-11-25", "14:30", at, at))
+    assert [name for name in re.findall(r"`(\w+)`", rest) if name != "pending"] == list(fields)
+
+
 VECTOR = ("It's a Secret to Everybody", b"Hello, World!", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17")
 
 
 def snippet(language: str) -> str:
     """The function that the README gives to receivers in one language."""
-    return re.search(rf"```{language}\n(.*?)```", section("Webhooks"), re.DOTALL)[1]  # type: ignore[index]  # it is there
+    return blocks(language, "Webhooks")[0]
 
 
 def test_the_python_function_verifies_the_published_vector() -> None:

@@ -36,7 +36,7 @@ def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
         connection = connect(config.data_dir)
         if connection is not None:
             with connection:
-                return _ask(connection, operation, arguments)
+                return ask(connection, operation, arguments)
 
         # Imported where no service runs: with one, a command needs nothing of the store.
         from chatsvc.control.alone import FolderInUse, run
@@ -121,7 +121,8 @@ def _connect_as_oneself(connection: socket.socket, path: str) -> None:
         os.seteuid(acting)
 
 
-def _ask(connection: socket.socket, operation: str, arguments: dict[str, Any]) -> Any:
+def ask(connection: socket.socket, operation: str, arguments: dict[str, Any]) -> Any:
+    """What the running service answers to one operation; raises Refused and Lost."""
     try:
         connection.sendall(json.dumps({"operation": operation, "arguments": arguments}).encode())
         connection.shutdown(1)  # SHUT_WR: the request ends here

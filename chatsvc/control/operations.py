@@ -56,6 +56,7 @@ OPERATIONS = {
     "conversation.erase": "erasure.erase",
     "usage": "analytics.show",
     "audit": "audit.list_all",
+    "egress.show": "health.egress",
 }
 
 
@@ -74,7 +75,7 @@ LOOKING = frozenset(
     {
         *("account.list", "account.show", "bot.list", "bot.show", "key.list", "knowledge.list", "knowledge.search"),
         *("webhook.show", "webhook.attempts", "request.list", "appointment.list", "conversation.list", "conversation.show"),
-        *("usage", "audit"),
+        *("usage", "audit", "egress.show"),
     }
 )
 # These give data away but change nothing: there is a record where they gave some.

@@ -17,6 +17,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.examination import Examined, examine, sqlite_is_fixed, sqlite_version
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
+from chatsvc.store.migrations import SchemaTooNew
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30
@@ -130,16 +131,16 @@ def store(config: Config) -> tuple[list[Check], Examined | None]:
         return [
             fault("database", f"{path} cannot be read and written", "mend its rights: chmod 600, chown to the data folder's owner")
         ], None
+    back = f"stop the service, move {path}* into another folder, and put the last backup back: chatsvc backup restore FILE"
     tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     try:
         found = examine(path, tiers)
     except StoreUnavailable as outage:
-        return [
-            fault("database", f"{path}: {outage}", "restore the last backup (backup restore), or install the newer chatsvc again")
-        ], None
+        return [fault("database", f"{path}: {outage}", back)], None
+    except SchemaTooNew as newer:
+        return [fault("database", f"{path}: {newer}", "install the newer chatsvc again")], None
     if found.problems:
-        remedy = "stop the service, keep a copy of the data folder, and restore the last backup (backup restore)"
-        return [fault("database", f"{path} is damaged: {'; '.join(found.problems)}", remedy)], found
+        return [fault("database", f"{path} is damaged: {'; '.join(found.problems)}", back)], found
     checks = [ok("database", f"{path}, schema {found.schema_version}")]
     if sqlite_is_fixed():
         checks.append(ok("SQLite", sqlite_version()))

@@ -25,7 +25,7 @@ def server(config: Config) -> Iterator[Check]:
         return
     settings = config.anthropic
     if settings.api_key is None:
-        remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file); without it these tiers answer not_configured"
+        remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file), or take such tiers out of models: they answer not_configured"
         yield warning(NAME, "there is no API key for it", remedy)
         return
     url = urlsplit(settings.base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/"))

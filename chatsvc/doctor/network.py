@@ -11,26 +11,28 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from chatsvc.config import Config
-from chatsvc.control.client import connect
+from chatsvc.control import client
 from chatsvc.doctor import owner
 from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.addresses import TargetRefused
+from chatsvc.domain.errors import Refused
 from chatsvc.domain.targets import check_url
 from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import term
 from chatsvc.webhooks.machine import own
 
 SOON_S = 14 * 86400
+ANSWER_S = 5
 
 
 def service(config: Config) -> Iterator[Check]:
     """Whether the service runs, or could listen where it is told to."""
-    running = connect(config.data_dir) if config.data_dir.is_dir() else None
+    running = client.connect(config.data_dir) if config.data_dir.is_dir() else None
     server = config.server
     where = str(server.socket) if server.socket else f"{server.host or '*'}:{server.port}"
     if running is not None:
-        running.close()
-        yield ok("service", f"running; to listen on {where}")
+        with running:
+            yield from _running(running, where)
         return
     yield warning("service", "it is not running", "start it: chatsvc serve, or systemctl start chatsvc")
     if server.socket:
@@ -49,6 +51,24 @@ def service(config: Config) -> Iterator[Check]:
         }
         remedy = remedies.get(problem.errno or 0, "see server.listen in the configuration")
         yield fault("listener", f"cannot listen on {where}: {problem.strerror or problem}", remedy)
+
+
+def _running(service: socket.socket, where: str) -> Iterator[Check]:
+    """That it runs, and to whom it has connected by itself."""
+    service.settimeout(ANSWER_S)
+    try:
+        egress = client.ask(service, "egress.show", {})
+    except client.Lost:
+        remedy = "see its log, then start it anew: systemctl restart chatsvc"
+        yield fault("service", f"it runs, but has not answered within {ANSWER_S} seconds", remedy)
+        return
+    except Refused as refusal:
+        yield warning("service", f"it runs, but {refusal}", "start it anew after an upgrade: systemctl restart chatsvc")
+        return
+    yield ok("service", f"running; to listen on {where}")
+    counts = egress["opened" if egress["allowed"] else "refused"]
+    told = ", ".join(f"{purpose} {count}" for purpose, count in counts.items())
+    yield ok("egress", f"connections {'opened' if egress['allowed'] else 'refused (egress: none)'} since the service started: {told}")
 
 
 def _socket(path: Path, data_dir: Path) -> Iterator[Check]:

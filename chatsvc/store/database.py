@@ -59,7 +59,7 @@ def is_outage(fault: BaseException) -> bool:
 def outage(fault: BaseException, path: Path, what: str = "") -> StoreUnavailable:
     """An outage in the words of whoever has to do something about it; `what` failed."""
     if getattr(fault, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
-        text = f"{path} is damaged ({fault}): keep a copy of it, and put a backup in its place while the service is stopped"
+        text = f"{path} is damaged ({fault}): stop the service, move {path}* into another folder, and put a backup back"
     else:
         text = f"{what}: {fault}" if what else str(fault)
     made = StoreUnavailable(text)

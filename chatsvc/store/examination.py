@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.migrations import APPLICATION_ID, is_newer, schema_version
+from chatsvc.store.migrations import APPLICATION_ID, SchemaTooNew, is_newer, schema_version
 
 FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
 
@@ -35,7 +35,10 @@ def sqlite_version() -> str:
 
 
 def examine(database: Path, tiers: frozenset[str]) -> Examined:
-    """Look at a database; `tiers` are those that answer from a bot's knowledge alone. Raises StoreUnavailable where it cannot be read."""
+    """Look at a database; `tiers` are those that answer from a bot's knowledge alone.
+
+    Raises StoreUnavailable where it cannot be read, and SchemaTooNew.
+    """
     # Where nobody has it open there is no log beside it, and none must come of looking.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
     try:
@@ -43,7 +46,7 @@ def examine(database: Path, tiers: frozenset[str]) -> Examined:
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                 raise StoreUnavailable("it is not a database of chatsvc")
             if is_newer(connection):
-                raise StoreUnavailable("a newer chatsvc has written it")
+                raise SchemaTooNew("a newer chatsvc has written it")
             problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
             check = connection.execute("SELECT value FROM store_facts WHERE name = 'master_key_check'").fetchone()
             newest = connection.execute(

@@ -175,11 +175,11 @@ def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
     try:
         changed = backup.last_change(database)
     except StoreUnavailable as fault:
-        raise Refused(f"{fault}; to restore all the same, move all of {folder.path} away first") from None
+        raise Refused(f"{fault}; to restore all the same, move {database}* into another folder first") from None
     if changed > found.made_at:
         raise Refused(
             f"the store in {folder.path} is newer than the backup: something happened there at {times.with_millis(changed)},"
-            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move all of {folder.path} away first"
+            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move {database}* into another folder first"
         )
     aside = database.with_name(f"{database.name}{ending}")
     backup.close_up(database)

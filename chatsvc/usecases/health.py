@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsvc.domain.shapes import Json
 from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
@@ -16,3 +17,8 @@ async def state(services: Services, *, stopping: bool) -> str:
     except StoreUnavailable:
         return "store_unavailable"
     return "ready"
+
+
+async def egress(services: Services) -> Json:
+    """How many connections the service has opened by itself since it started, and how many it refused, by purpose."""
+    return {"allowed": services.egress.allowed, "opened": dict(services.egress.opened), "refused": dict(services.egress.refused)}

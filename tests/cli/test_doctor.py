@@ -393,6 +393,28 @@ def test_the_model_server_is_asked_for_its_models_with_the_key(site: Site, answe
     assert "providers-key" not in str(check)
 
 
+def test_to_whom_the_running_service_has_connected_is_told_by_purpose(site: Site) -> None:
+    with site.serve():
+        assert found(site, "ok")["egress"]["found"] == "connections opened since the service started: model 0, webhook 0, acme 0"
+    _model_away(site)
+    _add(site, "egress: none\n")
+    account = site.account()
+    bot, key = site.bot(account), site.key(account)
+    with site.serve() as serving:
+        assert serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello"}).json["reason"] == "unreachable"
+        told = found(site, "ok")["egress"]["found"]
+    assert told == "connections refused (egress: none) since the service started: model 1, webhook 0, acme 0"
+
+
+def test_a_service_that_hangs_is_told(site: Site) -> None:
+    with site.serve() as serving:
+        serving.process.send_signal(signal.SIGSTOP)
+        try:
+            assert "has not answered" in found(site)["service"]["found"]
+        finally:
+            serving.process.send_signal(signal.SIGCONT)
+
+
 def test_people_see_a_line_for_each_and_what_to_do(site: Site) -> None:
     _open_key(site)
     told = site.run("doctor")

@@ -142,7 +142,7 @@ def test_a_second_service_on_the_folder_is_refused_and_the_first_goes_on(fresh: 
     key = fresh.key(account)
     with fresh.serve() as serving:
         started = time.monotonic()
-        assert fresh.refused("serve") == f"a chatsvc is running on {fresh.data} already"
+        assert fresh.refused("serve") == f"a chatsvc is running on {fresh.data} already: stop it first, or set data_dir to another folder"
         assert time.monotonic() - started < 5
         assert serving.ask(key, "GET", "/chatbots").status == 200
         assert fresh.json("account", "show", account)["id"] == account
@@ -158,7 +158,10 @@ def test_two_services_that_start_at_once_are_one_that_runs_and_one_that_is_refus
             time.sleep(0.02)
         refused = [one for one in others if one.process.poll() is not None]
         assert [one.process.returncode for one in refused] == [1]
-        assert one_line(refused[0].log.read_text()) == f"a chatsvc is running on {fresh.data} already"
+        assert (
+            one_line(refused[0].log.read_text())
+            == f"a chatsvc is running on {fresh.data} already: stop it first, or set data_dir to another folder"
+        )
         survivor = next(one for one in others if one not in refused)
         survivor.wait_until_ready()
         assert survivor.end() == 0
