@@ -126,7 +126,7 @@ _NO_DAYS = [
 ]
 # days that are over, of which none is to be booked
 _GONE = [
-    rf"past (?:week )?{_GUN}{_ANY_D}{_GUN}",
+    rf"past (?:week )?{_GUN}{_ANY_D}{_GUN}(?!of (?:the )?(?:month |nextmonth |thismonth |M\d))",
     rf"{_ANY_D}{_GUN}(?:of )?past week ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
     rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
