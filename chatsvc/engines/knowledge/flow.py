@@ -41,7 +41,7 @@ def opened(turn: Turn) -> Draft | None:
 def begin(turn: Turn, wish: Wish) -> Reply:
     """The first reply to a wish: everything that its message holds is taken, the first thing that is missing asked for."""
     heard = hearing.listen(turn.message, "", _now(turn), turn.bot.country)
-    about = wish.request_type == "appointment" or heard.substance(2)
+    about = wish.request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
     draft = Draft(wish.request_type, _language(turn, wish), drafts.opening_of(turn.message) if about else "")
     said = _Said(turn, _with(draft, heard), heard)
     return said.go_on(say(f"open.{wish.request_type}", draft.language))
@@ -108,7 +108,7 @@ class _Said:
             return self._finish()
         if hearing.denies(self.turn.message):
             return self._ask("change")
-        return self._courtesy() or self._known() or self._missed()
+        return self._corrected() or self._said_again() or self._courtesy() or self._known() or self._missed()
 
     def on_message(self) -> Reply:
         """What it is about, in the visitor's own words; what only greets, nods or gives contact data is not that."""
@@ -132,7 +132,8 @@ class _Said:
             return self._again(why)
         if heard.question:
             return self._aside()
-        return self._refusal() or self._courtesy() or self._restated() or (None if heard.garbled else self._known()) or self._missed()
+        again = self._corrected() or self._said_again() or self._refusal() or self._courtesy() or self._restated()
+        return again or (None if heard.garbled else self._known()) or self._missed()
 
     def _on_change(self) -> Reply:
         """What is to be changed, by its name; nothing at all brings the summary back."""
@@ -157,6 +158,8 @@ class _Said:
 
     def _aside(self) -> Reply:
         """A question: answered where the knowledge has an answer, honestly not where it has none, and the open one asked again."""
+        if self.heard.doubts:
+            return self._again(say("why", self.draft.language))
         if known := self._known():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
@@ -193,6 +196,20 @@ class _Said:
         if field in ("contact", "name") and (field == "contact" or draft.asked == "name"):
             return self._again(say(f"need.{field}", draft.language), missed=True)
         return None
+
+    def _corrected(self) -> Reply | None:
+        """A name where something else was asked for: it takes the place of the one given before."""
+        draft, name = self.draft, hearing.bare_name(self.turn.message, self.draft.name)
+        if name is None or draft.asked == "name":
+            return None
+        return replace(self, draft=replace(draft, name=name)).go_on(say("noted", draft.language))
+
+    def _said_again(self) -> Reply | None:
+        """What is known already: "Monday" once more is no question about Mondays."""
+        draft, heard = self.draft, self.heard
+        if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
+            return None
+        return self.go_on() if draft.asked == "confirm" else self._again(say("noted", draft.language))
 
     def _restated(self) -> Reply | None:
         """The wish once more, or another one, which takes the place of the first."""
@@ -239,7 +256,8 @@ class _Said:
         if draft.day is not None and (why := hours.refused_day(draft.day, now, week)):
             troubles.append(say(f"{why}.date", draft.language, hours=self._hours(week)))
             draft = replace(draft, day=None)
-        if draft.clock is not None and (why := hours.refused_time(draft.clock, draft.day, now, week)):
+        # the hours are told once: a time that does not fit them either has to wait for its day
+        if not troubles and draft.clock is not None and (why := hours.refused_time(draft.clock, draft.day, now, week)):
             troubles.append(say(f"{why}.time", draft.language, hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
             draft = replace(draft, clock=None)
         return draft, troubles

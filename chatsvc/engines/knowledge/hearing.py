@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
-from chatsvc.engines.knowledge import smalltalk
+from chatsvc.engines.knowledge import lexicon, smalltalk
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import recognise
+from chatsvc.engines.language.detection import is_word
 from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.slots.name_words import NO_NAMES
+from chatsvc.engines.slots.given_names import NAMES, SURNAMES
+from chatsvc.engines.slots.name_words import DOUBTED, NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 from chatsvc.engines.slots.vocabulary import listed
 
@@ -20,6 +22,7 @@ _ENDS = 400  # characters read at either end of a long message: the reader of sl
 _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
 _BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
+_LONGEST_NAME = 4  # words
 _KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
 
 _QUESTION = re.compile(
@@ -44,6 +47,11 @@ _REFUSES = re.compile(
     r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want"
     r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
+_DOUBTS = re.compile(
+    r"^ (?:ama |peki |siz )*(?:neden|nicin|niye|ne icin)(?: (?:bunu|bunlari|onu|adimi|ismimi|numarami|telefonumu|mailimi|bilgilerimi|ki"
+    r"|soruyorsun\w*|istiyorsun\w*|lazim|gerekli|gerekiyor|gerek|sordun\w*|soruldu))+ $"
+    r"|^ (?:but |and )?why (?:do you (?:need|want|ask|have to)|are you asking|should i|is (?:that|this|it) (?:needed|necessary|required))\b"
+)
 _BUT = re.compile(
     r" (?:ama|fakat|ancak|yalniz|but|except|only|however|(?<!sorun )(?<!problem )degil|(?<!why )not(?! a problem)|yanlis\w*|wrong|incorrect"
     r"|degis\w*|change|duzelt\w*|instead|yerine) "
@@ -65,6 +73,13 @@ _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
 _NOBODY = listed("bilmem bilmiyorum farketmez fark soylemem soylemek vermem hmm neden boyle iste aynen anonim anonymous nobody idk dunno")
+_LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
+_EVERYDAY = listed("""
+mavi yesil kirmizi sari siyah beyaz pembe mor turuncu gri kahverengi kapi pencere duvar masa ev araba elma armut muz kedi kopek kus
+balik agac cicek su ekmek deneme test falan filan sey salak aptal
+blue green red yellow black white pink purple orange grey gray brown door window wall table house car apple banana cat dog bird fish tree
+flower water bread test testing thing stuff something anything nothing stupid idiot dumb
+""")
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
@@ -113,6 +128,11 @@ class Heard:
     def refuses(self) -> bool:
         """Whether something will not be given, or is not there."""
         return bool(_REFUSES.search(self.line))
+
+    @property
+    def doubts(self) -> bool:
+        """Whether it asks what the question is for."""
+        return bool(_DOUBTS.search(self.line))
 
     @property
     def objects(self) -> bool:
@@ -194,8 +214,30 @@ def _bare_name(text: str, reading: Reading) -> Reading | None:
         start = text.index(written[0])
         whole = text.strip().rstrip(".!,")
         return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
+    if len(written) <= _LONGEST_NAME and not text.istitle() and all(_is_ordinary(word) for word in words(text)):
+        return None
     beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
     return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading
+
+
+def _is_ordinary(word: str) -> bool:
+    """Whether a word is one of everyday speech, and nobody's name."""
+    if word in NAMES or word in SURNAMES:
+        return False
+    return word in NO_NAMES or word in _EVERYDAY or bool(lexicon.of_word(word)) or is_word(word)
+
+
+def bare_name(message: str, before: str | None) -> str | None:
+    """The name that a message is, and nothing else, where nobody asked for one: only what can hardly be anything else."""
+    text = message.strip().rstrip(".!")
+    bases = [fold(word).text for word in text.split()]
+    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0] not in NAMES:
+        return None
+    known = len(bases) > 1 and all(base in NAMES | SURNAMES for base in bases) and bases[0] not in DOUBTED
+    goes_on = before is not None and bases[0] == fold(before).text.split()[0]
+    if not (known or goes_on or all(word[0].isupper() for word in text.split())):
+        return None
+    return contacts.own_name(text, [message]) if NO_NAMES.isdisjoint(bases[1:]) else None
 
 
 def line_of(text: str) -> str:

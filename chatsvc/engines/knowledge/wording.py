@@ -111,6 +111,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "lost": ("Bu bilgi biraz geride kaldı, yeniden rica edeyim.", "That was a while ago, so let me ask again."),
     # in between
+    "why": (
+        "Ekibimizin talebinizle ilgilenip size dönebilmesi için soruyorum.",
+        "I ask so that our team can look after your request and get back to you.",
+    ),
     "unknown": ("Bu konuda elimde bilgi yok.", "I'm afraid I don't have information on that."),
     "kind": ("Rica ederim.", "You're welcome."),
     "hello": ("Merhaba!", "Hello!"),
