@@ -298,6 +298,29 @@ async def test_a_question_of_its_own_is_answered_for_itself() -> None:
     assert await said(turn("how much is a haircut?", *HOURS_EN)) == "en2"
 
 
+async def test_a_word_that_goes_on_from_something_else_does_not_hide_a_question_of_its_own() -> None:
+    assert await said(turn("ve arabamı nereye park edebilirim", *HOURS)) == "tr4"
+    assert await said(turn("and how much is a haircut", *HOURS_EN)) == "en2"
+    assert await said(turn("also do you do brides", *HOURS_EN)) == "en5"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Bugün açık mısınız? Otopark var mı?", ("tr1", "tr4")),
+        ("bugün açık mısınız otopark var mı", ("tr1", "tr4")),
+        ("Merhaba! saç kesimi ne kadar, bir de otopark var mı", ("tr2", "tr4")),
+        ("How much is a haircut? And do you do highlights? Thanks.", ("en2", "en3")),
+    ],
+)
+async def test_two_questions_in_one_message_get_two_answers(message: str, expected: tuple[str, ...]) -> None:
+    assert await said(turn(message)) == "\n\n".join(ANSWERS[one] for one in expected)
+
+
+async def test_two_sentences_about_one_thing_get_one_answer() -> None:
+    assert await said(turn("Bugün açık mısınız? Kaça kadar açıksınız?")) == "tr1"
+
+
 # The answer to a question asked back
 
 

@@ -129,6 +129,12 @@ def _says(text: str, single: frozenset[str], phrases: tuple[str, ...]) -> bool:
     )
 
 
+def is_only_nod(text: str) -> bool:
+    """Whether there is a yes or a no in it, and no word beside."""
+    words = _words(text)
+    return (is_yes(text) or is_no(text)) and (_YES | _NO | _FILLERS).issuperset(words)
+
+
 def is_cancel(text: str) -> bool:
     """Whether the visitor gives the whole thing up."""
     words = _words(text)
