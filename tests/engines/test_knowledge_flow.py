@@ -387,6 +387,20 @@ CASES = [
         [WISH, ("pazar saat 22:00", "O gün kapalıyız. Çalışma saatlerimiz: Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00. Hangi gün")],
         hours=HOURS,
     ),
+    Case(
+        "a wish and a question in one message",
+        [("Merhaba. Randevu almak istiyorum, kredi kartı geçiyor mu?", CARDS_TR), ("yarın 15:00", "Adınızı")],
+    ),
+    Case(
+        "a wish and a question in two sentences",
+        [("Hello, I want an appointment tomorrow. Do you take credit cards?", CARDS_EN), ("3 pm", "your name")],
+    ),
+    Case("a number before its time is noted", [WISH, "yarın 15:00", (PHONE, "Tamam. Adınızı")]),
+    Case(
+        "a yes from Germany",
+        [ONE_LINE, ("nein", "Neyi değiştirelim"), ("hiçbiri", "Özetliyorum"), "ja"],
+        appointment(ONE_LINE, "Ayşe Yılmaz", SATURDAY, time(15), phone=PHONE),
+    ),
     Case("a greeting, thanks and a goodbye", [WISH, ("merhaba", "Merhaba! Hangi"), ("teşekkürler", "Rica"), ("görüşürüz", "iptal ettim")]),
     Case("the caller's language", [("randevu almak istiyorum", "Which day"), ("yarın", "What time")], language="en-GB"),
     Case("the language of the first message stays", [(ENGLISH_WISH, "Which day"), ("yarın", "What time"), ("saat 3", "your name")]),

@@ -19,6 +19,7 @@ from chatsvc.engines.knowledge.wishes import Wish
 from chatsvc.engines.knowledge.wording import ask, days, fields, say, summary
 
 _OFFERS_A_WAY_OUT = 2  # misunderstandings of one question in a row, from which on the visitor is told how to leave
+_MOST_SENTENCES = 4  # of a message that are looked at one by one
 _GIVES_UP = 5  # and from which on the bot itself leaves it: nobody is held in a loop
 
 
@@ -27,6 +28,9 @@ def wish_of(turn: Turn) -> Wish | None:
     if not turn.may_capture:
         return None
     wish = wishes.recognise(turn.message)
+    if wish is None or not wish.clear:  # a question in the next sentence takes nothing from it
+        told = (wishes.recognise(part) for part in lookup.parts(turn.message)[:_MOST_SENTENCES])
+        wish = next((one for one in told if one is not None and one.clear), wish)
     if (wish is not None and wish.clear) or not wishes.names_an_appointment(turn.message):
         return wish
     heard = hearing.listen(turn.message, "", _now(turn), turn.bot.country)
@@ -44,7 +48,16 @@ def begin(turn: Turn, wish: Wish) -> Reply:
     about = wish.request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
     draft = Draft(wish.request_type, _language(turn, wish), drafts.opening_of(turn.message) if about else "")
     said = _Said(turn, _with(draft, heard), heard)
-    return said.go_on(say(f"open.{wish.request_type}", draft.language))
+    opening = say(f"open.{wish.request_type}", draft.language)
+    return said.go_on("\n\n".join([*_asked_beside(turn), opening]))
+
+
+def _asked_beside(turn: Turn) -> list[str]:
+    """The answers to what a message asks besides its wish: "I'd like an appointment. Do you take cards?"."""
+    sentences = [clause for part in lookup.parts(turn.message) for clause in part.split(", ")][:_MOST_SENTENCES]
+    asked = [one for one in sentences if hearing.asks(one) and wishes.recognise(one) is None]
+    findings = [lookup.search(turn, one) for one in asked]
+    return list(dict.fromkeys(one.hits[0].entry.answer for one in findings if one.decision == "answer"))
 
 
 def proceed(turn: Turn, draft: Draft) -> Reply:
@@ -124,7 +137,8 @@ class _Said:
         """The answer to an open question, or whatever was said instead."""
         draft, heard = self.draft, self.heard
         if heard.has(draft.asked) or _with(draft, heard) != draft:
-            lead = "" if heard.has(draft.asked) or not heard.question else self._answer() or ""
+            noted = "" if heard.has(draft.asked) else say("noted", draft.language)
+            lead = (self._answer() or "") if noted and heard.question else noted
             return self._taking(heard).go_on(lead)
         if draft.asked == "change":
             return self._on_change()

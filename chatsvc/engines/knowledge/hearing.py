@@ -151,7 +151,7 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     """Read one message as an answer to the open question."""
     text = _readable(message)
     line = line_of(text)
-    question = "?" in text or bool(_QUESTION.search(line))
+    question = asks(text)
     reading = examine(text, now=now, country=country)
     kind = _KINDS.get(asked)
     plain = (
@@ -187,6 +187,11 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
         question=question,
         left=_without(text, reading, ("name", "email", "phone", "date", "time")),
     )
+
+
+def asks(text: str) -> bool:
+    """Whether it is a question, with its mark or without."""
+    return "?" in text or bool(_QUESTION.search(line_of(text)))
 
 
 def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> Slots:

@@ -51,14 +51,18 @@ def find(turn: Turn) -> Finding:
 
 def several(turn: Turn) -> list[Entry]:
     """The entries that answer a message of several questions, each its own; nothing where one of them has no answer."""
-    asked = [part for part in _PARTS.split(turn.message[:_ASKED_IN]) if part and words(part)]
-    asked = [part for part in asked if smalltalk.kind(words(part), turn.bot.name) is None]
+    asked = [part for part in parts(turn.message) if smalltalk.kind(words(part), turn.bot.name) is None]
     if not 2 <= len(asked) <= _MOST_ASKED:
         return []
     findings = [search(turn, part) for part in asked]
     if any(finding.decision != "answer" for finding in findings):
         return []
     return list({finding.hits[0].entry.id: finding.hits[0].entry for finding in findings}.values())
+
+
+def parts(message: str) -> list[str]:
+    """The questions and sentences of a message, each by itself."""
+    return [part for part in _PARTS.split(message[:_ASKED_IN]) if part and words(part)]
 
 
 def search(turn: Turn, text: str) -> Finding:

@@ -61,8 +61,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "Sorry, I didn't catch your name. Just your first and last name will do.",
     ),
     "hint.contact": (
-        "Kusura bakmayın, bunu okuyamadım. Numarayı rakamlarla (0532 123 45 67 gibi) ya da adresi ad@ornek.com biçiminde yazabilirsiniz.",
-        "Sorry, I couldn't read that. Please write the number in digits, or the address like name@example.com.",
+        "Kusura bakmayın, okuyamadım. Numarayı rakamlarla (yurt dışıysa ülke koduyla) ya da adresi ad@ornek.com biçiminde yazabilirsiniz.",
+        "Sorry, I couldn't read that. Please write a number in digits, a foreign one with its country code, or an address like a@b.com.",
     ),
     "hint.phone": (
         "Kusura bakmayın, numarayı okuyamadım. Rakamlarla, örneğin 0532 123 45 67 diye yazabilirsiniz.",

@@ -12,6 +12,7 @@ _YES = listed("""
 yes yeah yep yup ya yea y sure ok okay k correct right exactly absolutely definitely certainly fine perfect great confirmed confirm
 evet e eved evt hihi tamam tmm tmam tamamdir olur olurr aynen dogru elbette tabi tabii tabiki uygun uygundur uyar onayliyorum onay
 kabul peki he hee hi oldu super harika mukemmel kesinlikle
+ja genau oui
 """)
 _YES_PHRASES = (
     "that works",
@@ -50,7 +51,7 @@ _YES_PHRASES = (
 )
 _NO = listed("""
 no nope nah n never wrong incorrect hayir hyr hayr yok olmaz yoo cik istemem istemiyorum degil yanlis uymaz olmasin maalesef malesef
-not
+not nein non
 """)
 _NO_PHRASES = (
     "not really",
