@@ -302,6 +302,7 @@ async def test_a_word_that_goes_on_from_something_else_does_not_hide_a_question_
     assert await said(turn("ve arabamı nereye park edebilirim", *HOURS)) == "tr4"
     assert await said(turn("and how much is a haircut", *HOURS_EN)) == "en2"
     assert await said(turn("also do you do brides", *HOURS_EN)) == "en5"
+    assert await said(turn("çok teşekkürler, peki cumartesi açık mısınız", *HOURS)) == "tr1"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ _LOOKED_BACK = 3  # questions before it, small talk left out
 _SURE_TOGETHER = 0.4  # with the question before it, where the entry knows every word that the message adds
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
 _POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
-_WORTH_STRIPPING = 3  # words, of which the first opens
+_FEWEST = 2  # words that are left of a message without what opens it
+_COURTESY = 5  # words in one go
 _ASKED_IN = 600  # characters in which several questions are told apart
 _MOST_ASKED = 3
 # between two questions: a full stop or the like, a word that adds another one, or the end of a Turkish one typed without a mark
@@ -34,7 +35,7 @@ _LIKE = 0.05  # score from which two may be counterparts
 def find(turn: Turn) -> Finding:
     """Search for the message; where it says too little by itself or leans on what was before it, together with that."""
     said = words(turn.message)
-    finding = _stripped(turn, said, search(turn, turn.message))
+    finding = _stripped(turn, search(turn, turn.message))
     if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _leans(said)):
         return finding
     topic = ""
@@ -103,12 +104,24 @@ def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
     return next((hit.entry for hit in hits if primary(hit.entry.language) == tongue and hit.score >= _LIKE), None)
 
 
-def _stripped(turn: Turn, said: list[str], finding: Finding) -> Finding:
-    """What was found, else what is found without the word that opens the message: "and where are you?"."""
-    if finding.decision == "answer" or len(said) < _WORTH_STRIPPING or said[0] not in _OPENINGS:
+def _stripped(turn: Turn, finding: Finding) -> Finding:
+    """What was found, else what is found without what opens the message: "thanks, and where are you?"."""
+    if finding.decision == "answer":
         return finding
-    bare = search(turn, " ".join(turn.message.split()[1:]))
+    told = turn.message.split()
+    rest = _without_courtesies(told, turn.bot.name)
+    if len(rest) > _FEWEST and (words(rest[0]) or [""])[0] in _OPENINGS:
+        rest = rest[1:]
+    bare = search(turn, " ".join(rest)) if len(rest) < len(told) else finding
     return bare if bare.decision == "answer" else finding
+
+
+def _without_courtesies(told: list[str], name: str) -> list[str]:
+    """The words of a message from where it comes to the point."""
+    for length in range(min(_COURTESY, len(told) - _FEWEST), 0, -1):
+        if smalltalk.kind(words(" ".join(told[:length])), name) is not None:
+            return _without_courtesies(told[length:], name)
+    return told
 
 
 def _leans(said: list[str]) -> bool:
