@@ -144,6 +144,8 @@ class _Said:
             return self._on_change()
         if draft.asked in ("date", "time") and (why := self._no_day()):
             return self._again(why)
+        if draft.asked in ("date", "time") and heard.leaves_open:
+            return self._missed(say(f"any.{draft.asked}", draft.language))
         if heard.question:
             return self._aside()
         again = self._corrected() or self._said_again() or self._refusal() or self._courtesy() or self._restated()

@@ -52,6 +52,17 @@ _DOUBTS = re.compile(
     r"|soruyorsun\w*|istiyorsun\w*|lazim|gerekli|gerekiyor|gerek|sordun\w*|soruldu))+ $"
     r"|^ (?:but |and )?why (?:do you (?:need|want|ask|have to)|are you asking|should i|is (?:that|this|it) (?:needed|necessary|required))\b"
 )
+_ANY = re.compile(
+    r" (?:fark ?et(?:mez|miyor)|en (?:yakin|erken) (?:gun|saat|tarih|zaman)\w*|ilk (?:bos|musait|uygun)|siz (?:secin|belirleyin|soyleyin)"
+    r"|any ?(?:time|day)|whenever|doesnt matter|dont mind|i m flexible|(?:soonest|earliest|first) (?:available|possible|free|day|slot|time)"
+    r"|as soon as possible|asap|up to you|your choice) "
+)
+# "11 uygun mu?", "is 3 ok?" names an hour, though it asks
+_PROPOSES = re.compile(
+    r"^ (?:peki |ya )?(?:saat |ayin )?\w+ (?:uygun|olur|bos|musait|iyi) m[iu] $"
+    r"|^ (?:and |so )?(?:is|would|how about|what about|can we (?:do|say)|could we do) (?:the )?\w+(?: be)?"
+    r"(?: ok| okay| fine| good| free| possible| available| work)? $"
+)
 _BUT = re.compile(
     r" (?:ama|fakat|ancak|yalniz|but|except|only|however|(?<!sorun )(?<!problem )degil|(?<!why )not(?! a problem)|yanlis\w*|wrong|incorrect"
     r"|degis\w*|change|duzelt\w*|instead|yerine) "
@@ -130,6 +141,11 @@ class Heard:
         return bool(_REFUSES.search(self.line))
 
     @property
+    def leaves_open(self) -> bool:
+        """Whether any day or hour will do."""
+        return bool(_ANY.search(self.line))
+
+    @property
     def doubts(self) -> bool:
         """Whether it asks what the question is for."""
         return bool(_DOUBTS.search(self.line))
@@ -154,14 +170,9 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     question = asks(text)
     reading = examine(text, now=now, country=country)
     kind = _KINDS.get(asked)
-    plain = (
-        len(text) <= _BARE
-        and kind
-        and getattr(reading.slots, kind) is None
-        and not question
-        and not _REFUSES.search(line)
-        and not is_nod(text)
-    )
+    plain = len(text) <= _BARE and kind and getattr(reading.slots, kind) is None and not _REFUSES.search(line)
+    proposed = kind in ("date", "time") and bool(_PROPOSES.search(line))
+    plain = plain and (proposed or not (question or is_nod(text)))
     # "make it 4 pm" holds a time: its 4 is no day of the month
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
         bare = read_answer(kind, text, now=now, country=country)
@@ -219,7 +230,8 @@ def _bare_name(text: str, reading: Reading) -> Reading | None:
         start = text.index(written[0])
         whole = text.strip().rstrip(".!,")
         return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
-    if len(written) <= _LONGEST_NAME and not text.istitle() and all(_is_ordinary(word) for word in words(text)):
+    capital = all(word[0].isupper() for word in written) and not (len(written) > 1 and text.isupper())
+    if not capital and _is_ordinary(words(reading.slots.name)[0]):
         return None
     beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
     return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading

@@ -111,6 +111,14 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "lost": ("Bu bilgi biraz geride kaldı, yeniden rica edeyim.", "That was a while ago, so let me ask again."),
     # in between
+    "any.date": (
+        "Hangi günlerin boş olduğunu buradan göremiyorum; size uyan bir gün yazarsanız ekibimiz onaylar.",
+        "I can't see from here which days are free; if you name one that suits you, our team will confirm it.",
+    ),
+    "any.time": (
+        "Hangi saatlerin boş olduğunu buradan göremiyorum; size uyan bir saat yazarsanız ekibimiz onaylar.",
+        "I can't see from here which times are free; if you name one that suits you, our team will confirm it.",
+    ),
     "why": (
         "Ekibimizin talebinizle ilgilenip size dönebilmesi için soruyorum.",
         "I ask so that our team can look after your request and get back to you.",
