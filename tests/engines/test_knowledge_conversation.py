@@ -389,6 +389,8 @@ async def test_a_yes_to_several_asks_which_and_still_knows_them() -> None:
 async def test_a_no_is_taken_for_what_it_is() -> None:
     assert await said(turn("hayır", dialogue=asked("tr2"))) == "Anladım. Sorunuzu başka bir şekilde yazar mısınız?"
     assert (await said(turn("no", "hair", "...", dialogue=asked("en2")))).startswith("I see.")
+    assert (await said(turn("hiçbiri", dialogue=asked("tr2", "tr3")))).startswith("Anladım.")
+    assert (await said(turn("none of them", "hair", "...", dialogue=asked("en2", "en3")))).startswith("I see.")
 
 
 async def test_another_question_is_answered_for_itself() -> None:

@@ -5,6 +5,7 @@ Nothing is kept but in the `dialogue` that comes with the turn, and nothing is c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -197,6 +198,8 @@ class _Said:
         if not heard.refuses:
             return None
         field = heard.field(("email", "phone", "name"))
+        if field == "email" and heard.field(("phone",)) and not re.search(r" (?:var|have an?|give you) ", heard.line):
+            field = "contact"
         if field is None and draft.asked in ("contact", "phone", "email", "name"):
             field = draft.asked
         if field in ("email", "phone"):

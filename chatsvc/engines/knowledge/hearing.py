@@ -171,6 +171,7 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     reading = examine(text, now=now, country=country)
     kind = _KINDS.get(asked)
     plain = len(text) <= _BARE and kind and getattr(reading.slots, kind) is None and not _REFUSES.search(line)
+    plain = plain and not _ANY.search(line)  # the "first available" day is not the first of the month
     proposed = kind in ("date", "time") and bool(_PROPOSES.search(line))
     plain = plain and (proposed or not (question or is_nod(text)))
     # "make it 4 pm" holds a time: its 4 is no day of the month
