@@ -490,7 +490,16 @@ def test_who_asks_for_an_hour_and_gets_no_answer_may_have_it_noted(message: str)
     assert (kept.asked, kept.day, kept.clock) == ("name", SATURDAY, time(15))
 
 
-@pytest.mark.parametrize("message", ["Yarın zeplinle gelebilir miyim?", "yarın gelsem olur mu", "Can I come by tomorrow?"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Yarın zeplinle gelebilir miyim?",
+        "yarın gelsem olur mu",
+        "Can I come by tomorrow?",
+        "Could you see me tomorrow",
+        "anything free tomorrow?",
+    ],
+)
 def test_who_would_come_on_a_day_may_have_it_noted_and_who_names_none_not(message: str) -> None:
     kept = draft.load(Visit().say(message).dialogue, START)
     assert kept is not None
@@ -501,7 +510,15 @@ def test_who_would_come_on_a_day_may_have_it_noted_and_who_names_none_not(messag
 
 
 @pytest.mark.parametrize(
-    "message", ["iptal etmek istiyorum", "I want to cancel", "please cancel my booking", "randevuyu erteleyebilir miyiz"]
+    "message",
+    [
+        "iptal etmek istiyorum",
+        "I want to cancel",
+        "please cancel my booking",
+        "randevuyu erteleyebilir miyiz",
+        "yarın gelemeyeceğim",
+        "can't make it tomorrow",
+    ],
 )
 def test_who_cancels_is_asked_for_nothing_but_who_it_is(message: str) -> None:
     wish = recognise(message)

@@ -229,6 +229,7 @@ _WISHES = (
     ),
     _wish("appointment", "en", True, r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|squeeze|fit|pencil) (?:me|us) "),
     _wish("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
+    _wish("appointment", "en", False, rf"^ (?:hi |hello |hey |ok )*{_CAN_EN} (?:book|reserve)(?: something| please)? $"),
     _wish("appointment", "tr", False, rf"\b{_NOUN_TR}|\bbos (?:yeriniz|masaniz|yer|masa|odaniz)\b"),
     _wish("appointment", "en", False, r"\b(?:appointment|reservation|booking|slot|table (?:for|free))\b"),
     _wish("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
@@ -257,10 +258,21 @@ _UNWANTED = re.compile(
 _NAMED = re.compile(rf"\b(?:{_NOUN_TR}|appointment|reservation|booking|table for|table free|slot|yeriniz|masaniz|odaniz)")
 # Whoever would come at a certain time wishes for an appointment as well, where nothing is known to the contrary.
 _COMES = {
-    "tr": re.compile(rf" (?:gelebilir m\w+|gels[ea][mk] (?:olur|uygun|nasil)|gelmek {_WANT_TR}) "),
-    "en": re.compile(rf"{_CAN_EN} (?:come|drop|pop|stop|swing) "),
+    "tr": re.compile(
+        rf" (?:(?:gel|getir|ugray)[ae]bilir m\w+|(?:gel|getir|ugra)s[ae][mk] (?:olur|uygun|nasil)|(?:gelmek|getirmek|ugramak) {_WANT_TR}"
+        r"|yer(?:iniz)? var m\w+|musait m\w+) "
+    ),
+    "en": re.compile(
+        rf"{_CAN_EN} (?:come|drop|pop|stop|swing|bring) | (?:can|could|would) you (?:see|take) (?:me|us|my)\b"
+        r"| (?:anything|something|any time|a spot|space|room) (?:free|available|open) "
+    ),
 }
-_CHANGES = re.compile(r" (?:iptal|ertele\w*|otele\w*|cancel|reschedule|postpone) ")
+_WILL_NOT_COME = (
+    r" (gelem(?:iyoru[mz]|eyecegi[mz]|icem|iycem)|yetisem(?:iyoru[mz]|eyecegi[mz]|icem|iycem)|gec kal(?:acagi[mz]|icam|iyoru[mz])) "
+    r"| (?:cant|cannot|wont be able to|not able to|unable to) (?:make it|come|attend) | (?:running|be) late "
+)
+_ABSENT = re.compile(_WILL_NOT_COME)
+_CHANGES = re.compile(rf" (?:iptal|ertele\w*|otele\w*|cancel|reschedule|postpone) |{_WILL_NOT_COME}")
 _AVAILABLE = re.compile(r" (?:var m\w+|musait m\w+|uygun mu|bos mu|do you have|is there|are there|have you got)")
 _NOUNS = (("randevu", 1), ("rezervasyon", 2), ("appointment", 2), ("reservation", 2))
 
@@ -284,6 +296,8 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
         if not clear and not named and "?" in message:
             return None
         return Wish(kind, tag, not asked[tag] and (clear or (named and dated and "?" not in message)))
+    if absent := _ABSENT.search(line):
+        return None if "?" in message else Wish("other", "tr" if absent[1] else "en", False)
     return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if dated and comes.search(line)), None)
 
 
