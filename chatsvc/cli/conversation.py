@@ -137,7 +137,8 @@ def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | N
 
     The same user_id with another account is another visitor: where there are several accounts, --account or --bot says whose it is.
     The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
-    for their end. Usage and counts stay: they hold no visitor. Backups that were made before still have it.
+    for their end. Usage and counts stay: they hold no visitor. So do questions that had no answer, which are kept without who asked
+    them (`knowledge unanswered BOT --clear`). Backups that were made before still have it.
 
     \b
     Examples:

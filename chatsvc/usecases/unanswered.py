@@ -38,15 +38,16 @@ async def note(services: Services, bot: Bot, message: SendMessage) -> None:
     """Keep the question of a message; whatever happens here, the message's own outcome stays what it is."""
     try:
         from chatsvc.engines import language as languages
-        from chatsvc.engines.knowledge import text
+        from chatsvc.engines import slots
+        from chatsvc.engines.knowledge import smalltalk, text
 
         question = " ".join(_CONTACT.sub("…", message.message[:MOST_CHARACTERS]).split())
-        folded = " ".join(text.words(question))
-        if not folded:
-            return
+        said = text.words(question)
+        if not any(word.isalpha() for word in said) or slots.is_only_nod(question) or smalltalk.kind(said, bot.name):
+            return  # an answer, a number or a greeting: there is nothing to write an entry for
         language = message.language or languages.guess(question) or bot.language
         async with asyncio.timeout(_PATIENCE_S):
-            await stored.note(services.db, bot.id, folded, question, primary(language), services.clock())
+            await stored.note(services.db, bot.id, " ".join(said), question, primary(language), services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 

@@ -46,6 +46,15 @@ async def test_only_what_the_knowledge_has_no_answer_to_is_kept(caller: Caller, 
     assert await groups(caller) == []
 
 
+async def test_a_nod_a_number_or_a_greeting_is_no_question(caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("no_answer")
+    for message in ("evet", "Yes please!", "hayır teşekkürler", "tamam", "1234", "0532 123 45 67", "merhaba", "no", "14:30"):
+        await caller.send(message)
+    assert await groups(caller) == []
+    await caller.send("yes, but do you have a terrace")
+    assert [one["question"] for one in await groups(caller)] == ["yes, but do you have a terrace"]
+
+
 async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(caller: Caller, engine: ScriptedEngine) -> None:
     await knowledge.add(caller.app.services, bot=caller.bot, files=[("faq.md", "## Do you repair bikes?\nlanguage: en\n\nYes.")])
     engine.script = failing("no_answer")

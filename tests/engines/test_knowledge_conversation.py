@@ -298,6 +298,30 @@ async def test_a_question_of_its_own_is_answered_for_itself() -> None:
     assert await said(turn("how much is a haircut?", *HOURS_EN)) == "en2"
 
 
+async def test_a_word_that_goes_on_from_something_else_does_not_hide_a_question_of_its_own() -> None:
+    assert await said(turn("ve arabamı nereye park edebilirim", *HOURS)) == "tr4"
+    assert await said(turn("and how much is a haircut", *HOURS_EN)) == "en2"
+    assert await said(turn("also do you do brides", *HOURS_EN)) == "en5"
+    assert await said(turn("çok teşekkürler, peki cumartesi açık mısınız", *HOURS)) == "tr1"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Bugün açık mısınız? Otopark var mı?", ("tr1", "tr4")),
+        ("bugün açık mısınız otopark var mı", ("tr1", "tr4")),
+        ("Merhaba! saç kesimi ne kadar, bir de otopark var mı", ("tr2", "tr4")),
+        ("How much is a haircut? And do you do highlights? Thanks.", ("en2", "en3")),
+    ],
+)
+async def test_two_questions_in_one_message_get_two_answers(message: str, expected: tuple[str, ...]) -> None:
+    assert await said(turn(message)) == "\n\n".join(ANSWERS[one] for one in expected)
+
+
+async def test_two_sentences_about_one_thing_get_one_answer() -> None:
+    assert await said(turn("Bugün açık mısınız? Kaça kadar açıksınız?")) == "tr1"
+
+
 # The answer to a question asked back
 
 
@@ -365,6 +389,8 @@ async def test_a_yes_to_several_asks_which_and_still_knows_them() -> None:
 async def test_a_no_is_taken_for_what_it_is() -> None:
     assert await said(turn("hayır", dialogue=asked("tr2"))) == "Anladım. Sorunuzu başka bir şekilde yazar mısınız?"
     assert (await said(turn("no", "hair", "...", dialogue=asked("en2")))).startswith("I see.")
+    assert (await said(turn("hiçbiri", dialogue=asked("tr2", "tr3")))).startswith("Anladım.")
+    assert (await said(turn("none of them", "hair", "...", dialogue=asked("en2", "en3")))).startswith("I see.")
 
 
 async def test_another_question_is_answered_for_itself() -> None:

@@ -17,7 +17,7 @@ from chatsvc.domain.captures import Captured, checked
 from chatsvc.domain.models import Bot, Message
 from chatsvc.domain.times import DAY_MS, local
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, draft
+from chatsvc.engines.knowledge import KnowledgeEngine, draft, flow
 from chatsvc.engines.knowledge.wishes import recognise
 from tests.engines.test_knowledge_index import SAMPLE
 from tests.fakes import START
@@ -356,6 +356,70 @@ CASES = [
         [WISH, ("Aslında bisiklet kiralamak için fiyat teklifi almak istiyorum", "teklif talebinizi"), "Ayşe", MAIL, "evet"],
         Captured("quote", "Aslında bisiklet kiralamak için fiyat teklifi almak istiyorum", "Ayşe", MAIL, None),
     ),
+    Case(
+        "a name put right while the number is asked for",
+        [WISH, "yarın 15:00", "ali", ("Ayşe Yılmaz-Kaya", "Tamam. Size"), ("0532 123 45 67", "- Ad: Ayşe Yılmaz-Kaya"), "evet"],
+        appointment(WISH, "Ayşe Yılmaz-Kaya", SATURDAY, time(15), phone=PHONE),
+    ),
+    Case(
+        "a name put right at the summary",
+        [(ONE_LINE, "- Ad: Ayşe Yılmaz"), ("Ali Demir", "- Ad: Ali Demir"), "evet"],
+        appointment(ONE_LINE, "Ali Demir", SATURDAY, time(15), phone=PHONE),
+    ),
+    Case(
+        "what is known already said again",
+        [
+            WISH,
+            "yarın",
+            ("cumartesi", "Tamam. Sizin için saat"),
+            "3",
+            ("cumartesi saat 3", "Tamam. Adınızı"),
+            ("neden soruyorsunuz", "size dönebil"),
+        ],
+    ),
+    Case(
+        "an hour counted from now",
+        [(ENGLISH_WISH, "Which day"), ("in half an hour", "your name"), ("Jane", "reach you"), ("jane@example.com", "Time: 15:45"), "yes"],
+        appointment(ENGLISH_WISH, "Jane", date(2026, 11, 20), time(15, 45), email="jane@example.com"),
+    ),
+    Case(
+        "outside of the hours, which are told once",
+        [WISH, ("pazar saat 22:00", "O gün kapalıyız. Çalışma saatlerimiz: Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00. Hangi gün")],
+        hours=HOURS,
+    ),
+    Case(
+        "a wish and a question in one message",
+        [("Merhaba. Randevu almak istiyorum, kredi kartı geçiyor mu?", CARDS_TR), ("yarın 15:00", "Adınızı")],
+    ),
+    Case(
+        "a wish and a question in two sentences",
+        [("Hello, I want an appointment tomorrow. Do you take credit cards?", CARDS_EN), ("3 pm", "your name")],
+    ),
+    Case(
+        "any day will do",
+        [
+            WISH,
+            ("fark etmez", "göremiyorum"),
+            ("en yakın gün", "size uyan bir gün"),
+            ("yarın", "saat kaç"),
+            ("whenever", "bir saat yazarsanız"),
+        ],
+    ),
+    Case("the first day that is free is not the first of the month", [ENGLISH_WISH, ("first available", "which days are free")]),
+    Case(
+        "neither a number nor an address",
+        [WISH, "yarın 15:00", "Ayşe", ("numaram yok mailim de yok", "bir telefon ya da e-posta"), (PHONE, "- Telefon"), "evet"],
+        appointment(WISH, "Ayşe", SATURDAY, time(15), phone=PHONE),
+    ),
+    Case("a number and no address", [WISH, "yarın 15:00", "Ayşe", ("mailim yok telefonum var", "Telefon numaranızı")]),
+    Case("an hour put as a question", [WISH, "yarın", ("11 uygun mu?", "Adınızı"), "Ayşe", (MAIL, "- Saat: 11:00")]),
+    Case("an hour put as an English question", [ENGLISH_WISH, "tomorrow", ("how about 3?", "your name"), "Jane", (MAIL, "Time: 15:00")]),
+    Case("a number before its time is noted", [WISH, "yarın 15:00", (PHONE, "Tamam. Adınızı")]),
+    Case(
+        "a yes from Germany",
+        [ONE_LINE, ("nein", "Neyi değiştirelim"), ("hiçbiri", "Özetliyorum"), "ja"],
+        appointment(ONE_LINE, "Ayşe Yılmaz", SATURDAY, time(15), phone=PHONE),
+    ),
     Case("a greeting, thanks and a goodbye", [WISH, ("merhaba", "Merhaba! Hangi"), ("teşekkürler", "Rica"), ("görüşürüz", "iptal ettim")]),
     Case("the caller's language", [("randevu almak istiyorum", "Which day"), ("yarın", "What time")], language="en-GB"),
     Case("the language of the first message stays", [(ENGLISH_WISH, "Which day"), ("yarın", "What time"), ("saat 3", "your name")]),
@@ -389,7 +453,7 @@ def test_a_question_is_no_wish(message: str) -> None:
 
 
 WISHES = """appointment: randevu almam lazım|yarın için randevu rica ediyorum|bana randevu ayarlar mısınız
-|iki kişilik masa ayırtmak istiyorum
+|iki kişilik masa ayırtmak istiyorum|book us in for tuesday at 3
 |saat 5 için rezervasyon yapabilir miyiz|I need an appointment|book me a table please|I want to reserve a room|appointment please
 contact: beni geri arayabilir misiniz|bana dönüş yapar mısınız|mesaj bırakmak istiyorum|yetkili biriyle görüşmek istiyorum
 |could someone contact me?|I want to leave a message|I would like to speak to someone|please get in touch with me
@@ -426,6 +490,51 @@ def test_who_asks_for_an_hour_and_gets_no_answer_may_have_it_noted(message: str)
     assert (kept.asked, kept.day, kept.clock) == ("name", SATURDAY, time(15))
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Yarın zeplinle gelebilir miyim?",
+        "yarın gelsem olur mu",
+        "Can I come by tomorrow?",
+        "Could you see me tomorrow",
+        "anything free tomorrow?",
+    ],
+)
+def test_who_would_come_on_a_day_may_have_it_noted_and_who_names_none_not(message: str) -> None:
+    kept = draft.load(Visit().say(message).dialogue, START)
+    assert kept is not None
+    assert (kept.request_type, kept.day) == ("appointment", SATURDAY)
+    undated = message.lower().replace("yarın ", "").replace(" tomorrow", "")
+    with suppress(EngineError):
+        assert Visit().say(undated).dialogue is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "iptal etmek istiyorum",
+        "I want to cancel",
+        "please cancel my booking",
+        "randevuyu erteleyebilir miyiz",
+        "yarın gelemeyeceğim",
+        "can't make it tomorrow",
+    ],
+)
+def test_who_cancels_is_asked_for_nothing_but_who_it_is(message: str) -> None:
+    wish = recognise(message)
+    assert wish is not None
+    assert (wish.request_type, wish.clear) == ("other", False)
+    kept = draft.load(flow.begin(Visit().turn(message), wish).dialogue, START)
+    assert kept is not None
+    assert kept.asked == "name"
+
+
+@pytest.mark.parametrize("message", ["iptal koşulları neler", "can I cancel?", "how do I cancel my booking?", "I want to cancel my order"])
+def test_a_question_about_cancelling_cancels_nothing(message: str) -> None:
+    wish = recognise(message)
+    assert wish is None or not wish.clear
+
+
 def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> None:
     visit = Visit(may_capture=False)
     with suppress(EngineError):  # the knowledge may have an answer to it or not
@@ -450,6 +559,14 @@ def test_nothing_is_begun_or_gone_on_with_where_nothing_may_be_captured() -> Non
         ("söylemek istemiyorum", None),
         ("şikayetçiyim bisikletim bozuk çıktı", None),
         ("kredi kartı geçiyor mu", None),
+        ("mavi kapı", None),
+        ("blue door", None),
+        ("Fiyatlar çok yüksek", None),
+        ("FİYATLAR ÇOK YÜKSEK", None),
+        ("my cat is ill", None),
+        ("AYŞE YILMAZ", "AYŞE YILMAZ"),
+        ("Lale Mavi", "Lale Mavi"),
+        ("wojciech kowalski", "wojciech kowalski"),
         ("evet", None),
     ],
 )

@@ -228,6 +228,24 @@ PAGE = """<!DOCTYPE html>
 <footer>imprint</footer></body></html>"""
 
 
+def test_short_lines_above_a_paragraph_of_plain_text_are_headings() -> None:
+    text = (
+        "The Workshop\n\n1. Delivery\nOrders take six weeks.\n\nWarranty\n\nAll furniture has five years of it, the oil has not\n\n"
+        "Do you plane boards?\nYes\n\nAddress:\n5 Mill Road\nBristol\n"
+    )
+    assert [(one.question, one.answer) for one in parse_text(text, "en", "a.txt").entries] == [
+        ("Delivery", "Orders take six weeks."),
+        ("Warranty", "All furniture has five years of it, the oil has not"),
+        ("Do you plane boards?", "Yes"),
+        ("Address", "5 Mill Road\nBristol"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["Apples\n\nPears\n\nPlums", "Ada Bell\nManager", "We are here.\n\nAnd there.", "Oak\n- ash\n- elm"])
+def test_short_lines_without_prose_below_stay_text(text: str) -> None:
+    assert [one.answer for one in parse_text(text, "en", "a.txt").entries] == [text]
+
+
 def test_a_page_is_read_like_a_document_and_its_questions_become_entries() -> None:
     found = parse_html(PAGE, "tr", "a.html")
     assert brief(found) == [

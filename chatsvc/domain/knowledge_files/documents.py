@@ -19,6 +19,9 @@ _FIRST_SENTENCE = 160  # characters of a first sentence that stands in a questio
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s+""")
 _ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg ie e.g i.e etc cad sok mah apt"
 _NO_END = frozenset(_ABBREVIATIONS.split())
+_HEADING, _ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
+_PROSE = 5  # words of a line below it that are more than an address, a name or an item
+_NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
 @dataclass(slots=True)
@@ -96,13 +99,38 @@ def take(found: Gathering, sections: Sections, language: str) -> None:
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
-    """Read plain text: paragraphs, with empty lines between them; raises KnowledgeFileError."""
+    """Read plain text: paragraphs, with empty lines between them, and headings as people type them; raises KnowledgeFileError."""
     found, sections = Gathering(source), Sections()
+    lines = [line.strip() for line in lines_of(text)]
     for number, line in enumerate(lines_of(text), start=1):
         found.text(number, line)
-        sections.line(number, line.rstrip())
+        if _is_heading(lines, number - 1):
+            sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
+        else:
+            sections.line(number, line.rstrip())
     take(found, sections, default_language)
     return found.done("no text in this file")
+
+
+def _is_heading(lines: list[str], at: int) -> bool:
+    """Whether a line of plain text says what stands below it: a short one that begins a paragraph, is no sentence, and has prose below."""
+    following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
+    if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
+        return False
+    below = lines[following]
+    if lines[at][-1] in "?:" or below[-1] in ".!…" or (len(below.split()) >= _PROSE and not _is_title(below)):
+        return True
+    return not any(lines[:at]) and _is_heading(lines, following)  # the document's own name
+
+
+def _is_title(line: str) -> bool:
+    if not line:
+        return False
+    begins = _NUMBERING.sub("", line, count=1)[:1]
+    characters, words = _ASKING if line.endswith("?") else _HEADING
+    if not begins.isupper() or "\t" in line or len(line) > characters or len(line.split()) > words:
+        return False
+    return line[-1] not in ".,;!…" and next(_sentences(line)) == line
 
 
 def _question(path: tuple[str, ...], text: str, *, alone: bool) -> str:

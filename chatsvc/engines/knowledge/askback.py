@@ -39,6 +39,7 @@ _ORDINALS = (
     "2 iki ikinci ikincisi ikincisini second 2nd two",
     "3 uc ucuncu ucuncusu ucuncusunu third 3rd three",
 )
+_NONE = frozenset({"hicbiri", "hicbirini", "hicbirisi", "neither", "none"})
 _LAST = ("son", "sonuncu", "sonuncusu", "sonuncusunu", "last")
 _PLACES = {word: place for place, ordinals in enumerate(_ORDINALS) for word in ordinals.split()} | dict.fromkeys(_LAST, -1)
 # said around a number or a yes, and changing nothing
@@ -65,7 +66,7 @@ def answered(turn: Turn) -> Reply | None:
     chosen = _by_place(said, entries) or _by_words(said, entries)
     if chosen is not None:
         return Reply(chosen.answer)
-    if is_no(turn.message):
+    if is_no(turn.message) or not _NONE.isdisjoint(said):
         return Reply(_text(turn, "none"))
     if is_yes(turn.message) or (_AROUND.issuperset(said) and not _POINTING.isdisjoint(said)):
         return Reply(entries[0].answer) if len(entries) == 1 else _asked(turn, "which", entries)

@@ -37,6 +37,9 @@ def _reply(turn: Turn) -> Reply:
     wish = flow.wish_of(turn)
     if wish is not None and wish.clear:
         return flow.begin(turn, wish)
+    several = lookup.several(turn)
+    if len(several) > 1:
+        return Reply("\n\n".join(entry.answer for entry in several))
     finding = lookup.find(turn)
     if finding.decision == "answer":
         return Reply(finding.hits[0].entry.answer)

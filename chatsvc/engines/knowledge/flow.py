@@ -5,6 +5,7 @@ Nothing is kept but in the `dialogue` that comes with the turn, and nothing is c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -19,6 +20,7 @@ from chatsvc.engines.knowledge.wishes import Wish
 from chatsvc.engines.knowledge.wording import ask, days, fields, say, summary
 
 _OFFERS_A_WAY_OUT = 2  # misunderstandings of one question in a row, from which on the visitor is told how to leave
+_MOST_SENTENCES = 4  # of a message that are looked at one by one
 _GIVES_UP = 5  # and from which on the bot itself leaves it: nobody is held in a loop
 
 
@@ -27,6 +29,9 @@ def wish_of(turn: Turn) -> Wish | None:
     if not turn.may_capture:
         return None
     wish = wishes.recognise(turn.message)
+    if wish is None or not wish.clear:  # a question in the next sentence takes nothing from it
+        told = (wishes.recognise(part) for part in lookup.parts(turn.message)[:_MOST_SENTENCES])
+        wish = next((one for one in told if one is not None and one.clear), wish)
     if (wish is not None and wish.clear) or not wishes.names_an_appointment(turn.message):
         return wish
     heard = hearing.listen(turn.message, "", _now(turn), turn.bot.country)
@@ -41,10 +46,19 @@ def opened(turn: Turn) -> Draft | None:
 def begin(turn: Turn, wish: Wish) -> Reply:
     """The first reply to a wish: everything that its message holds is taken, the first thing that is missing asked for."""
     heard = hearing.listen(turn.message, "", _now(turn), turn.bot.country)
-    about = wish.request_type == "appointment" or heard.substance(2)
+    about = wish.request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
     draft = Draft(wish.request_type, _language(turn, wish), drafts.opening_of(turn.message) if about else "")
     said = _Said(turn, _with(draft, heard), heard)
-    return said.go_on(say(f"open.{wish.request_type}", draft.language))
+    opening = say(f"open.{wish.request_type}", draft.language)
+    return said.go_on("\n\n".join([*_asked_beside(turn), opening]))
+
+
+def _asked_beside(turn: Turn) -> list[str]:
+    """The answers to what a message asks besides its wish: "I'd like an appointment. Do you take cards?"."""
+    sentences = [clause for part in lookup.parts(turn.message) for clause in part.split(", ")][:_MOST_SENTENCES]
+    asked = [one for one in sentences if hearing.asks(one) and wishes.recognise(one) is None]
+    findings = [lookup.search(turn, one) for one in asked]
+    return list(dict.fromkeys(one.hits[0].entry.answer for one in findings if one.decision == "answer"))
 
 
 def proceed(turn: Turn, draft: Draft) -> Reply:
@@ -108,7 +122,7 @@ class _Said:
             return self._finish()
         if hearing.denies(self.turn.message):
             return self._ask("change")
-        return self._courtesy() or self._known() or self._missed()
+        return self._corrected() or self._said_again() or self._courtesy() or self._known() or self._missed()
 
     def on_message(self) -> Reply:
         """What it is about, in the visitor's own words; what only greets, nods or gives contact data is not that."""
@@ -124,15 +138,19 @@ class _Said:
         """The answer to an open question, or whatever was said instead."""
         draft, heard = self.draft, self.heard
         if heard.has(draft.asked) or _with(draft, heard) != draft:
-            lead = "" if heard.has(draft.asked) or not heard.question else self._answer() or ""
+            noted = "" if heard.has(draft.asked) else say("noted", draft.language)
+            lead = (self._answer() or "") if noted and heard.question else noted
             return self._taking(heard).go_on(lead)
         if draft.asked == "change":
             return self._on_change()
         if draft.asked in ("date", "time") and (why := self._no_day()):
             return self._again(why)
+        if draft.asked in ("date", "time") and heard.leaves_open:
+            return self._missed(say(f"any.{draft.asked}", draft.language))
         if heard.question:
             return self._aside()
-        return self._refusal() or self._courtesy() or self._restated() or (None if heard.garbled else self._known()) or self._missed()
+        again = self._corrected() or self._said_again() or self._refusal() or self._courtesy() or self._restated()
+        return again or (None if heard.garbled else self._known()) or self._missed()
 
     def _on_change(self) -> Reply:
         """What is to be changed, by its name; nothing at all brings the summary back."""
@@ -157,6 +175,8 @@ class _Said:
 
     def _aside(self) -> Reply:
         """A question: answered where the knowledge has an answer, honestly not where it has none, and the open one asked again."""
+        if self.heard.doubts:
+            return self._again(say("why", self.draft.language))
         if known := self._known():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
@@ -178,6 +198,8 @@ class _Said:
         if not heard.refuses:
             return None
         field = heard.field(("email", "phone", "name"))
+        if field == "email" and heard.field(("phone",)) and not re.search(r" (?:var|have an?|give you) ", heard.line):
+            field = "contact"
         if field is None and draft.asked in ("contact", "phone", "email", "name"):
             field = draft.asked
         if field in ("email", "phone"):
@@ -193,6 +215,20 @@ class _Said:
         if field in ("contact", "name") and (field == "contact" or draft.asked == "name"):
             return self._again(say(f"need.{field}", draft.language), missed=True)
         return None
+
+    def _corrected(self) -> Reply | None:
+        """A name where something else was asked for: it takes the place of the one given before."""
+        draft, name = self.draft, hearing.bare_name(self.turn.message, self.draft.name)
+        if name is None or draft.asked == "name":
+            return None
+        return replace(self, draft=replace(draft, name=name)).go_on(say("noted", draft.language))
+
+    def _said_again(self) -> Reply | None:
+        """What is known already: "Monday" once more is no question about Mondays."""
+        draft, heard = self.draft, self.heard
+        if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
+            return None
+        return self.go_on() if draft.asked == "confirm" else self._again(say("noted", draft.language))
 
     def _restated(self) -> Reply | None:
         """The wish once more, or another one, which takes the place of the first."""
@@ -239,7 +275,8 @@ class _Said:
         if draft.day is not None and (why := hours.refused_day(draft.day, now, week)):
             troubles.append(say(f"{why}.date", draft.language, hours=self._hours(week)))
             draft = replace(draft, day=None)
-        if draft.clock is not None and (why := hours.refused_time(draft.clock, draft.day, now, week)):
+        # the hours are told once: a time that does not fit them either has to wait for its day
+        if not troubles and draft.clock is not None and (why := hours.refused_time(draft.clock, draft.day, now, week)):
             troubles.append(say(f"{why}.time", draft.language, hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
             draft = replace(draft, clock=None)
         return draft, troubles

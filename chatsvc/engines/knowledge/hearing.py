@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
-from chatsvc.engines.knowledge import smalltalk
+from chatsvc.engines.knowledge import lexicon, smalltalk
 from chatsvc.engines.knowledge.text import words
 from chatsvc.engines.knowledge.wishes import recognise
+from chatsvc.engines.language.detection import is_word
 from chatsvc.engines.slots import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.slots.name_words import NO_NAMES
+from chatsvc.engines.slots.given_names import NAMES, SURNAMES
+from chatsvc.engines.slots.name_words import DOUBTED, NO_NAMES
 from chatsvc.engines.slots.tokens import fold
 from chatsvc.engines.slots.vocabulary import listed
 
@@ -20,6 +22,7 @@ _ENDS = 400  # characters read at either end of a long message: the reader of sl
 _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
 _BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
+_LONGEST_NAME = 4  # words
 _KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
 
 _QUESTION = re.compile(
@@ -44,6 +47,22 @@ _REFUSES = re.compile(
     r"|olmadan|dont have|have no|havent got|no email|no e mail|no phone|no mail|rather not|prefer not|dont want|do not want"
     r"|dont use|without|not giving|wont give|skip|gecelim) "
 )
+_DOUBTS = re.compile(
+    r"^ (?:ama |peki |siz )*(?:neden|nicin|niye|ne icin)(?: (?:bunu|bunlari|onu|adimi|ismimi|numarami|telefonumu|mailimi|bilgilerimi|ki"
+    r"|soruyorsun\w*|istiyorsun\w*|lazim|gerekli|gerekiyor|gerek|sordun\w*|soruldu))+ $"
+    r"|^ (?:but |and )?why (?:do you (?:need|want|ask|have to)|are you asking|should i|is (?:that|this|it) (?:needed|necessary|required))\b"
+)
+_ANY = re.compile(
+    r" (?:fark ?et(?:mez|miyor)|en (?:yakin|erken) (?:gun|saat|tarih|zaman)\w*|ilk (?:bos|musait|uygun)|siz (?:secin|belirleyin|soyleyin)"
+    r"|any ?(?:time|day)|whenever|doesnt matter|dont mind|i m flexible|(?:soonest|earliest|first) (?:available|possible|free|day|slot|time)"
+    r"|as soon as possible|asap|up to you|your choice) "
+)
+# "11 uygun mu?", "is 3 ok?" names an hour, though it asks
+_PROPOSES = re.compile(
+    r"^ (?:peki |ya )?(?:saat |ayin )?\w+ (?:uygun|olur|bos|musait|iyi) m[iu] $"
+    r"|^ (?:and |so )?(?:is|would|how about|what about|can we (?:do|say)|could we do) (?:the )?\w+(?: be)?"
+    r"(?: ok| okay| fine| good| free| possible| available| work)? $"
+)
 _BUT = re.compile(
     r" (?:ama|fakat|ancak|yalniz|but|except|only|however|(?<!sorun )(?<!problem )degil|(?<!why )not(?! a problem)|yanlis\w*|wrong|incorrect"
     r"|degis\w*|change|duzelt\w*|instead|yerine) "
@@ -65,6 +84,13 @@ _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
 _NOBODY = listed("bilmem bilmiyorum farketmez fark soylemem soylemek vermem hmm neden boyle iste aynen anonim anonymous nobody idk dunno")
+_LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
+_EVERYDAY = listed("""
+mavi yesil kirmizi sari siyah beyaz pembe mor turuncu gri kahverengi kapi pencere duvar masa ev araba elma armut muz kedi kopek kus
+balik agac cicek su ekmek deneme test falan filan sey salak aptal
+blue green red yellow black white pink purple orange grey gray brown door window wall table house car apple banana cat dog bird fish tree
+flower water bread test testing thing stuff something anything nothing stupid idiot dumb
+""")
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
@@ -115,6 +141,16 @@ class Heard:
         return bool(_REFUSES.search(self.line))
 
     @property
+    def leaves_open(self) -> bool:
+        """Whether any day or hour will do."""
+        return bool(_ANY.search(self.line))
+
+    @property
+    def doubts(self) -> bool:
+        """Whether it asks what the question is for."""
+        return bool(_DOUBTS.search(self.line))
+
+    @property
     def objects(self) -> bool:
         """Whether it says that something is otherwise."""
         return bool(_BUT.search(self.line))
@@ -131,17 +167,13 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     """Read one message as an answer to the open question."""
     text = _readable(message)
     line = line_of(text)
-    question = "?" in text or bool(_QUESTION.search(line))
+    question = asks(text)
     reading = examine(text, now=now, country=country)
     kind = _KINDS.get(asked)
-    plain = (
-        len(text) <= _BARE
-        and kind
-        and getattr(reading.slots, kind) is None
-        and not question
-        and not _REFUSES.search(line)
-        and not is_nod(text)
-    )
+    plain = len(text) <= _BARE and kind and getattr(reading.slots, kind) is None and not _REFUSES.search(line)
+    plain = plain and not _ANY.search(line)  # the "first available" day is not the first of the month
+    proposed = kind in ("date", "time") and bool(_PROPOSES.search(line))
+    plain = plain and (proposed or not (question or is_nod(text)))
     # "make it 4 pm" holds a time: its 4 is no day of the month
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
         bare = read_answer(kind, text, now=now, country=country)
@@ -169,6 +201,11 @@ def listen(message: str, asked: str, now: datetime, country: str) -> Heard:
     )
 
 
+def asks(text: str) -> bool:
+    """Whether it is a question, with its mark or without."""
+    return "?" in text or bool(_QUESTION.search(line_of(text)))
+
+
 def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> Slots:
     """With the contact data of the clauses that refuse nothing: `telefonum 0532 ..., e-posta vermek istemiyorum`."""
     for clause in _CLAUSES.split(text)[:_MOST_CLAUSES]:
@@ -194,8 +231,31 @@ def _bare_name(text: str, reading: Reading) -> Reading | None:
         start = text.index(written[0])
         whole = text.strip().rstrip(".!,")
         return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
+    capital = all(word[0].isupper() for word in written) and not (len(written) > 1 and text.isupper())
+    if not capital and _is_ordinary(words(reading.slots.name)[0]):
+        return None
     beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
     return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading
+
+
+def _is_ordinary(word: str) -> bool:
+    """Whether a word is one of everyday speech, and nobody's name."""
+    if word in NAMES or word in SURNAMES:
+        return False
+    return word in NO_NAMES or word in _EVERYDAY or bool(lexicon.of_word(word)) or is_word(word)
+
+
+def bare_name(message: str, before: str | None) -> str | None:
+    """The name that a message is, and nothing else, where nobody asked for one: only what can hardly be anything else."""
+    text = message.strip().rstrip(".!")
+    bases = [fold(word).text for word in text.split()]
+    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0] not in NAMES:
+        return None
+    known = len(bases) > 1 and all(base in NAMES | SURNAMES for base in bases) and bases[0] not in DOUBTED
+    goes_on = before is not None and bases[0] == fold(before).text.split()[0]
+    if not (known or goes_on or all(word[0].isupper() for word in text.split())):
+        return None
+    return contacts.own_name(text, [message]) if NO_NAMES.isdisjoint(bases[1:]) else None
 
 
 def line_of(text: str) -> str:

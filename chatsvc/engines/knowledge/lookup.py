@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from chatsvc.domain.language import primary
@@ -16,6 +17,16 @@ _LOOKED_BACK = 3  # questions before it, small talk left out
 _SURE_TOGETHER = 0.4  # with the question before it, where the entry knows every word that the message adds
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
 _POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
+_FEWEST = 2  # words that are left of a message without what opens it
+_COURTESY = 5  # words in one go
+_ASKED_IN = 600  # characters in which several questions are told apart
+_MOST_ASKED = 3
+# between two questions: a full stop or the like, a word that adds another one, or the end of a Turkish one typed without a mark
+_PARTS = re.compile(
+    r"[?!.;\n]+(?=\s|$)|,\s+(?:and\s+)?(?:also|ayrıca|ayrica|bir de|birde)\s+|\s+(?:and also|ve ayrıca|ve ayrica|ve bir de)\s+"
+    r"|(?<=\bm[ıiuü])\s+(?=(?:peki|ve|ya)\s)|(?<=\bm[ıiuü]s[ıiuü]n[ıiuü]z)\s*,?\s+(?:ve\s+)?",
+    re.IGNORECASE,
+)
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
 _PHRASINGS = 6  # other phrasings that help to find it
 _LIKE = 0.05  # score from which two may be counterparts
@@ -24,7 +35,7 @@ _LIKE = 0.05  # score from which two may be counterparts
 def find(turn: Turn) -> Finding:
     """Search for the message; where it says too little by itself or leans on what was before it, together with that."""
     said = words(turn.message)
-    finding = search(turn, turn.message)
+    finding = _stripped(turn, search(turn, turn.message))
     if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _leans(said)):
         return finding
     topic = ""
@@ -37,6 +48,22 @@ def find(turn: Turn) -> Finding:
         if len(words(question)) > _FOLLOW_UP_WORDS:
             break  # it stood by itself, so what was before it is another matter
     return finding
+
+
+def several(turn: Turn) -> list[Entry]:
+    """The entries that answer a message of several questions, each its own; nothing where one of them has no answer."""
+    asked = [part for part in parts(turn.message) if smalltalk.kind(words(part), turn.bot.name) is None]
+    if not 2 <= len(asked) <= _MOST_ASKED:
+        return []
+    findings = [search(turn, part) for part in asked]
+    if any(finding.decision != "answer" for finding in findings):
+        return []
+    return list({finding.hits[0].entry.id: finding.hits[0].entry for finding in findings}.values())
+
+
+def parts(message: str) -> list[str]:
+    """The questions and sentences of a message, each by itself."""
+    return [part for part in _PARTS.split(message[:_ASKED_IN]) if part and words(part)]
 
 
 def search(turn: Turn, text: str) -> Finding:
@@ -75,6 +102,26 @@ def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | Non
 def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
     hits = knowledge.search(" ".join((entry.question, *entry.alt[:_PHRASINGS])), tongue, _LOOKED_AT).hits
     return next((hit.entry for hit in hits if primary(hit.entry.language) == tongue and hit.score >= _LIKE), None)
+
+
+def _stripped(turn: Turn, finding: Finding) -> Finding:
+    """What was found, else what is found without what opens the message: "thanks, and where are you?"."""
+    if finding.decision == "answer":
+        return finding
+    told = turn.message.split()
+    rest = _without_courtesies(told, turn.bot.name)
+    if len(rest) > _FEWEST and (words(rest[0]) or [""])[0] in _OPENINGS:
+        rest = rest[1:]
+    bare = search(turn, " ".join(rest)) if len(rest) < len(told) else finding
+    return bare if bare.decision == "answer" else finding
+
+
+def _without_courtesies(told: list[str], name: str) -> list[str]:
+    """The words of a message from where it comes to the point."""
+    for length in range(min(_COURTESY, len(told) - _FEWEST), 0, -1):
+        if smalltalk.kind(words(" ".join(told[:length])), name) is not None:
+            return _without_courtesies(told[length:], name)
+    return told
 
 
 def _leans(said: list[str]) -> bool:

@@ -63,9 +63,11 @@ _PHRASES: dict[tuple[str, str], str] = {
         "tr",
     ): """bir sorum var | bi sorum var | sorum var | bir sey soracagim | bi sey soracaktim | bir sey soracaktim | bi sey soracagim
         | bir sorum olacakti | bi sorum olacakti | bir sey sorabilir miyim | bi sey sorabilir miyim | bir soru sorabilir miyim
-        | soru sorabilir miyim | bakar misiniz | orada misiniz | kimse var mi""",
+        | soru sorabilir miyim | bakar misiniz | orada misiniz | kimse var mi | iyiyim | iyiyiz | ben de iyiyim | iyiyim siz | iyiyim siz
+        nasilsiniz | iyiyim sen | ya siz | ya sen""",
     ("opening", "en"): """i have a question | quick question | i have a quick question | can i ask something | can i ask a question
-        | may i ask a question | can i ask you something | a question | anyone there | is anyone there | anybody there | are you there""",
+        | may i ask a question | can i ask you something | a question | anyone there | is anyone there | anybody there | are you there
+        | im fine | i am fine | im good | i am good | im well | fine how are you | im fine how are you | im good how are you""",
     (
         "identity",
         "tr",

@@ -52,7 +52,14 @@ _WISHES = (
         "tr",
         False,
         r"\b(?:randevu|rezervasyon)\w* .*\b(?:iptal|ertele|degistir|kaydir|erken"
-        rf"|otele)\w*.*{_VERBS_TR}",
+        rf"|otele)\w*.*(?:{_VERBS_TR}|\bm[iu][sy]\w+|\bedin)",
+    ),
+    _wish(
+        "other",
+        "tr",
+        False,
+        r"^ (?:merhaba |selam |iyi gunler |ben )*(?:iptal (?:et(?:tir)?|edebil)|ertele|otele)"
+        rf"(?:mek {_WANT_TR}|\w* m\w+)(?: lutfen)? $",
     ),
     _wish(
         "other",
@@ -68,6 +75,14 @@ _WISHES = (
         rf"{_CAN_EN} .*\b(?:cancel|reschedule|postpone|change|move) .*(?:appointment|reservation"
         r"|booking)",
     ),
+    _wish(
+        "other",
+        "en",
+        False,
+        rf"^ (?:hi |hello |hey |please |sorry )*(?:{_WANT_EN} |{_CAN_EN} )?(?:cancel|reschedule|postpone)"
+        r"(?: (?:it|this|that|(?:my|the|our) (?:appointment|reservation|booking)))(?: please)? $",
+    ),
+    _wish("other", "en", False, rf"^ (?:hi |hello |hey |sorry )*{_WANT_EN} (?:cancel|reschedule|postpone)(?: please)? $"),
     _wish("quote", "tr", True, rf"\bteklif(?:i|inizi|iniz)?\b.*(?:{_VERBS_TR}|(?:gonder|ilet|hazirla|cikar)\w* ?m[iu]s[iu]n)"),
     _wish("quote", "en", True, rf"(?:{_WANT_EN}|{_CAN_EN}) .*\b(?:quote|quotation|estimate|offer|proposal)\b"),
     _wish(
@@ -212,7 +227,9 @@ _WISHES = (
         r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|reserve|schedule|make"
         r"|arrange) (?:me |us )?(?:an?|the) ",
     ),
+    _wish("appointment", "en", True, r"^ (?:hi |hello |hey |good \w+ |please |pls |yes )*(?:book|squeeze|fit|pencil) (?:me|us) "),
     _wish("appointment", "en", True, rf"^ (?:hi |hello |hey |an? )*{_NOUN_EN} (?:please|pls)\b"),
+    _wish("appointment", "en", False, rf"^ (?:hi |hello |hey |ok )*{_CAN_EN} (?:book|reserve)(?: something| please)? $"),
     _wish("appointment", "tr", False, rf"\b{_NOUN_TR}|\bbos (?:yeriniz|masaniz|yer|masa|odaniz)\b"),
     _wish("appointment", "en", False, r"\b(?:appointment|reservation|booking|slot|table (?:for|free))\b"),
     _wish("other", "tr", False, rf"\b(?:talep|basvuru|siparis|iade|degisim)\w*(?: \w+){{0,4}} {_VERBS_TR}"),
@@ -239,6 +256,23 @@ _UNWANTED = re.compile(
     r"| (?:aramayin\w*|aramasin\w*|randevum var|randevumuz var|rezervasyonum var|i have an? (?:appointment|reservation|booking)) "
 )
 _NAMED = re.compile(rf"\b(?:{_NOUN_TR}|appointment|reservation|booking|table for|table free|slot|yeriniz|masaniz|odaniz)")
+# Whoever would come at a certain time wishes for an appointment as well, where nothing is known to the contrary.
+_COMES = {
+    "tr": re.compile(
+        rf" (?:(?:gel|getir|ugray)[ae]bilir m\w+|(?:gel|getir|ugra)s[ae][mk] (?:olur|uygun|nasil)|(?:gelmek|getirmek|ugramak) {_WANT_TR}"
+        r"|yer(?:iniz)? var m\w+|musait m\w+) "
+    ),
+    "en": re.compile(
+        rf"{_CAN_EN} (?:come|drop|pop|stop|swing|bring) | (?:can|could|would) you (?:see|take) (?:me|us|my)\b"
+        r"| (?:anything|something|any time|a spot|space|room) (?:free|available|open) "
+    ),
+}
+_WILL_NOT_COME = (
+    r" (gelem(?:iyoru[mz]|eyecegi[mz]|icem|iycem)|yetisem(?:iyoru[mz]|eyecegi[mz]|icem|iycem)|gec kal(?:acagi[mz]|icam|iyoru[mz])) "
+    r"| (?:cant|cannot|wont be able to|not able to|unable to) (?:make it|come|attend) | (?:running|be) late "
+)
+_ABSENT = re.compile(_WILL_NOT_COME)
+_CHANGES = re.compile(rf" (?:iptal|ertele\w*|otele\w*|cancel|reschedule|postpone) |{_WILL_NOT_COME}")
 _AVAILABLE = re.compile(r" (?:var m\w+|musait m\w+|uygun mu|bos mu|do you have|is there|are there|have you got)")
 _NOUNS = (("randevu", 1), ("rezervasyon", 2), ("appointment", 2), ("reservation", 2))
 
@@ -262,12 +296,20 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
         if not clear and not named and "?" in message:
             return None
         return Wish(kind, tag, not asked[tag] and (clear or (named and dated and "?" not in message)))
-    return None
+    if absent := _ABSENT.search(line):
+        return None if "?" in message else Wish("other", "tr" if absent[1] else "en", False)
+    return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if dated and comes.search(line)), None)
 
 
 def names_an_appointment(message: str) -> bool:
-    """Whether the message speaks of an appointment at all: only then it is worth knowing whether it names a day or a time."""
-    return bool(_NAMED.search(_line(message)))
+    """Whether the message speaks of an appointment or a visit: only then it is worth knowing whether it names a day or a time."""
+    line = _line(message)
+    return bool(_NAMED.search(line)) or any(comes.search(line) for comes in _COMES.values())
+
+
+def changes(message: str) -> bool:
+    """Whether the message says that something is to be cancelled or put off: that is what it is about."""
+    return bool(_CHANGES.search(_line(message)))
 
 
 _ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")

@@ -61,8 +61,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "Sorry, I didn't catch your name. Just your first and last name will do.",
     ),
     "hint.contact": (
-        "Kusura bakmayın, bunu okuyamadım. Numarayı rakamlarla (0532 123 45 67 gibi) ya da adresi ad@ornek.com biçiminde yazabilirsiniz.",
-        "Sorry, I couldn't read that. Please write the number in digits, or the address like name@example.com.",
+        "Kusura bakmayın, okuyamadım. Numarayı rakamlarla (yurt dışıysa ülke koduyla) ya da adresi ad@ornek.com biçiminde yazabilirsiniz.",
+        "Sorry, I couldn't read that. Please write a number in digits, a foreign one with its country code, or an address like a@b.com.",
     ),
     "hint.phone": (
         "Kusura bakmayın, numarayı okuyamadım. Rakamlarla, örneğin 0532 123 45 67 diye yazabilirsiniz.",
@@ -111,6 +111,18 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "lost": ("Bu bilgi biraz geride kaldı, yeniden rica edeyim.", "That was a while ago, so let me ask again."),
     # in between
+    "any.date": (
+        "Hangi günlerin boş olduğunu buradan göremiyorum; size uyan bir gün yazarsanız ekibimiz onaylar.",
+        "I can't see from here which days are free; if you name one that suits you, our team will confirm it.",
+    ),
+    "any.time": (
+        "Hangi saatlerin boş olduğunu buradan göremiyorum; size uyan bir saat yazarsanız ekibimiz onaylar.",
+        "I can't see from here which times are free; if you name one that suits you, our team will confirm it.",
+    ),
+    "why": (
+        "Ekibimizin talebinizle ilgilenip size dönebilmesi için soruyorum.",
+        "I ask so that our team can look after your request and get back to you.",
+    ),
     "unknown": ("Bu konuda elimde bilgi yok.", "I'm afraid I don't have information on that."),
     "kind": ("Rica ederim.", "You're welcome."),
     "hello": ("Merhaba!", "Hello!"),

@@ -88,6 +88,11 @@ def guess(text: str) -> str | None:
     return _latin(text, said[:_MAX_WORDS])
 
 
+def is_word(word: str) -> bool:
+    """Whether a word stands in the list of one of the languages in Latin letters."""
+    return bool(_told(_small(word)).listed)
+
+
 def _latin(text: str, said: Sequence[str]) -> str | None:
     shouted = text.isupper()
     told = [(_told(_small(word)), word[0].isupper() and not shouted) for word in said]

@@ -8,8 +8,8 @@ out of it (`contacts`, `names`), the rest becomes a line of symbols over which t
 
 from __future__ import annotations
 
-from chatsvc.engines.slots.answers import is_cancel, is_no, is_yes
+from chatsvc.engines.slots.answers import is_cancel, is_no, is_only_nod, is_yes
 from chatsvc.engines.slots.contacts import knows_country
 from chatsvc.engines.slots.reading import KINDS, Reading, Slots, examine, read, read_answer
 
-__all__ = ["KINDS", "Reading", "Slots", "examine", "is_cancel", "is_no", "is_yes", "knows_country", "read", "read_answer"]
+__all__ = ["KINDS", "Reading", "Slots", "examine", "is_cancel", "is_no", "is_only_nod", "is_yes", "knows_country", "read", "read_answer"]

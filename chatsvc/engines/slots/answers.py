@@ -12,6 +12,7 @@ _YES = listed("""
 yes yeah yep yup ya yea y sure ok okay k correct right exactly absolutely definitely certainly fine perfect great confirmed confirm
 evet e eved evt hihi tamam tmm tmam tamamdir olur olurr aynen dogru elbette tabi tabii tabiki uygun uygundur uyar onayliyorum onay
 kabul peki he hee hi oldu super harika mukemmel kesinlikle
+ja genau oui
 """)
 _YES_PHRASES = (
     "that works",
@@ -50,7 +51,7 @@ _YES_PHRASES = (
 )
 _NO = listed("""
 no nope nah n never wrong incorrect hayir hyr hayr yok olmaz yoo cik istemem istemiyorum degil yanlis uymaz olmasin maalesef malesef
-not
+not nein non
 """)
 _NO_PHRASES = (
     "not really",
@@ -127,6 +128,12 @@ def _says(text: str, single: frozenset[str], phrases: tuple[str, ...]) -> bool:
         or any(f" {phrase} " in line for phrase in phrases)
         or next((w for w in words if w not in _FILLERS), "") in single
     )
+
+
+def is_only_nod(text: str) -> bool:
+    """Whether there is a yes or a no in it, and no word beside."""
+    words = _words(text)
+    return (is_yes(text) or is_no(text)) and (_YES | _NO | _FILLERS).issuperset(words)
 
 
 def is_cancel(text: str) -> bool:

@@ -28,6 +28,7 @@ _NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute
 _PART = r"(?:morning|noon|afternoon|evening|night)"
 _HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=till )|(?<=after )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
 _MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|ayin) (?:month |ayin )?"
+_CAME = r"came (?:(?:x |in |there |to |ok |by ){0,3}?)on "
 _NTH = r"(?:the )?(?:ordinal1 |(?P<last>son |past )|#(?P<nth>\d)\??(?:'ord)? )"
 
 Reading = Callable[[re.Match[str], date], date | None]
@@ -126,14 +127,17 @@ _NO_DAYS = [
 ]
 # days that are over, of which none is to be booked
 _GONE = [
-    rf"past (?:week )?{_GUN}{_ANY_D}{_GUN}",
+    rf"past (?:week )?(?:on )?{_GUN}{_ANY_D}{_GUN}(?!of (?:the )?(?:month |nextmonth |thismonth |M\d))",
     rf"{_ANY_D}{_GUN}(?:of )?past week ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
     rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
     rf"{_ANY_D}till past (?!{_ANY_D})",
     rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
     r"(?:ayin )?#\d+\??'psl (?:x )?came ",
-    rf"came (?:(?:x |in |there |to |ok |by ){{0,3}}?)(?:on )(?:the )?{_ANY_D}",
+    rf"{_DAY}\??{_CASE} {_M}{_GUN}(?:x )?came ",
+    rf"{_CAME}(?:the )?{_DAY}{_CASE} (?:of )?{_M}",
+    rf"{_CAME}{_M}(?:the )?{_DAY}{_CASE} ",
+    rf"{_CAME}(?:the )?{_ANY_D}",
     r"(?:dun|past day|past week|past month) ",
 ]
 # (rule, how it is read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 
 from chatsvc.engines.language.detection import guess
 from chatsvc.engines.slots import contacts, dates, names, times, vocabulary, wanted, words
@@ -182,6 +182,14 @@ _BARE_HOUR = re.compile(r"\D{0,12}?(\d{1,2})\D{0,12}")
 _BARE_DAY = re.compile(r"(?:(?:on|the|the|ayin|for) )*#(3[01]|[12]\d|0?[1-9])\??(?:'\w+)? (?:day |ok |for |x )*[.!]? ?")
 
 
+_COUNTS = {"half an": 0.5, "an": 1, "a": 1, "one": 1, "two": 2, "three": 3, "yarim": 0.5, "bir bucuk": 1.5, "bir": 1, "iki": 2, "uc": 3}
+_COUNT = rf"(?:(?P<n>\d{{1,3}})|(?P<w>{'|'.join(_COUNTS)}))"
+_SOON = (
+    re.compile(rf"\bin {_COUNT} (?P<unit>hour|min)"),
+    re.compile(rf"\b{_COUNT} (?P<unit>saat|dakika|dk)(?:y?[ae]\b| sonra\b| icinde\b)"),
+)
+
+
 def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
     """What a text holds, where the bot has just asked for `kind` (one of KINDS): a bare "3", "Ayşe" or "5'i" is enough then."""
     reading = examine(text, now=now, language=language, country=country)
@@ -189,6 +197,8 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
         return reading
     if len(text) > MAX_CHARACTERS or (reading.gone and kind in {"date", "time"}):  # that is no bare answer
         return reading
+    if kind in {"date", "time"} and (soon := next(filter(None, (one.search(fold(text).text) for one in _SOON)), None)):
+        return _from_now(reading, soon, now)
     if kind == "time":
         return _with(reading, kind, *_bare("saat ", text, now, kind))
     if kind == "date":
@@ -200,6 +210,14 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     if kind == "name" and (name := names.answer(text)):
         return _with(reading, kind, name.value, (name.start, name.end))
     return reading
+
+
+def _from_now(reading: Reading, soon: re.Match[str], now: datetime) -> Reading:
+    """`in half an hour`, `45 dakika sonra`: five minutes are the smallest step."""
+    count = float(soon["n"] or _COUNTS[soon["w"]])
+    at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
+    at += timedelta(minutes=-at.minute % 5)
+    return replace(reading, slots=replace(reading.slots, date=at.date(), time=at.time().replace(second=0, microsecond=0)))
 
 
 def _bare(cue: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:

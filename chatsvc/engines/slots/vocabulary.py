@@ -82,7 +82,8 @@ SYMBOLS = {
         " sitesi duragi istasyonu kampusu carsisi pasaji plazasi camii",
         "n na ne nda nde ndan nden nin ni ndaki ndeki ndayim ndeyim ndayiz ndeyiz",
     ),
-    "came": "geldim geldik gelmistim gelmistik gittim gittik gitmistim gelmis ordered came visited bought",
+    "came": "geldim geldik gelmistim gelmistik oradaydim oradaydik ugradim ugramistim gittim gittik gitmistim gelmis ordered came visited "
+    "bought",
     "past": "gecen gectigimiz last previous onceki evvelki evvelsi",
     "ago": "once ago evvel earlier",
     "later": "sonra sonraya sonrasi sonrasina sonrasinda later snr sonraki sora",
@@ -232,6 +233,7 @@ PHRASES = {
     "today": ["bu gun", "bu gune"],
     "makeit": ["make it", "make that", "lets do", "lets say", "lets make it", "how about", "what about"],
     "rejected": ["no good", "not good"],
+    "came": ["was there", "were there"],
     "x": ["too early", "too late", "cok erken", "cok gec", "a problem", "a bit early", "a bit late", "biraz erken", "biraz gec"],
     "weekend": ["hafta sonu", "hafta sonunda", "hafta sonuna", "hafta ici", "hafta icinde", "hafta sonlari", "week end"],
     "nodate": [

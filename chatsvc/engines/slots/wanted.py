@@ -14,7 +14,7 @@ _STOPS = frozenset({".", ";", "!", "?"})
 _BUT = frozenset({"but", "ama", "fakat", "ancak"})
 _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
 _LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
-_QUESTION = frozenset({"mi", "mu"})
+_QUESTION = re.compile(r"m[iu](?:s[iu]n(?:[iu]z)?|d[iu]r|y[iu]z)?$")
 # gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
 # and what one is asked not to do: aramayın, yazmayın
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
@@ -133,7 +133,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
         if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
             return False
         comma = comma or token.text == ","
-        asked = at + 1 < len(tokens) and tokens[at + 1].text in _QUESTION
+        asked = at + 1 < len(tokens) and bool(_QUESTION.match(tokens[at + 1].text))
         if token.text in _UNLESS_LAST and not last:
             return True
         if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
