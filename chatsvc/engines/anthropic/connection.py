@@ -118,3 +118,5 @@ class Connection(BaseProtocol):
                 self._fail(Fault("bad_response", type(error).__name__))
             self._look()
             self._fail(Fault("bad_response", "the answer broke off"))
+        # They hold each other, and would wait for the garbage collector.
+        self._parser = None

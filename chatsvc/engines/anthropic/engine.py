@@ -13,6 +13,7 @@ from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, background, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.pace import Pace
 
 if TYPE_CHECKING:
     from chatsvc.engines.anthropic.client import Client
@@ -42,6 +43,7 @@ class AnthropicEngine:
         self._egress = egress or Egress()
         self._client: Client | None = None
         self._closed = False
+        self._pace = Pace()
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
@@ -66,6 +68,7 @@ class AnthropicEngine:
         try:
             async with asyncio.timeout(limit):
                 ends_at = asyncio.get_running_loop().time() + limit
+                await self._pace.turn()
                 return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
