@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
@@ -113,6 +114,18 @@ async def test_what_comes_unasked_on_a_kept_connection_is_nobodys_answer(make: M
         server.writers[0].write(OK.replace(b"{}", b"[]"))
         await asyncio.sleep(0.05)
         assert await client.send(BODY) == b"{}"
+        assert server.requests == [1, 1]
+
+
+async def test_a_kept_connection_that_was_closed_is_not_used_even_before_the_event_loop_has_heard_of_it(make: Make) -> None:
+    async with Server(OK) as server:
+        client = make(server)
+        await client.send(BODY)
+        raw: socket.socket = server.writers[0].get_extra_info("socket")
+        with socket.socket(fileno=os.dup(raw.fileno())) as other:
+            other.shutdown(socket.SHUT_WR)
+            # No turn of the loop lies in between.
+            assert await client.send(BODY) == b"{}"
         assert server.requests == [1, 1]
 
 

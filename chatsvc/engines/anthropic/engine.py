@@ -99,6 +99,8 @@ class AnthropicEngine:
                 self._client = Client(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
             except OSError as error:
                 raise EngineError("not_configured", f"the system's certificates cannot be read: {type(error).__name__}") from error
+            except ValueError as error:
+                raise EngineError("not_configured", "base_url names no host and port") from error
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
