@@ -265,7 +265,7 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
         # one every few requests.
         gc.collect()
         gc.freeze()
-        gc.set_threshold(10_000, 20, 50)
+        gc.set_threshold(50_000, 20, 50)
         ready(app)
         supervisor.tell("READY=1")
         # From the event loop: where that hangs, nothing is said, and systemd starts the service anew.

@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
@@ -126,6 +127,18 @@ def open_socket(info: AddrInfoType) -> socket.socket:
     return socket.socket(family=family, type=kind, proto=proto)
 
 
+def _checked_socket(own: Own, allowed: Networks, make_socket: MakeSocket, info: AddrInfoType) -> socket.socket:
+    """No method of the connector, which would then hold on to itself when it is put away."""
+    try:
+        # A scoped address cannot be parsed into something harmless: ip_address keeps the zone, and a zone is refused.
+        check_address(ip_address(info[4][0]), int(info[4][1]), own, allowed)
+    except (TargetRefused, ValueError) as refusal:
+        DIAL.get(Dial()).refused = refusal if isinstance(refusal, TargetRefused) else TargetRefused("not an address")
+        # aiohttp expects of a socket that cannot be had what the system would raise.
+        raise OSError(errno.EACCES, "address refused") from None
+    return make_socket(info)
+
+
 class GuardedConnector(TCPConnector):
     """Connects to one target alone; `kept`: a connection may be used again.
 
@@ -151,21 +164,10 @@ class GuardedConnector(TCPConnector):
             limit=0,
             force_close=not kept,
             keepalive_timeout=KEEP_S if kept else None,
-            socket_factory=self._checked_socket,
+            socket_factory=partial(_checked_socket, own, allowed, make_socket),
         )
-        self._own, self._allowed, self._make_socket = own, allowed, make_socket
         self._open: set[asyncio.Transport] = set()
         self._receiver, self._habits = (target.host, target.port), habits
-
-    def _checked_socket(self, info: AddrInfoType) -> socket.socket:
-        try:
-            # A scoped address cannot be parsed into something harmless: ip_address keeps the zone, and a zone is refused.
-            check_address(ip_address(info[4][0]), int(info[4][1]), self._own, self._allowed)
-        except (TargetRefused, ValueError) as refusal:
-            DIAL.get(Dial()).refused = refusal if isinstance(refusal, TargetRefused) else TargetRefused("not an address")
-            # aiohttp expects of a socket that cannot be had what the system would raise.
-            raise OSError(errno.EACCES, "address refused") from None
-        return self._make_socket(info)
 
     async def connect(
         self,

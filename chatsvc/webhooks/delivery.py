@@ -190,6 +190,8 @@ class Sender:
                 if dial.transport is not None and dial.transport.is_closing():
                     line.connector.sweep()
                 self._leave(line, webhook)
+            # The connection keeps the context it was made in, and that this: 90 KB of TLS would wait for the garbage collector.
+            dial.transport = None
         return Outcome(error is None, answer.status if answer else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:

@@ -50,7 +50,7 @@ async def bench() -> Report:
         server = stack.enter_context(
             ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
         )
-        report.notes.append(f"memory with the model's library loaded, idle: {server.rss_mb():.0f} MB")
+        report.notes.append(f"memory with a tier that asks a model, idle: {server.rss_mb():.0f} MB")
         crowd = Load("POST /messages", server, visitors(made), connections=CROWD, varies=True)
         progress(f"{CROWD} callers connect")
         await crowd.connect()

@@ -566,6 +566,11 @@ def test_a_base_url_that_is_no_address_is_refused_without_being_quoted(url: str)
     assert "pw" not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999", "http://a..b", "http://\u00fc" + "x" * 70])
+async def test_a_base_url_without_a_host_or_port_that_can_be_is_not_configured(make: Make, url: str) -> None:
+    assert (await failure(make(base_url=url))).reason == "not_configured"
+
+
 HOSTILE = {
     "ANTHROPIC_API_KEY": "sk-evil",
     "ANTHROPIC_AUTH_TOKEN": "evil-token",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import itertools
 import logging
@@ -22,7 +23,7 @@ from chatsvc.domain.addresses import Networks, Own
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
 from chatsvc.webhooks import connector
-from chatsvc.webhooks.connector import Habits, tls_context
+from chatsvc.webhooks.connector import GuardedConnector, Habits, tls_context
 from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
 from tests.webhooks.certificates import Authority
@@ -629,3 +630,23 @@ def test_a_target_cannot_be_used_for_another_host(authority: Authority) -> None:
         return outcome
 
     assert asyncio.run(run()).error == "refused_address"
+
+
+async def test_nothing_of_a_connection_waits_for_the_garbage_collector(post: Post, server_tls: ssl.SSLContext) -> None:
+    """TLS takes 90 KB a connection, and the collector comes seldom."""
+
+    def left() -> int:
+        return sum(type(one) in (ssl.SSLObject, GuardedConnector) for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = left()
+        async with Receiver(server_tls) as receiver:
+            for webhook in ("a", "b", None):
+                assert (await post(receiver, webhook=webhook)).success
+            assert left() > before
+            await post.sender.close()
+        assert await eventually(lambda: left() <= before)
+    finally:
+        gc.enable()

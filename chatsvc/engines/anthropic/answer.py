@@ -26,6 +26,7 @@ MAX_CALLS = 4
 MAX_INPUT_BYTES = 16_384
 """The arguments of a tool that are sent back to the model; larger ones are no arguments of ours."""
 
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 # What models like to put around a token they were told to write bare.
@@ -210,6 +211,6 @@ def _checked(text: str) -> str:
     if len(text) > MAX_REPLY_CHARS:
         raise EngineError("bad_response", f"a reply of {len(text)} characters")
     # A lone surrogate breaks SQLite's binding and every encoder.
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if _UNSENDABLE.search(text):
         raise EngineError("bad_response", "NUL or a lone surrogate in the text")
     return text

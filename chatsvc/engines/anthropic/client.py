@@ -95,8 +95,9 @@ class Client:
         """The connection that has been idle for the shortest time."""
         while self._idle:
             _, connection = self._idle.pop()
-            if connection.usable:
+            if connection.quiet:
                 return connection
+            connection.abort()
         return None
 
     def _keep(self, connection: Connection) -> None:

@@ -6,6 +6,7 @@ aiohttp's own client takes twice the processor time for it, and four times the m
 from __future__ import annotations
 
 import asyncio
+import select
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class Connection(BaseProtocol):
-    """Carries one request at a time. `usable`: it may be asked (again)."""
+    """Carries one request at a time. `usable`: it may be asked (again), as far as the event loop knows."""
 
     __slots__ = ("_answer", "_body", "_head", "usable")
 
@@ -57,6 +58,16 @@ class Connection(BaseProtocol):
         self._head = None
         self.transport.write(request)
         return await self._answer
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing has come while it was idle, as far as the kernel knows: what comes then is its end."""
+        raw = self.transport.get_extra_info("socket") if self.usable and self.transport is not None else None
+        if raw is None or raw.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(raw.fileno(), select.POLLIN)
+        return not poll.poll(0)
 
     def abort(self) -> None:
         """Close it at once; whoever waits for an answer is told that the server is unreachable."""
@@ -92,6 +103,10 @@ class Connection(BaseProtocol):
         if self._head is None or self._answer is None or self._answer.done():
             return
         body = self._body
+        broken = body.exception()
+        if broken is not None:
+            self._fail(Fault("bad_response", type(broken).__name__))
+            return
         too_long = body.total_bytes > MAX_ANSWER_BYTES
         if body.is_eof() or too_long:
             read = body.read_nowait(-1)[:MAX_ANSWER_BYTES]
@@ -118,3 +133,5 @@ class Connection(BaseProtocol):
                 self._fail(Fault("bad_response", type(error).__name__))
             self._look()
             self._fail(Fault("bad_response", "the answer broke off"))
+        # They hold each other, and would wait for the garbage collector.
+        self._parser = None

@@ -13,6 +13,7 @@ from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, background, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.pace import Pace
 
 if TYPE_CHECKING:
     from chatsvc.engines.anthropic.client import Client
@@ -42,6 +43,7 @@ class AnthropicEngine:
         self._egress = egress or Egress()
         self._client: Client | None = None
         self._closed = False
+        self._pace = Pace()
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
@@ -66,6 +68,7 @@ class AnthropicEngine:
         try:
             async with asyncio.timeout(limit):
                 ends_at = asyncio.get_running_loop().time() + limit
+                await self._pace.turn()
                 return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
@@ -96,6 +99,8 @@ class AnthropicEngine:
                 self._client = Client(self._base_url, self._api_key or "", hosted=self._hosted, egress=self._egress)
             except OSError as error:
                 raise EngineError("not_configured", f"the system's certificates cannot be read: {type(error).__name__}") from error
+            except ValueError as error:
+                raise EngineError("not_configured", "base_url names no host and port") from error
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:

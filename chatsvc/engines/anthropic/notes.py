@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import cached_property
 
 from chatsvc.domain import opening_hours, times
 from chatsvc.domain.captures import FURTHEST_DAYS, Captured, checked
@@ -26,10 +27,16 @@ class Notes:
     def __init__(self, turn: Turn) -> None:
         self.captured: Captured | None = None
         self._turn = turn
-        self._spoken = [past.content for past in turn.history if past.role == "user"] + [turn.message]
-        self._now = times.local(turn.now_ms, turn.bot.timezone)
         self._done: set[str] = set()
         self._attempts = 0
+
+    @cached_property
+    def _spoken(self) -> list[str]:
+        return [past.content for past in self._turn.history if past.role == "user"] + [self._turn.message]
+
+    @cached_property
+    def _now(self) -> datetime:
+        return times.local(self._turn.now_ms, self._turn.bot.timezone)
 
     def results(self, calls: Sequence[Call]) -> list[dict[str, object]]:
         """The tool_result blocks of these calls; none of them ever raises."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -253,15 +254,19 @@ def _defused(text: str) -> str:
     return _OUR_TAGS.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text.strip())
 
 
-def _moment(turn: Turn) -> str:
-    """The bot's wall clock, to the minute, and the language to answer in."""
-    now = datetime.fromtimestamp(turn.now_ms / 1000, UTC)
-    zone = turn.bot.timezone
+@lru_cache(maxsize=256)
+def _clock(minute: int, zone: str) -> str:
+    now = datetime.fromtimestamp(minute * 60, UTC)
     try:
         now = now.astimezone(ZoneInfo(zone))
     except (ValueError, OSError, LookupError):
         zone = "UTC"  # a zone that this machine does not know must not cost the visitor the answer
-    clock = f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
+    return f"{_DAYS[now.weekday()]}, {now.day} {_MONTHS[now.month - 1]} {now.year}, {now:%H:%M} ({zone})"
+
+
+def _moment(turn: Turn) -> str:
+    """The bot's wall clock, to the minute, and the language to answer in."""
+    clock = _clock(turn.now_ms // 60_000, turn.bot.timezone)
     wanted = language_name(turn.language) if turn.language else None
     if wanted is not None:
         told = f"Answer in {wanted}, whatever language the visitor writes in."

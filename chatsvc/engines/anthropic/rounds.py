@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +32,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Rep
     spent = Usage()
     for _ in range(MAX_ROUNDS):
         try:
-            async with asyncio.timeout_at(None if noted.captured is None else ends_at - SPARE_S):
+            async with nullcontext() if noted.captured is None else asyncio.timeout_at(ends_at - SPARE_S):
                 said = answer.parse(await ask(body), hosted=hosted)
             spent = spent.plus(said.usage)
             if not said.calls:

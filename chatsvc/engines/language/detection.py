@@ -79,6 +79,8 @@ def guess(text: str) -> str | None:
     letters = "".join(said)
     if not letters:
         return "es" if _SPANISH.search(text) else None
+    if letters.isascii():
+        return _latin(text, said[:_MAX_WORDS])
     if len(_ARABIC.findall(letters)) > 0.5 * len(letters):
         return None if len(_NOT_ARABIC.findall(letters)) > 1 else "ar"
     if len(_CYRILLIC.findall(letters)) > 0.5 * len(letters):
