@@ -66,6 +66,7 @@ def own(chance: random.Random) -> Iterator[Row]:
         entries, questions = judging.business(name, language)
         yield from rows(less * OWN, entries, questions)
         yield from rows(less * DOCUMENT, *document(entries, questions))
+        yield from rows(less * DOCUMENT, [entry._replace(alt=()) for entry in entries], questions)
         for _ in range(VARIATIONS):
             kept = {entry.id for entry in chance.sample(entries, 2 * len(entries) // 3)}
             count = chance.choice((3, 5, 6))

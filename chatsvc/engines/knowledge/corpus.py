@@ -29,19 +29,18 @@ _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
 _NARROW = 1 << 16  # so many words have a number of two bytes
 _MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
-_PASSAGE = 300  # characters from which an answer without other phrasings of its question is taken for a passage
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
 _A_SENTENCE, _SENTENCES = 12, 24  # characters that one has at least, and how many of a passage are looked at
 PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
 
 
 def is_passage(entry: Entry) -> bool:
-    """Whether an entry is a passage of a document: much text, and nobody wrote down what is asked about it."""
-    return not entry.alt and len(entry.answer) >= _PASSAGE
+    """Whether nobody wrote down how else an entry is asked for, as of a passage of a document."""
+    return not entry.alt
 
 
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
-    """What an entry is found by: its question, the other phrasings, and of a passage of a document, which has none, its sentences."""
+    """What an entry is found by: its question and the other phrasings; where there are none, what its answer says."""
     if not is_passage(entry):
         return entry.question, *entry.alt
     sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)
