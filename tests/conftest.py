@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientResponse, ClientSession
+from hypothesis import settings
 
 from chatsvc import config as configuration
 from chatsvc.app import App
@@ -16,6 +17,10 @@ from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
 from chatsvc.usecases import accounts, bots, keys
 from tests.fakes import FakeClock, ScriptedEngine
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 MODELS = {
     "scripted": Tier("scripted", "anthropic", "model-1", 100_000, 500_000, 125_000, 10_000),

@@ -28,6 +28,7 @@ Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bia
 OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
 UNASKED = 1.3  # how much more it weighs where nothing of ours answers: an answer to a foreign question is worse than none to another
 MANY, LARGE = 50, 5.0  # the fewer bots of so many intents weigh so much more
+NEARLY, FEW = 4.0, 6  # weight of a search for all but a phrasing itself; entries of a bot that knows little
 DOCUMENT, ANSWERS = 8.0, 3  # weight of a search in a document, whose passages are made of so many answers
 TUNED = 0.4  # what is left of it where the vocabulary was made with the set, so that it looks surer than it may be
 L2 = 1.0
@@ -65,6 +66,8 @@ def own(chance: random.Random) -> Iterator[Row]:
         less = TUNED if tuned else 1.0
         entries, questions = judging.business(name, language)
         yield from rows(less * OWN, entries, questions)
+        yield from rows(NEARLY, entries, nearly(entries, chance))
+        yield from rows(NEARLY, few := chance.sample(entries, FEW), nearly(few, chance))
         yield from rows(less * DOCUMENT, *document(entries, questions))
         yield from rows(less * DOCUMENT, [entry._replace(alt=()) for entry in entries], questions)
         for _ in range(VARIATIONS):
@@ -73,6 +76,16 @@ def own(chance: random.Random) -> Iterator[Row]:
             fewer = [one._replace(alt=tuple(chance.sample(one.alt, min(count, len(one.alt))))) for one in entries if one.id in kept]
             asked = [Question(one.text, one.expected if one.expected in kept else None, one.kind) for one in questions]
             yield from rows(less * VARIED, fewer, asked)
+
+
+def nearly(entries: Sequence[Entry], chance: random.Random) -> list[Question]:
+    """What is all but written down: phrasings with a word before or behind them, which visitors of our sets hardly ever hit upon."""
+    beside = {"en": ("and {}", "{} please", "hi, {}", "{} exactly"), "tr": ("peki {}", "{} lütfen", "merhaba, {}", "{} acaba")}
+    return [
+        Question(chance.choice(beside[entry.language]).format(phrasing.rstrip("?").lower()), entry.id)
+        for entry in entries
+        for phrasing in chance.sample((entry.question, *entry.alt), min(2, 1 + len(entry.alt)))
+    ]
 
 
 def document(entries: Sequence[Entry], questions: Sequence[Question]) -> tuple[list[Entry], list[Question]]:

@@ -97,7 +97,8 @@ def test_a_bot_has_synonyms_of_its_own() -> None:
 
 
 def test_a_hit_says_why_where_it_is_asked_for() -> None:
-    index = KnowledgeIndex([entry("a", "Pazar günü saat kaçta açıksınız?", answer="Cumartesi kapora.", language="tr"), entry("b", "x y")])
+    hours = entry("a", "Pazar günü saat kaçta açıksınız?", "pazar", answer="Cumartesi kapora.", language="tr")
+    index = KnowledgeIndex([hours, entry("b", "x y")])
     finding = index.search("pazarları açıksınız mesai kapora saaat", "tr", explain=True)
     why = finding.hits[0].why
     assert "aciksiniz = aciksiniz" in why
