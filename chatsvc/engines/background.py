@@ -14,8 +14,8 @@ from chatsvc.engines import Turn
 
 T = TypeVar("T")
 
-_LONG = 500  # characters of a message, and
-_LARGE = 3_000  # entries of a knowledge, from which on searching may take more than the few milliseconds that the loop can spare
+_LONG = 200  # characters of a message, and
+_LARGE = 200  # entries of a knowledge, from which on searching may take more than the few milliseconds that the loop can spare
 _INTERVAL_S = 0.0005  # the interpreter's own is 5 ms, and the loop would wait that long at every turn
 
 _lock = threading.Lock()
