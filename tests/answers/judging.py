@@ -129,6 +129,11 @@ def businesses() -> list[tuple[str, str]]:
     return sorted((name, language) for name, language in (path.stem.split(".") for path in BUSINESSES.glob("*.tsv")))
 
 
+def part(name: str) -> str:
+    """What a set was used for: "tuned on", "weighed on" or, nothing but measuring, "held out"."""
+    return "tuned on" if name in TUNED_ON else "weighed on" if name in WEIGHED_ON else "held out"
+
+
 def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:
     """One of our own sets: the knowledge of a business and what its visitors ask."""
     path = BUSINESSES / f"{name}.{language}.md"
