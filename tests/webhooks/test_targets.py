@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 import threading
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
-from chatsvc.domain.targets import Target, check_url
+from chatsvc.domain.targets import MAX_CHARS, Target, check_url
 from chatsvc.webhooks.delivery import Outcome, Sender
 from chatsvc.webhooks.machine import MachineAddresses, own
 from chatsvc.webhooks.resolver import Resolve, SystemResolver, check_target, lookup
@@ -435,3 +436,45 @@ async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch
         await resolver("one.more.example.net")
     release.set()
     assert await asyncio.gather(*waiting) == [[]] * 64
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("", "is empty"),
+        ("https://example.com/" + "a" * MAX_CHARS, "is longer than"),
+        ("https://example.com/a b", "holds a space"),
+        ("https://example.com\\@example.org/", "a backslash"),
+        ("https://example.com/\x7f", "an invisible character"),
+        ("http://example.com/", "must begin with https://"),
+        ("https://example.com/#there", "must not hold a “#”"),
+        ("https://me@example.com/", "a user name or a password"),
+        ("https://example.com:/", "must be a port number"),
+        ("https://example.com:0443/", "must be a port number"),
+        ("https://[2001:db8::1]8443/", "must be a port number"),
+        ("https://example.com:80/", "port 80 is not allowed"),
+        ("https://example.com:1023/", "port 1023 is not allowed"),
+        ("https://example.com:65536/", "port 65536 is not allowed"),
+        ("https://[2001:db8::1", "must be an IPv6 address"),
+        ("https://[fe80::1%25eth0]/", "without a zone"),
+        ("https://127.1/", "four decimal numbers"),
+        ("https://1.2.3.256/", "four decimal numbers"),
+        ("https://exa%6dple.com/", "must not be percent-encoded"),
+        ("https://exa_mple-.com/", "is not a valid name"),
+        ("https://" + ".".join(["a" * 60] * 5) + "/", "is not a valid name"),
+        ("https://xn--a.com/", "stands for no name"),
+        ("https://ｅxample.com/", "read in more than one way"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_address(url: str, why: str) -> None:
+    with pytest.raises(TargetRefused, match=re.escape(why)):
+        check_url(url, OWN, ())
+
+
+@pytest.mark.parametrize("path", ["/%41:@!$&'()*+,;=?~-._", "/a/b?c=d&e=f/g?h"])
+def test_what_may_stand_in_a_path_goes_out_as_it_is(path: str) -> None:
+    assert check_url(f"https://example.com{path}", OWN, ()).path == path
+
+
+def test_what_may_not_stand_in_a_path_goes_out_encoded() -> None:
+    assert check_url('https://example.com/é"<>^`{|}[]', OWN, ()).path == "/%C3%A9%22%3C%3E%5E%60%7B%7C%7D%5B%5D"
