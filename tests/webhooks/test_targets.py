@@ -458,6 +458,7 @@ async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch
         ("https://[2001:db8::1", "must be an IPv6 address"),
         ("https://[fe80::1%25eth0]/", "without a zone"),
         ("https://127.1/", "four decimal numbers"),
+        ("https://127.0.0.1./", "four decimal numbers"),
         ("https://1.2.3.256/", "four decimal numbers"),
         ("https://exa%6dple.com/", "must not be percent-encoded"),
         ("https://exa_mple-.com/", "is not a valid name"),
