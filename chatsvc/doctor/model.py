@@ -28,10 +28,19 @@ def server(config: Config) -> Iterator[Check]:
         remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file), or take such tiers out of models: they answer not_configured"
         yield warning(NAME, "there is no API key for it", remedy)
         return
-    url = urlsplit(settings.base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/"))
-    where = url.netloc.rpartition("@")[2]
+
+    from chatsvc.engines.anthropic.engine import without_v1
+
+    key = settings.api_key.reveal().strip()
     try:
-        status = _ask(url, settings.api_key.reveal())
+        base_url = without_v1(settings.base_url)
+    except ValueError as problem:
+        yield fault(NAME, str(problem), "set engines.anthropic.base_url to such an address")
+        return
+    url = urlsplit(base_url)
+    where = url.netloc
+    try:
+        status = _ask(url, key)
     except socket.gaierror as problem:
         remedy = "see engines.anthropic.base_url, and the machine's name servers (/etc/resolv.conf)"
         yield fault(NAME, f"the name {url.hostname} cannot be looked up: {problem.strerror}", remedy)
@@ -42,7 +51,7 @@ def server(config: Config) -> Iterator[Check]:
         remedy = "see engines.anthropic.base_url, the firewall, and whether that server runs"
         yield fault(NAME, f"{where} cannot be reached: {why}", remedy)
     else:
-        yield _judged(status, settings.base_url) or _offer(config)
+        yield _judged(status, settings.base_url) or _offer(config, base_url, key)
 
 
 def _judged(status: int, base_url: str) -> Check | None:
@@ -57,15 +66,14 @@ def _judged(status: int, base_url: str) -> Check | None:
     return None
 
 
-def _offer(config: Config) -> Check:
+def _offer(config: Config, base_url: str, key: str) -> Check:
     """Whether the server has the models of the tiers; the provider's own library asks, which is slow to load and sees what clients see."""
     from chatsvc.engines import EngineError
-    from chatsvc.engines.anthropic import engine, sdk
+    from chatsvc.engines.anthropic import sdk
 
-    settings = config.anthropic
-    where, key = settings.base_url, settings.api_key.reveal().strip() if settings.api_key else ""
+    where = config.anthropic.base_url
     try:
-        offered = sdk.models(engine.without_v1(where), key)
+        offered = sdk.models(base_url, key)
     except EngineError:
         # Not every server in the house has a list of its models, or shows it to everybody.
         return ok(NAME, where)
@@ -77,9 +85,11 @@ def _offer(config: Config) -> Check:
 
 
 def _ask(url: SplitResult, key: str) -> int:
+    from chatsvc.engines.anthropic.client import API_VERSION
+
     host, kind = url.hostname or "", http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
     with closing(kind(host, url.port, timeout=WAIT_S)) as connection:
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "Anthropic-Version": "2023-06-01"}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "Anthropic-Version": API_VERSION}
         connection.request("POST", f"{url.path}/v1/messages", b"{}", headers)
         response = connection.getresponse()
         # A server that may say all it has to say does not take the end for a fault.
