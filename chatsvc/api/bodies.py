@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
-from contextlib import nullcontext
 
-from aiohttp import HttpVersion11, hdrs, web
+from aiohttp import StreamReader, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.web import BaseRequest
 
+from chatsvc.api.request import Request
 from chatsvc.domain import errors, language
 from chatsvc.domain.errors import Because, ProblemError
 from chatsvc.domain.models import SendMessage
@@ -22,7 +20,6 @@ MAX_USER_ID = 128
 BODY_TIMEOUT_S = 10.0
 FIELDS = ("chatbot_id", "message", "user_id", "language")
 _INTEGER = re.compile(r"-?[0-9]+")
-_NO_QUERY: Mapping[str, str] = {}
 _VISIBLE = re.compile(r"[!-~]{1,255}")
 _UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -31,25 +28,34 @@ def _because(tr: str, en: str) -> ProblemError:
     return errors.invalid_json(Because(tr, en))
 
 
-async def read_body(request: BaseRequest) -> bytes:
+async def read_body(request: Request) -> bytes:
     """The whole body, 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or does not arrive in time."""
-    if (request.content_length or 0) > MAX_BODY:
+    content, headers = request.content, request.headers
+    # Most bodies have arrived with their head: those need no timer.
+    if content.is_eof() and content.exception() is None:
+        body = content.read_nowait()
+        if len(body) > MAX_BODY:
+            raise errors.message_too_long(max_chars=MAX_MESSAGE)
+        return body
+    if int(headers.get(hdrs.CONTENT_LENGTH, 0)) > MAX_BODY:
         raise errors.message_too_long(max_chars=MAX_MESSAGE)
-    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue" and request.version >= HttpVersion11:
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        request.writer.output_size = 0
-    body = bytearray()
     try:
-        # Most bodies have arrived with their head: those need no timer.
-        async with nullcontext() if request.content.is_eof() else asyncio.timeout(BODY_TIMEOUT_S):
-            while chunk := await request.content.readany():
-                body += chunk
-                if len(body) > MAX_BODY:
-                    raise errors.message_too_long(max_chars=MAX_MESSAGE)
+        if headers.get(hdrs.EXPECT, "").lower() == "100-continue" and not request.is_older:
+            request.interim(b"HTTP/1.1 100 Continue\r\n\r\n")
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await _read(content)
     except TimeoutError:
         raise _because("Gövde zamanında gelmedi.", "The body did not arrive in time.") from None
     except (web.RequestPayloadError, HttpProcessingError, ConnectionError) as fault:
         raise _because("Gövde eksik ya da bozuk geldi.", "The body arrived incomplete or broken.") from fault
+
+
+async def _read(content: StreamReader) -> bytes:
+    body = bytearray()
+    while chunk := await content.readany():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise errors.message_too_long(max_chars=MAX_MESSAGE)
     return bytes(body)
 
 
@@ -122,7 +128,7 @@ def _language(value: dict[str, object]) -> str | None:
     return text
 
 
-def idempotency_key(request: BaseRequest) -> str | None:
+def idempotency_key(request: Request) -> str | None:
     """The header Idempotency-Key, where it was sent; raises `invalid_json`."""
     sent = request.headers.getall("Idempotency-Key", [])
     if not sent:
@@ -133,11 +139,6 @@ def idempotency_key(request: BaseRequest) -> str | None:
             "The header “Idempotency-Key” must be 1 to 255 visible ASCII characters.",
         )
     return sent[0]
-
-
-def query(request: BaseRequest) -> Mapping[str, str]:
-    """The parameters of the query; the first counts where one was sent twice."""
-    return request.rel_url.query if "?" in request.raw_path else _NO_QUERY
 
 
 def integer(text: str | None, default: int, most: int) -> int:

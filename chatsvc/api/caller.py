@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from aiohttp.web import BaseRequest
-
+from chatsvc.api.request import Request
 from chatsvc.config import Server
 
 _FOR = re.compile(r'(?:.*;)?\s*for\s*=\s*"?([^";]*)"?\s*(?:;.*)?', re.IGNORECASE)
@@ -18,7 +17,7 @@ Address = IPv4Address | IPv6Address
 Networks = Sequence[IPv4Network | IPv6Network]
 
 
-def address(request: BaseRequest, server: Server) -> str:
+def address(request: Request, server: Server) -> str:
     """The caller's address. Who comes by a socket is a proxy whom the file's rights have let in."""
     peer = request.remote or _UNKNOWN
     if not server.trusted_proxies and server.socket is None:

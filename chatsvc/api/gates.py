@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aiohttp import hdrs
-from aiohttp.web import BaseRequest
 
+from chatsvc.api.request import Request
 from chatsvc.domain import errors, keys
 from chatsvc.domain.limiter import WINDOW_S, Limiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
@@ -31,7 +31,7 @@ class Call:
     `route` names it for logs and metrics, whatever is in its path.
     """
 
-    request: BaseRequest
+    request: Request
     request_id: str
     services: Services
     limiter: Limiter
@@ -69,7 +69,7 @@ class Call:
 Gate = Callable[[Call], Awaitable[None]]
 
 
-def _token(request: BaseRequest) -> str:
+def _token(request: Request) -> str:
     sent = request.headers.getall(hdrs.AUTHORIZATION, [])
     if not sent:
         raise errors.missing_api_key()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from time import perf_counter
 
-from aiohttp import hdrs, web
-from aiohttp.web import BaseRequest
+from aiohttp import hdrs
 
 from chatsvc.api import caller, outside, render, routes
 from chatsvc.api.gates import GATES, OTHER, Call
+from chatsvc.api.request import Request
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.limiter import Limiter, Slot, untouched
@@ -34,12 +34,12 @@ class Interface:
         """The rate-limit headers of a caller whom nobody knows."""
         return untouched(self._limiter.limit, self._services.clock())
 
-    async def handle(self, request: BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> render.Response:
         """Answer one request; raises nothing but what closes the connection."""
         call = Call(request, render.new_request_id(), self._services, self._limiter)
         request_id.set(call.request_id)
         began = perf_counter()
-        response = await self._answer(call, _path(request))
+        response = await self._answer(call, request.path)
         took = perf_counter() - began
         self._services.tallies.request(call.route, response.status, call.error, took)
         if self._services.config.log.access:
@@ -97,7 +97,7 @@ class Interface:
         content = call.request.content
         if (not content.is_eof() and call.request.method != hdrs.METH_GET) or content.exception() is not None:
             # What is left of a body that nobody read must not be taken for the next request.
-            response.force_close()
+            response.closes = True
         return response
 
 
@@ -107,10 +107,3 @@ def _tell(call: Call, status: int, seconds: float) -> None:
     method, _, route = call.route.rpartition(" ")
     fields = {"method": method or None, "route": route, "status": status, "ms": ms, "account": account}
     ACCESS.info("%s %d %.1f ms account %s", call.route, status, ms, account or "-", extra={"fields": fields})
-
-
-def _path(request: BaseRequest) -> str:
-    target = request.raw_path
-    if not target.startswith("/"):
-        target = request.rel_url.raw_path
-    return target.partition("?")[0]

@@ -11,7 +11,7 @@ from chatsvc.usecases.paging import DEFAULT_LIMIT, MAX_LIMIT
 
 async def list_chatbots(call: Call, _: str) -> bytes:
     """GET /chatbots (SPEC.md 4.1)."""
-    query = bodies.query(call.request)
+    query = call.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     cursor = query.get("cursor")
     rendered = call.held.rendered
@@ -38,7 +38,7 @@ async def send_message(call: Call, _: str) -> bytes:
 
 async def list_conversations(call: Call, _: str) -> bytes:
     """GET /conversations (SPEC.md 4.4)."""
-    query = bodies.query(call.request)
+    query = call.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     cursor, chatbot_id, channel = walk = query.get("cursor"), query.get("chatbot_id"), query.get("channel")
     rendered, first = call.held.rendered, walk == (None, None, None)
@@ -53,12 +53,12 @@ async def list_conversations(call: Call, _: str) -> bytes:
 
 async def get_conversation(call: Call, conversation_id: str) -> bytes:
     """GET /conversations/{id} (SPEC.md 4.5)."""
-    limit = bodies.integer(bodies.query(call.request).get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
+    limit = bodies.integer(call.request.query.get("message_limit"), conversations.DEFAULT_MESSAGES, conversations.MAX_MESSAGES)
     thread = await conversations.find(call.services, call.held, conversation_id, limit)
     return render.success(shapes.conversation_detail(thread.conversation, thread.messages))
 
 
 async def get_analytics(call: Call, _: str) -> bytes:
     """GET /analytics (SPEC.md 4.6)."""
-    days = bodies.integer(bodies.query(call.request).get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
+    days = bodies.integer(call.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
     return render.success(await analytics.summary(call.services, call.held, days))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aiohttp import hdrs, web
-from aiohttp.web import BaseRequest
+from aiohttp import hdrs
 
 from chatsvc.api import render
+from chatsvc.api.request import Request
 
 CHALLENGES = "/.well-known/acme-challenge/"
 
@@ -19,9 +19,9 @@ class Plain:
         self._public_url = public_url
         self._tokens = tokens
 
-    async def handle(self, request: BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: Request) -> render.Response:
         """Answer one request; nothing of a body is read."""
-        target, request_id = request.raw_path, render.new_request_id()
+        target, request_id = request.target, render.new_request_id()
         if request.method == hdrs.METH_GET and target.startswith(CHALLENGES):
             authorization = self._tokens.get(target.removeprefix(CHALLENGES))
             if authorization is not None:
@@ -30,5 +30,5 @@ class Plain:
         path = target if target.startswith("/") and target.isascii() and target.isprintable() else "/"
         response = render.plain_text(308, "", request_id, {hdrs.LOCATION: self._public_url + path})
         if not request.content.is_eof():
-            response.force_close()
+            response.closes = True
         return response

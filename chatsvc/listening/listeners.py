@@ -112,9 +112,9 @@ class Listeners:
         # What has just come in is taken up before.
         await asyncio.sleep(0)
         for server in self._servers:
-            server.pre_shutdown()
+            server.let_idle_go()
         for server in self._servers:
-            await server.shutdown(self._grace_s)
+            await server.finish(self._grace_s)
 
 
 def _trust(acme: Acme) -> ssl.SSLContext:

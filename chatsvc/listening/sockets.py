@@ -23,11 +23,15 @@ async def on_port(make: MakeProtocol, host: str, port: int, tls: ssl.SSLContext 
     """Listen on host:port, with TLS where there is a context; raises Refused."""
     timeout_s = HANDSHAKE_TIMEOUT_S if tls else None
     try:
-        return await asyncio.get_running_loop().create_server(
+        server = await asyncio.get_running_loop().create_server(
             make, host or None, port, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=timeout_s
         )
     except OSError as fault:
         raise Refused(f"cannot listen on {host}:{port}: {fault.strerror or fault}") from fault
+    for listener in server.sockets:
+        # Handed down to each connection: a caller whose machine has gone is noticed some day.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return server
 
 
 async def on_socket(make: MakeProtocol, path: Path) -> asyncio.AbstractServer:
