@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 
 from chatsvc.domain import captures, shapes, times
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
@@ -14,6 +15,8 @@ from chatsvc.store import captures as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
+QUARTER_MS = 15 * 60 * 1000
+
 
 def _zone(bot: Bot) -> tzinfo:
     return times.zone(bot.timezone) or UTC
@@ -21,7 +24,13 @@ def _zone(bot: Bot) -> tzinfo:
 
 def start_of_day(bot: Bot, instant: int) -> int:
     """When the bot's own day began, milliseconds since the epoch."""
-    local = datetime.fromtimestamp(instant / 1000, _zone(bot))
+    return _start_of_day(bot.timezone, instant // QUARTER_MS)
+
+
+@lru_cache(maxsize=1024)
+def _start_of_day(timezone: str, quarter: int) -> int:
+    # Days begin on a quarter of an hour of UTC, everywhere.
+    local = datetime.fromtimestamp(quarter * QUARTER_MS / 1000, times.zone(timezone) or UTC)
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 

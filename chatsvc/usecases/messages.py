@@ -66,14 +66,14 @@ async def send(
 ) -> Exchange:
     """Answer one message of an account; raises the problems of SPEC.md 4.3, and StoreUnavailable.
 
-    The answer runs in a task of its own: a caller that hangs up loses nothing but the sight of it.
+    It is not to be cancelled where a caller hangs up: that one loses nothing but the sight of the answer.
     """
     turns = services.turns
     if turns is None:
         raise RuntimeError("only a running service answers")
     sending = _Sending(services, turns, held, message, channel)
     if idempotency_key is None:
-        return await asyncio.shield(turns.start(_answer(sending)))
+        return await turns.see_through(_answer(sending))
     return await asyncio.shield(_join(sending, idempotency_key))
 
 

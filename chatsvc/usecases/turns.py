@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from chatsvc.domain.models import Exchange
 
 Conversing = tuple[str, str, str]
+# Those who wait behind the one who is being answered, first come first served.
+Line = deque[asyncio.Future[None]]
 
 
 class Busy(Exception):
@@ -23,42 +25,44 @@ class Flight(NamedTuple):
     answer: asyncio.Task[Exchange]
 
 
-class _Line:
-    __slots__ = ("lock", "waiting")
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.waiting = 0
-
-
 class _Alone:
     """See Turns.alone; a class, since a generator takes three times as long and every message has one."""
 
-    __slots__ = ("_conversation", "_deadline", "_line", "_lines")
+    __slots__ = ("_conversation", "_deadline", "_lines")
 
-    def __init__(self, lines: dict[Conversing, _Line], conversation: Conversing, deadline: float) -> None:
+    def __init__(self, lines: dict[Conversing, Line], conversation: Conversing, deadline: float) -> None:
         self._lines, self._conversation, self._deadline = lines, conversation, deadline
 
     async def __aenter__(self) -> None:
-        line = self._line = self._lines.get(self._conversation) or self._lines.setdefault(self._conversation, _Line())
-        line.waiting += 1
+        line = self._lines.get(self._conversation)
+        if line is None:
+            self._lines[self._conversation] = deque()
+            return
+        turn = asyncio.get_running_loop().create_future()
+        line.append(turn)
         try:
-            async with asyncio.timeout_at(self._deadline) if line.lock.locked() else nullcontext():
-                await line.lock.acquire()
+            async with asyncio.timeout_at(self._deadline):
+                await turn
         except BaseException as fault:
-            self._leave()
+            if turn.done() and not turn.cancelled():
+                self._leave()  # it had come in the same moment
+            elif turn in line:
+                line.remove(turn)
             if isinstance(fault, TimeoutError):
                 raise Busy from None
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._line.lock.release()
         self._leave()
 
     def _leave(self) -> None:
-        self._line.waiting -= 1
-        if not self._line.waiting:
-            del self._lines[self._conversation]
+        line = self._lines[self._conversation]
+        while line:
+            turn = line.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        del self._lines[self._conversation]
 
 
 class Turns:
@@ -66,8 +70,9 @@ class Turns:
 
     def __init__(self) -> None:
         self.flights: dict[tuple[str, str], Flight] = {}
-        self._lines: dict[Conversing, _Line] = {}
+        self._lines: dict[Conversing, Line] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._finished: asyncio.Future[None] | None = None
 
     @property
     def unfinished(self) -> int:
@@ -77,7 +82,7 @@ class Turns:
     @property
     def waiting(self) -> int:
         """Answers that wait for an earlier one of their conversation."""
-        return sum(line.waiting - 1 for line in self._lines.values())
+        return sum(map(len, self._lines.values()))
 
     def alone(self, conversation: Conversing, deadline: float) -> _Alone:
         """Wait until nobody else is answered in this conversation (bot, channel, user), first come first served.
@@ -91,23 +96,43 @@ class Turns:
         return [place for place in self._lines if place[2] == user_id and bot_id in (None, place[0])]
 
     def start(self, work: Coroutine[Any, Any, Exchange]) -> asyncio.Task[Exchange]:
-        """Run an answer in a task of its own, which a caller that hangs up does not take with it."""
+        """Run an answer in a task of its own, for several callers to wait for."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        self._strike(task)
         if not task.cancelled():
-            # Looked at here, since the caller may have gone and asyncio would call the fault a forgotten one.
+            # Looked at here, since the callers may have gone and asyncio would call the fault a forgotten one.
             task.exception()
+
+    async def see_through(self, work: Coroutine[Any, Any, Exchange]) -> Exchange:
+        """Run an answer in the caller's own task, which is waited for before the service stops."""
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("answers are given in tasks")
+        self._tasks.add(task)
+        try:
+            return await work
+        finally:
+            self._strike(task)
+
+    def _strike(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks and self._finished is not None and not self._finished.done():
+            self._finished.set_result(None)
 
     async def finish(self, timeout_s: float) -> None:
         """Let the answers under way end, for so long at most; the rest are cancelled and give back what they held."""
-        if self._tasks:
-            _, late = await asyncio.wait(set(self._tasks), timeout=timeout_s)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
+        if not self._tasks:
+            return
+        # The answers are waited for, not the tasks: those have callers to tell, who may be slow to listen.
+        self._finished = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._finished], timeout=timeout_s)
+        late = set(self._tasks)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
