@@ -169,15 +169,6 @@ async def test_who_gives_up_takes_the_connection_along() -> None:
         await client.close()
 
 
-async def test_numbers_and_characters_that_a_model_has_said_go_back_as_they_were(make: Make) -> None:
-    async with ModelServer() as server:
-        client = Client(server.url, "", hosted=False, egress=Egress())
-        said: dict[str, object] = {"number": 10**30, "half": "\ud800", "text": "Kadıköy"}
-        await client.send(said)
-        await client.close()
-        assert server.body == said
-
-
 async def test_a_connection_that_has_gone_leaves_nothing_for_the_garbage_collector(make: Make) -> None:
     def left() -> int:
         return sum(type(one) is Connection for one in gc.get_objects())

@@ -50,6 +50,7 @@ async def test_text_before_a_call_is_not_the_reply(server: ModelServer, engine: 
 
 THOUGHT = {"type": "thinking", "thinking": "they want a quote", "signature": "c2ln"}
 HIDDEN = {"type": "redacted_thinking", "data": "xyz"}
+ODD = {"type": "thinking", "thinking": "half \ud800 of Kadıköy", "number": 10**30}
 
 
 async def test_thoughts_do_not_go_back_to_a_server_in_the_house(server: ModelServer, engine: AnthropicEngine) -> None:
@@ -59,12 +60,15 @@ async def test_thoughts_do_not_go_back_to_a_server_in_the_house(server: ModelSer
     assert server.body["messages"][-2]["content"][0]["text"] == "Bakıyorum."
 
 
-async def test_anthropic_gets_its_models_thoughts_back_as_they_were(server: ModelServer, engine: AnthropicEngine) -> None:
+@pytest.mark.parametrize("odd", [[], [ODD]], ids=["plain", "odd"])
+async def test_anthropic_gets_its_models_thoughts_back_as_they_were(
+    server: ModelServer, engine: AnthropicEngine, odd: list[object]
+) -> None:
     engine._hosted = True
-    server.script.extend([calls(request(), before=[THOUGHT, HIDDEN]), says("Tamam.")])
+    server.script.extend([calls(request(), before=[THOUGHT, HIDDEN, *odd]), says("Tamam.")])
     assert (await engine.reply(ASKED)).captured == NOTED
-    assert server.body["messages"][-2]["content"][:2] == [THOUGHT, HIDDEN]
-    assert [block["type"] for block in server.body["messages"][-2]["content"]] == ["thinking", "redacted_thinking", "tool_use"]
+    assert server.body["messages"][-2]["content"][:-1] == [THOUGHT, HIDDEN, *odd]
+    assert server.body["messages"][-2]["content"][-1]["type"] == "tool_use"
 
 
 # --- no answer -------------------------------------------------------------------------------------------------------

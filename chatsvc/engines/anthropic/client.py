@@ -8,7 +8,6 @@ no redirect followed and nothing unpacked; bytes come out of here, and `answer` 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from urllib.parse import quote, urlsplit
 
@@ -57,8 +56,8 @@ class Client:
         self._letting_go: asyncio.TimerHandle | None = None
 
     async def send(self, body: dict[str, object]) -> bytes:
-        """The body of a 2xx answer, unread; raises Fault."""
-        content = _encoded(body)
+        """The body of a 2xx answer, unread, to what orjson can encode; raises Fault."""
+        content = orjson.dumps(body)
         request = b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
         async with self._room:
             answer = await self._exchange(request)
@@ -136,11 +135,3 @@ def _head(host: str, port: int | None, path: str, api_key: str) -> bytes:
         "Content-Length: ",
     ]
     return "\r\n".join(lines).encode()
-
-
-def _encoded(body: dict[str, object]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except orjson.JSONEncodeError:
-        # What a model has said goes back to it as it was, and may hold half characters and integers of more than 64 bits.
-        return json.dumps(body).encode()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+
+import orjson
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn, background
@@ -63,4 +66,12 @@ def _continued(body: dict[str, object], blocks: list[dict[str, object]], results
     so_far = body["messages"]
     if not isinstance(so_far, list):
         raise TypeError("messages is no list")
-    return {**body, "messages": [*so_far, {"role": "assistant", "content": blocks}, {"role": "user", "content": results}]}
+    return {**body, "messages": [*so_far, {"role": "assistant", "content": _as_said(blocks)}, {"role": "user", "content": results}]}
+
+
+def _as_said(blocks: list[dict[str, object]]) -> orjson.Fragment:
+    """What a model has said goes back to it as it was, and may hold half characters and integers of more than 64 bits."""
+    try:
+        return orjson.Fragment(orjson.dumps(blocks))
+    except orjson.JSONEncodeError:
+        return orjson.Fragment(json.dumps(blocks).encode())

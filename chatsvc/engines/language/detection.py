@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from itertools import repeat
+from operator import add, mul
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
@@ -74,8 +76,10 @@ class _Told:
 
 def guess(text: str) -> str | None:
     """One of LANGUAGES; None where the text does not show it clearly (a number, a name, "ok", a language that is none of them)."""
-    text = _ADDRESS.sub(" ", text[:_MAX_CHARACTERS])
-    said = [found[0] for found in _WORD.finditer(text) if _small(found[0]) not in _EVERYWHERE]
+    text = text[:_MAX_CHARACTERS]
+    if "@" in text or "://" in text or "www." in text:  # few have any, and the pattern takes its time to find none
+        text = _ADDRESS.sub(" ", text)
+    said = [word for word in _WORD.findall(text) if _small(word) not in _EVERYWHERE]
     letters = "".join(said)
     if not letters:
         return "es" if _SPANISH.search(text) else None
@@ -104,16 +108,14 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
     if not spanish and all(capital and not one.listed for one, capital in told):
         return None
     languages = tuple(load())
-    scores = dict.fromkeys(languages, 0.0)
-    scores.update({language: _RARE for language in languages if language not in LANGUAGES})
+    scores = [0.0 if language in LANGUAGES else _RARE for language in languages]
     if spanish:
-        scores["es"] += _SPANISH_MARK
+        scores[languages.index("es")] += _SPANISH_MARK
     for at, (one, capital) in enumerate(told):
         gain = _LISTED_GAIN if one.listed else _NAME if capital and at else _MARKED_GAIN if one.marked else _SPELT_GAIN
-        for language, likelihood in zip(languages, one.likelihoods, strict=True):
-            scores[language] += gain * likelihood
-    first, second = sorted(scores, key=lambda language: -scores[language])[:2]
-    ahead = scores[first] - scores[second] - _FOREIGN_MARK * len(_FOREIGN.findall(text))
+        scores = list(map(add, scores, map(mul, repeat(gain), one.likelihoods)))
+    (most, first), (second, _) = sorted(zip(scores, languages, strict=True), reverse=True)[:2]
+    ahead = most - second - (0 if text.isascii() else _FOREIGN_MARK * len(_FOREIGN.findall(text)))
     enough = _AHEAD if any(first in one.listed for one, _ in told) else _AHEAD_UNLISTED
     return first if first in LANGUAGES and ahead >= enough else None
 
