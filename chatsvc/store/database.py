@@ -8,14 +8,19 @@ writes or checkpoints; the readers are `query_only` and never checkpoint.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from chatsvc.store.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 Unit = Callable[[sqlite3.Connection], T]
+# A unit for any number of items of one kind; its results are in their order, and those that one after another would have had.
+Together = Callable[[sqlite3.Connection, list[Item]], list[T]]
 
 # What SQLite raises when the machine fails it (disk full, read-only, locked, damaged), as opposed to a fault of ours.
 _OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
@@ -34,11 +39,19 @@ class Database(Protocol):
         """Run `unit` on one consistent snapshot; raises StoreUnavailable."""
         ...
 
+    async def read_together(self, unit: Together[Item, T], item: Item) -> T:
+        """Like `read`, with other items that wait for the same unit; each item must be read by one statement, which is its snapshot."""
+        ...
+
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, and what the unit raised.
 
         `applied` is called with the result right after the commit, in the order of the commits, even where the caller has gone.
         """
+        ...
+
+    async def write_together(self, unit: Together[Item, T], item: Item, applied: Callable[[T], None] | None = None) -> T:
+        """Like `write`, with other items that wait for the same unit, as long as nothing else was to be written between them."""
         ...
 
     async def purge(self) -> None:
@@ -120,6 +133,27 @@ def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
     if not changes.keys() <= changeable:
         raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
     return ", ".join(f"{name} = ?" for name in changes)
+
+
+@lru_cache(maxsize=128)
+def _repeated(begin: str, each: str, end: str, times: int) -> str:
+    return begin + ", ".join([each] * times) + end
+
+
+def at_once(connection: sqlite3.Connection, begin: str, each: str, rows: Sequence[Sequence[object]], end: str = "") -> list[Any]:
+    """Run `begin each, each, each end` with the parameters of all rows, and give the columns that it selects.
+
+    A statement a row would let go of the interpreter at each, and wait for it again. One for each power of two that their number
+    is made of: so the statements to be kept compiled stay few.
+    """
+    selected: list[Any] = []
+    at = 0
+    while at < len(rows):
+        count = 1 << (len(rows) - at).bit_length() - 1
+        sql = _repeated(begin, each, end, count)
+        selected += connection.execute(sql, list(chain.from_iterable(rows[at : at + count]))).fetchone() or ()
+        at += count
+    return selected
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:

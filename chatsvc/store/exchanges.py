@@ -1,16 +1,20 @@
-"""One message and its reply, written whole or not at all: messages, usage record, counters, allowance and idempotency key."""
+"""A message and its reply, written whole or not at all: messages, usage record, counters, allowance and idempotency key.
+
+Those that go to the disk together are written table by table, with few statements and each counter once.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import captures
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, at_once
 
 
 class Idempotency(NamedTuple):
@@ -56,98 +60,152 @@ class Counts(NamedTuple):
     bot_used: int
 
 
+_Balance = tuple[int, int]  # an account's messages in a month, and its credits
 IDEMPOTENCY_MS = DAY_MS
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
-def _id() -> str:
-    """A random UUID (version 4); uuid.uuid4() takes nearly three times as long, and a message needs three."""
-    h = os.urandom(16).hex()
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
+def _ids(count: int) -> list[str]:
+    """Random UUIDs (version 4); uuid.uuid4() takes some five times as long, and a message needs three."""
+    h = os.urandom(16 * count).hex()
+    return [
+        f"{h[i : i + 8]}-{h[i + 8 : i + 12]}-4{h[i + 13 : i + 16]}-{_VARIANT[h[i + 16]]}{h[i + 17 : i + 20]}-{h[i + 20 : i + 32]}"
+        for i in range(0, 32 * count, 32)
+    ]
 
 
-def _conversation(connection: sqlite3.Connection, x: NewExchange) -> int:
+def _conversations(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[int]:
+    """Begin or continue the conversations of the exchanges; their numbers."""
+    visitors = [(x.bot_id, x.channel, x.user_id) for x in exchanges]
+    number = "(SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?)"
+    numbers = dict(zip(visitors, at_once(connection, "SELECT ", number, visitors), strict=True))
+    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM conversations").fetchone()
+    begun: Counter[tuple[str, str, str]] = Counter()
+    rows = []
+    for x, visitor, conversation_id in zip(exchanges, visitors, _ids(len(exchanges)), strict=True):
+        if numbers[visitor] is None:
+            numbers[visitor] = last = last + 1
+            begun[x.account_id, x.bot_id, x.channel] += 1
+        rows.append((numbers[visitor], conversation_id, x.account_id, *visitor, x.replied_at, x.accepted_at, x.replied_at, x.dialogue))
     # The time of the last message never goes back, so that a record that has been paged past is not met again.
-    number, count = connection.execute(
+    at_once(
+        connection,
         """
-        INSERT INTO conversations
-            (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count, dialogue)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?7, ?6, ?7, 2, ?8)
-        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
+        INSERT INTO conversations (number, id, account_id, bot_id, channel, user_id,
+            last_message_at, created_at, updated_at, dialogue, message_count) VALUES
+        """,
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 2)",
+        rows,
+        """
+        ON CONFLICT (number) DO UPDATE SET
             last_message_at = max(last_message_at, excluded.last_message_at),
             updated_at = max(updated_at, excluded.updated_at),
             message_count = message_count + 2,
             dialogue = excluded.dialogue
-        RETURNING number, message_count
         """,
-        (_id(), x.account_id, x.bot_id, x.channel, x.user_id, x.accepted_at, x.replied_at, x.dialogue),
-    ).fetchone()
-    if count == 2:
+    )
+    for place, count in begun.items():
         connection.execute(
             """
-            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)
-            ON CONFLICT DO UPDATE SET conversations = conversations + 1
+            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
             """,
-            (x.account_id, x.bot_id, x.channel),
+            (*place, count),
         )
-    return int(number)
+    return [numbers[visitor] for visitor in visitors]
 
 
-def _charge(connection: sqlite3.Connection, x: NewExchange, limit: int, credits: int) -> tuple[int, int]:
-    (used,) = connection.execute(
-        """
-        INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, 1)
-        ON CONFLICT DO UPDATE SET messages_used = messages_used + 1 RETURNING messages_used
-        """,
-        (x.account_id, x.month),
-    ).fetchone()
-    if used > limit and credits > 0:
-        credits -= 1
-        connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, x.account_id))
-    return used, credits
+def _messages(connection: sqlite3.Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:
+    ids = iter(_ids(2 * len(exchanges)))
+    rows: list[tuple[int, str, str, str, int]] = []
+    for x, number in zip(exchanges, numbers, strict=True):
+        rows.append((number, next(ids), "user", x.message, x.accepted_at))
+        rows.append((number, next(ids), "assistant", x.reply, x.replied_at))
+    at_once(connection, "INSERT INTO messages (conversation, id, role, content, created_at) VALUES ", "(?, ?, ?, ?, ?)", rows)
 
 
-def _unit(connection: sqlite3.Connection, x: NewExchange) -> Counts | None:
-    account = connection.execute(
-        "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (x.account_id,)
-    ).fetchone()
-    if account is None:
-        return None
-    number = _conversation(connection, x)
-    connection.executemany(
-        "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, ?, ?, ?)",
-        (
-            (number, _id(), "user", x.message, x.accepted_at),
-            (number, _id(), "assistant", x.reply, x.replied_at),
-        ),
-    )
+def _usage(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
+    rows = [(x.account_id, x.bot_id, x.accepted_at, x.tokens, x.cost_micro_usd) for x in exchanges]
+    begin = "INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd) VALUES "
+    at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
+
+
+def _keys(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
+    rows = [(x.account_id, *x.idempotency, x.accepted_at) for x in exchanges if x.idempotency]
+    if not rows:
+        return
     connection.execute(
-        "INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?)",
-        (x.account_id, x.bot_id, x.accepted_at, x.tokens, x.cost_micro_usd),
+        """
+        DELETE FROM idempotency_keys WHERE (account_id, key) IN
+            (SELECT account_id, key FROM idempotency_keys WHERE created_at <= ? LIMIT ?)
+        """,
+        (max(row[-1] for row in rows) - IDEMPOTENCY_MS, 8 * len(rows)),
     )
-    (bot_used,) = connection.execute(
-        "UPDATE bots SET messages_used = messages_used + 1 WHERE id = ? RETURNING messages_used", (x.bot_id,)
-    ).fetchone()
-    if x.captured:
-        captures.write(connection, x.bot_id, number, x.captured.request, x.captured.appointment, tell=x.captured.tell)
-    if x.idempotency:
-        connection.execute(
-            """
-            DELETE FROM idempotency_keys WHERE (account_id, key) IN
-                (SELECT account_id, key FROM idempotency_keys WHERE created_at <= ? LIMIT 8)
-            """,
-            (x.accepted_at - IDEMPOTENCY_MS,),
-        )
-        connection.execute(
-            "INSERT OR REPLACE INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES (?, ?, ?, ?, ?)",
-            (x.account_id, *x.idempotency, x.accepted_at),
-        )
-    return Counts(*_charge(connection, x, *account), bot_used)
+    begin = "INSERT OR REPLACE INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES "
+    at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
+
+
+def _raise(connection: sqlite3.Connection, sql: str, by: Counter[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """Raise counters, each by as many as there are exchanges that it counts, and give them as they stood before."""
+    return Counter({place: connection.execute(sql, (*place, count)).fetchone()[0] - count for place, count in by.items()})
+
+
+def _counts(connection: sqlite3.Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
+    """Write what the exchanges use up, each counter once; the counts behind each exchange."""
+    bots = _raise(
+        connection,
+        "UPDATE bots SET messages_used = messages_used + ?2 WHERE id = ?1 RETURNING messages_used",
+        Counter((x.bot_id,) for x in exchanges),
+    )
+    months = _raise(
+        connection,
+        """
+        INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET messages_used = messages_used + excluded.messages_used RETURNING messages_used
+        """,
+        Counter((x.account_id, x.month) for x in exchanges),
+    )
+    spent: dict[str, int] = {}
+    counts = []
+    for x in exchanges:
+        bots[x.bot_id,] += 1
+        months[x.account_id, x.month] += 1
+        used = months[x.account_id, x.month]
+        limit, credits = accounts[x.account_id]
+        if used > limit and credits > 0:
+            credits -= 1
+            accounts[x.account_id] = limit, credits
+            spent[x.account_id] = credits
+        counts.append(Counts(used, credits, bots[x.bot_id,]))
+    for account_id, credits in spent.items():
+        connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, account_id))
+    return counts
+
+
+def _accounts(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, _Balance]:
+    sql = "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL"
+    found = {account_id: connection.execute(sql, (account_id,)).fetchone() for account_id in ids}
+    return {account_id: row for account_id, row in found.items() if row}
+
+
+def _write(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
+    """Write exchanges in their order, with what each of them would have written by itself."""
+    accounts = _accounts(connection, {x.account_id for x in exchanges})
+    kept = [x for x in exchanges if x.account_id in accounts]
+    numbers = _conversations(connection, kept)
+    _messages(connection, kept, numbers)
+    _usage(connection, kept)
+    for x, number in zip(kept, numbers, strict=True):
+        if x.captured:
+            captures.write(connection, x.bot_id, number, x.captured.request, x.captured.appointment, tell=x.captured.tell)
+    _keys(connection, kept)
+    counts = iter(_counts(connection, kept, accounts))
+    return [next(counts) if x.account_id in accounts else None for x in exchanges]
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
     """Write an exchange; None, with nothing written, where its account has been deleted meanwhile."""
-    return await db.write(lambda connection: _unit(connection, exchange), applied)
+    return await db.write_together(_write, exchange, applied)
 
 
 async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:

@@ -302,7 +302,7 @@ def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_ste
 
     def fill(connection: sqlite3.Connection) -> None:
         for number in range(EXCHANGES):
-            exchanges._unit(connection, new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}"))
+            exchanges._write(connection, [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}")])
 
     finish(db.write(fill))
     finish(db.close())

@@ -135,6 +135,65 @@ async def test_results_are_applied_in_the_order_of_the_commits_before_anybody_is
     assert order[:20] == [f"{i:02}" for i in range(20)]
 
 
+async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: GroupCommitDatabase) -> None:
+    calls: list[list[str]] = []
+
+    def together(connection: sqlite3.Connection, items: list[str]) -> list[str]:
+        calls.append(items)
+        return [note(item)(connection) for item in items]
+
+    order: list[str] = []
+    held, first = await start_held(group)
+    others = [
+        asyncio.create_task(group.write_together(together, name, order.append))
+        if name.islower()
+        else write(group, note(name), order.append)
+        for name in "abXcdefY"
+    ]
+    await queued(group, *others)
+    held.let_go.set()
+    assert await asyncio.gather(*others) == list("abXcdefY")
+    await first
+    assert calls == [["a", "b"], ["c", "d", "e", "f"]]
+    assert order == list("abXcdefY")
+
+
+async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: GroupCommitDatabase) -> None:
+    def together(connection: sqlite3.Connection, items: list[str]) -> list[str]:
+        return [note(item)(connection) for item in items]
+
+    held, first = await start_held(group)
+    others = [asyncio.create_task(group.write_together(together, name)) for name in ("a", "b", "a", "c")]
+    await queued(group, *others)
+    held.let_go.set()
+    _, *results = await asyncio.gather(first, *others, return_exceptions=True)
+    assert isinstance(results.pop(2), sqlite3.IntegrityError)
+    assert results == await group.read(names) == ["a", "b", "c"]
+
+
+async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fails_its_own_alone(group: GroupCommitDatabase) -> None:
+    calls: list[list[int]] = []
+
+    def together(connection: sqlite3.Connection, items: list[int]) -> list[int]:
+        calls.append(items)
+        return [connection.execute("SELECT 12 / ?", (item,)).fetchone()[0] // 1 for item in items]
+
+    held = [Held() for _ in group.readers]
+    busy = [asyncio.create_task(group.read(one)) for one in held]
+    for one in held:
+        await asyncio.to_thread(one.busy.wait, 10)
+    reads = [asyncio.create_task(group.read_together(together, item)) for item in (1, 2, 3, 4, 0, 6)]
+    await asyncio.sleep(0)
+    for one in held:
+        one.let_go.set()
+    *results, _, last = await asyncio.gather(*reads, return_exceptions=True)
+    assert results == [12, 6, 4, 3]
+    assert last == 2
+    assert isinstance(reads[4].exception(), TypeError)
+    assert sorted(item for call in calls if len(call) > 1 for item in call) == [0, 1, 2, 3, 4, 6]
+    await asyncio.gather(*busy)
+
+
 async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_and_applied_in_its_place(group: GroupCommitDatabase) -> None:
     order: list[str] = []
     held, first = await start_held(group)
