@@ -326,7 +326,8 @@ def test_a_light_command_imports_neither_an_event_loop_nor_a_server(tmp_path: Pa
 class Sql(ast.NodeVisitor):
     """Finds what is handed to SQLite as SQL, and says whether it is made of fixed texts alone.
 
-    Fixed are literals, constants of the module (in capitals), what `assign` has checked, and what is put together of these.
+    Fixed are literals, constants of the module (in capitals), what `assign` has checked, what `at_once` repeats of what it was given, and what is
+    put together of these.
     """
 
     def __init__(self, path: Path) -> None:
@@ -346,17 +347,20 @@ class Sql(ast.NodeVisitor):
             self.scopes.pop()
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Look at execute, executemany and executescript."""
+        """Look at execute, executemany and executescript, and at what at_once repeats."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in {"execute", "executemany", "executescript"}:
             self.seen += 1
             if not self.fixed(node.args[0]):
                 self.wrong.append(f"{self.path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
+        if isinstance(node.func, ast.Name) and node.func.id == "at_once":
+            begin, each, _, *end = node.args[1:]
+            self.wrong += [f"{self.path.name}:{node.lineno}: {ast.unparse(part)}" for part in (begin, each, *end) if not self.fixed(part)]
         self.generic_visit(node)
 
     def fixed(self, node: ast.expr) -> bool:
         """Whether a text cannot hold data."""
         match node:
-            case ast.Constant() | ast.Call(func=ast.Name(id="assign")):
+            case ast.Constant() | ast.Call(func=ast.Name(id="assign" | "_repeated")):
                 return True
             case ast.Name():
                 return node.id.isupper() or self.name_is_fixed(node.id)

@@ -145,38 +145,41 @@ def _keys(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
     at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
 
 
-def _raise(connection: sqlite3.Connection, sql: str, by: Counter[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
-    """Raise counters, each by as many as there are exchanges that it counts, and give them as they stood before."""
-    return Counter({place: connection.execute(sql, (*place, count)).fetchone()[0] - count for place, count in by.items()})
+def _used(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
+    """Raise the counters of the bots and of the accounts' months, each once, and give them as they stood before."""
+    before: Counter[tuple[str, ...]] = Counter()
+    for bot_id, count in Counter(x.bot_id for x in exchanges).items():
+        (used,) = connection.execute(
+            "UPDATE bots SET messages_used = messages_used + ? WHERE id = ? RETURNING messages_used", (count, bot_id)
+        ).fetchone()
+        before[bot_id,] = used - count
+    for month, count in Counter((x.account_id, x.month) for x in exchanges).items():
+        (used,) = connection.execute(
+            """
+            INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, ?)
+            ON CONFLICT DO UPDATE SET messages_used = messages_used + excluded.messages_used RETURNING messages_used
+            """,
+            (*month, count),
+        ).fetchone()
+        before[month] = used - count
+    return before
 
 
 def _counts(connection: sqlite3.Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
-    """Write what the exchanges use up, each counter once; the counts behind each exchange."""
-    bots = _raise(
-        connection,
-        "UPDATE bots SET messages_used = messages_used + ?2 WHERE id = ?1 RETURNING messages_used",
-        Counter((x.bot_id,) for x in exchanges),
-    )
-    months = _raise(
-        connection,
-        """
-        INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, ?)
-        ON CONFLICT DO UPDATE SET messages_used = messages_used + excluded.messages_used RETURNING messages_used
-        """,
-        Counter((x.account_id, x.month) for x in exchanges),
-    )
+    """Write what the exchanges use up; the counts behind each exchange."""
+    used = _used(connection, exchanges)
     spent: dict[str, int] = {}
     counts = []
     for x in exchanges:
-        bots[x.bot_id,] += 1
-        months[x.account_id, x.month] += 1
-        used = months[x.account_id, x.month]
+        used[x.bot_id,] += 1
+        used[x.account_id, x.month] += 1
+        month_used = used[x.account_id, x.month]
         limit, credits = accounts[x.account_id]
-        if used > limit and credits > 0:
+        if month_used > limit and credits > 0:
             credits -= 1
             accounts[x.account_id] = limit, credits
             spent[x.account_id] = credits
-        counts.append(Counts(used, credits, bots[x.bot_id,]))
+        counts.append(Counts(month_used, credits, used[x.bot_id,]))
     for account_id, credits in spent.items():
         connection.execute("UPDATE accounts SET message_credits = ? WHERE id = ?", (credits, account_id))
     return counts
