@@ -326,7 +326,7 @@ def test_a_light_command_imports_neither_an_event_loop_nor_a_server(tmp_path: Pa
 class Sql(ast.NodeVisitor):
     """Finds what is handed to SQLite as SQL, and says whether it is made of fixed texts alone.
 
-    Fixed are literals, constants of the module (in capitals), what `assign` has checked, what `at_once` repeats of what it was given, and what is
+    Fixed are literals, constants of the module (in capitals), what `assign` has checked, what `at_once` repeats, and what is
     put together of these.
     """
 
