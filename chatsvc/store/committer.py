@@ -2,7 +2,7 @@
 
 A durable commit costs an fsync, whoever waits for it. While one batch is on its way to the disk, the units that arrive form the
 next; each is answered after the commit that holds it. A single caller waits no longer than with a commit of its own. Units of one kind
-that stand side by side in a batch are run together, on a list of their items.
+that stand side by side in a batch run together.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import aiosqlite
 
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import Item, StoreUnavailable, Together, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
+from chatsvc.store.database import StoreUnavailable, Together, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -31,8 +30,7 @@ EMPTY_LOG_PAUSE_S = 1.0
 
 
 class _Work(NamedTuple):
-    unit: Together[Any, Any]
-    item: Any
+    unit: Unit[Any]
     applied: Callable[[Any], None] | None
     answer: asyncio.Future[Any]
 
@@ -43,35 +41,31 @@ class _Failed(NamedTuple):
     fault: Exception
 
 
-def _one_by_one(connection: sqlite3.Connection, units: list[Unit[Any]]) -> list[Any]:
-    return [unit(connection) for unit in units]
+def _by_kind(batch: list[_Work]) -> Iterator[tuple[Callable[..., list[Any]] | None, list[Unit[Any]]]]:
+    """The units in their order; those of one kind that stand side by side, with what runs them together."""
+    for run, works in groupby((work.unit for work in batch), lambda unit: unit.run if isinstance(unit, Together) else None):
+        yield run, list(works)
 
 
-def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> list[Any]:
-    connection.execute("BEGIN")
-    try:
-        return _one_by_one(connection, units)
-    finally:
-        connection.execute("COMMIT")
-
-
-def _run_all(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """The results of all units in their order; those of one kind that stand side by side run together."""
-    results: list[Any] = []
-    for unit, works in groupby(batch, attrgetter("unit")):
-        results += unit(connection, [work.item for work in works])
-    return results
+def _together(connection: sqlite3.Connection, run: Callable[..., list[Any]], units: list[Any]) -> list[Any]:
+    return run(connection, [unit.item for unit in units])
 
 
 def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
     """Run all units in one transaction; results and _Failed in the order of the units."""
+
+    def all_of_them(connection: sqlite3.Connection) -> list[Any]:
+        results: list[Any] = []
+        for run, units in _by_kind(batch):
+            results += _together(connection, run, units) if run else [unit(connection) for unit in units]
+        return results
 
     def each_by_itself(connection: sqlite3.Connection) -> list[Any]:
         results: list[Any] = []
         for work in batch:
             connection.execute("SAVEPOINT unit")
             try:
-                results += _run_all(connection, [work])
+                results.append(work.unit(connection))
             except Exception as fault:
                 # A full disk and its like undo the whole transaction, the units before this one with it.
                 if not connection.in_transaction:
@@ -82,20 +76,39 @@ def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any
         return results
 
     try:
-        return in_transaction(connection, lambda connection: _run_all(connection, batch))
+        return in_transaction(connection, all_of_them)
     except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
         # Nothing of the batch was written: again, each unit behind a savepoint, so that a fault undoes its own part alone.
         return in_transaction(connection, each_by_itself)
 
 
-def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units; results and _Failed in the order of the units."""
+def _result(connection: sqlite3.Connection, unit: Unit[Any]) -> Any:
     try:
-        return _run_all(connection, batch)
+        return unit(connection)
     except Exception as fault:  # noqa: BLE001  # told to the one whose unit it was
-        if len(batch) == 1:
-            return [_Failed(fault)]
-        return [result for work in batch for result in _read_batch(connection, [work])]
+        return _Failed(fault)
+
+
+def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> list[Any]:
+    connection.execute("BEGIN")
+    try:
+        return [_result(connection, unit) for unit in units]
+    finally:
+        connection.execute("COMMIT")
+
+
+def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
+    """Run all units, each on one snapshot; results and _Failed in the order of the units."""
+    results: list[Any] = []
+    for run, units in _by_kind(batch):
+        if run is None:
+            results += _on_one_snapshot(connection, units)
+            continue
+        try:
+            results += _together(connection, run, units)
+        except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
+            results += [_result(connection, unit) for unit in units]
+    return results
 
 
 class _Thread:
@@ -123,10 +136,10 @@ class _Thread:
             connection._thread.join()
             raise
 
-    async def run(self, unit: Together[Item, T], item: Item, applied: Callable[[T], None] | None = None) -> T:
-        """Have a unit run on an item with the next batch; raises what it raised, and StoreUnavailable."""
+    async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """Have a unit run with the next batch; raises what it raised, and StoreUnavailable."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.queue.append(_Work(unit, item, applied, answer))
+        self.queue.append(_Work(unit, applied, answer))
         if self._draining is None:
             self._draining = asyncio.create_task(self._drain())
         return await answer
@@ -209,26 +222,16 @@ class GroupCommitDatabase:
 
     async def read(self, unit: Unit[T]) -> T:
         """See Database.read."""
-        return await self._reader().run(_on_one_snapshot, unit)
-
-    async def read_together(self, unit: Together[Item, T], item: Item) -> T:
-        """See Database.read_together."""
-        return await self._reader().run(unit, item)
-
-    def _reader(self) -> _Thread:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        return min(self.readers, key=lambda thread: len(thread.queue) + thread.under_way)
+        reader = min(self.readers, key=lambda thread: len(thread.queue) + thread.under_way)
+        return await reader.run(unit)
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
-        return await self.write_together(_one_by_one, unit, applied)
-
-    async def write_together(self, unit: Together[Item, T], item: Item, applied: Callable[[T], None] | None = None) -> T:
-        """See Database.write_together."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        return await self.writer.run(unit, item, applied)
+        return await self.writer.run(unit, applied)
 
     async def purge(self) -> None:
         """See Database.purge."""

@@ -12,15 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from chatsvc.store.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 Unit = Callable[[sqlite3.Connection], T]
-# A unit for any number of items of one kind; its results are in their order, and those that one after another would have had.
-Together = Callable[[sqlite3.Connection, list[Item]], list[T]]
 
 # What SQLite raises when the machine fails it (disk full, read-only, locked, damaged), as opposed to a fault of ours.
 _OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
@@ -32,6 +30,23 @@ class StoreUnavailable(Exception):
     """The store cannot answer at the moment; nothing of the unit was written."""
 
 
+class Together(Generic[Item, T]):
+    """A unit that may run together with others of its kind: `run` gives for items, in their order, what one by one they would get.
+
+    One that reads has one statement for an item, which is its snapshot.
+    """
+
+    __slots__ = ("item", "run")
+
+    def __init__(self, run: Callable[[sqlite3.Connection, list[Item]], list[T]], item: Item) -> None:
+        self.run = run
+        self.item = item
+
+    def __call__(self, connection: sqlite3.Connection) -> T:
+        """Run it by itself."""
+        return self.run(connection, [self.item])[0]
+
+
 class Database(Protocol):
     """Units of work over one SQLite file. A unit is a plain function of the connection; it must not be kept beyond its call."""
 
@@ -39,19 +54,11 @@ class Database(Protocol):
         """Run `unit` on one consistent snapshot; raises StoreUnavailable."""
         ...
 
-    async def read_together(self, unit: Together[Item, T], item: Item) -> T:
-        """Like `read`, with other items that wait for the same unit; each item must be read by one statement, which is its snapshot."""
-        ...
-
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, and what the unit raised.
 
         `applied` is called with the result right after the commit, in the order of the commits, even where the caller has gone.
         """
-        ...
-
-    async def write_together(self, unit: Together[Item, T], item: Item, applied: Callable[[T], None] | None = None) -> T:
-        """Like `write`, with other items that wait for the same unit, as long as nothing else was to be written between them."""
         ...
 
     async def purge(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.database import Item, Together, Unit, connect, in_transaction, is_outage, outage, purge
+from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage, purge
 
 T = TypeVar("T")
 
@@ -26,20 +26,12 @@ class DirectDatabase:
         """See Database.read."""
         return self._run(unit)
 
-    async def read_together(self, unit: Together[Item, T], item: Item) -> T:
-        """See Database.read_together."""
-        return self._run(lambda connection: unit(connection, [item])[0])
-
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
         result = self._run(unit)
         if applied:
             applied(result)
         return result
-
-    async def write_together(self, unit: Together[Item, T], item: Item, applied: Callable[[T], None] | None = None) -> T:
-        """See Database.write_together."""
-        return await self.write(lambda connection: unit(connection, [item])[0], applied)
 
     async def purge(self) -> None:
         """See Database.purge. Nobody else reads."""

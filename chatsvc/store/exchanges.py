@@ -14,7 +14,7 @@ from typing import NamedTuple
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import captures
-from chatsvc.store.database import Database, at_once
+from chatsvc.store.database import Database, Together, at_once
 
 
 class Idempotency(NamedTuple):
@@ -208,7 +208,7 @@ def _write(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
     """Write an exchange; None, with nothing written, where its account has been deleted meanwhile."""
-    return await db.write_together(_write, exchange, applied)
+    return await db.write(Together(_write, exchange), applied)
 
 
 async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.committer import MAX_BATCH, GroupCommitDatabase
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import StoreUnavailable, Together
 from tests.store.support import rows
 from tests.store.test_database import names, note
 
@@ -145,7 +145,7 @@ async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call
     order: list[str] = []
     held, first = await start_held(group)
     others = [
-        asyncio.create_task(group.write_together(together, name, order.append))
+        asyncio.create_task(group.write(Together(together, name), order.append))
         if name.islower()
         else write(group, note(name), order.append)
         for name in "abXcdefY"
@@ -163,7 +163,7 @@ async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: Gro
         return [note(item)(connection) for item in items]
 
     held, first = await start_held(group)
-    others = [asyncio.create_task(group.write_together(together, name)) for name in ("a", "b", "a", "c")]
+    others = [asyncio.create_task(group.write(Together(together, name))) for name in ("a", "b", "a", "c")]
     await queued(group, *others)
     held.let_go.set()
     _, *results = await asyncio.gather(first, *others, return_exceptions=True)
@@ -182,7 +182,7 @@ async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fail
     busy = [asyncio.create_task(group.read(one)) for one in held]
     for one in held:
         await asyncio.to_thread(one.busy.wait, 10)
-    reads = [asyncio.create_task(group.read_together(together, item)) for item in (1, 2, 3, 4, 0, 6)]
+    reads = [asyncio.create_task(group.read(Together(together, item))) for item in (1, 2, 3, 4, 0, 6)]
     await asyncio.sleep(0)
     for one in held:
         one.let_go.set()
