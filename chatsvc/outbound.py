@@ -84,12 +84,13 @@ class Dialler:
         """`host` is a name or an address without brackets."""
         self._egress, self._purpose = egress, purpose
         self._host, self._port, self._tls = host, port, tls
+        self._is_address = _is_address(host)
         self._lookup: asyncio.Task[list[str]] | None = None
         self._believed_until = 0.0
 
     async def open(self, factory: Callable[[], P]) -> P:
         """The protocol of a new connection, to the first address that answers; raises OSError, EgressRefused and ssl.SSLError included."""
-        addresses = [self._host] if _is_address(self._host) else await self._addresses()
+        addresses = [self._host] if self._is_address else await self._addresses()
         if len(addresses) == 1:
             return (await self._open(factory, addresses[0]))[1]
         return (await self._open_first(factory, addresses))[1]

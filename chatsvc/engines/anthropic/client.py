@@ -17,6 +17,7 @@ from chatsvc import __version__
 from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Answer, Connection
+from chatsvc.engines.anthropic.deadlines import Deadlines
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.outbound import Dialler, system_tls
 
@@ -53,6 +54,7 @@ class Client:
         self._idle: deque[tuple[float, Connection]] = deque()
         self._busy: set[Connection] = set()
         self._room = asyncio.Semaphore(CONNECTIONS)
+        self._connecting = Deadlines()
         self._letting_go: asyncio.TimerHandle | None = None
 
     async def send(self, body: dict[str, object]) -> bytes:
@@ -85,7 +87,7 @@ class Client:
 
     async def _dialled(self) -> Connection:
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            with self._connecting.until(asyncio.get_running_loop().time() + CONNECT_TIMEOUT_S):
                 return await self._dialler.open(Connection)
         except (OSError, UnicodeError) as error:
             raise Fault("unreachable", type(error).__name__, retryable=True) from None

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, background, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
+from chatsvc.engines.anthropic.deadlines import Deadlines
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import Pace
 
@@ -44,6 +45,7 @@ class AnthropicEngine:
         self._client: Client | None = None
         self._closed = False
         self._pace = Pace()
+        self._deadlines = Deadlines()
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
@@ -66,8 +68,8 @@ class AnthropicEngine:
             # A kept connection takes a request without a moment's wait, and so before a timer can end it.
             raise EngineError("timeout", "no time was left")
         try:
-            async with asyncio.timeout(limit):
-                ends_at = asyncio.get_running_loop().time() + limit
+            ends_at = asyncio.get_running_loop().time() + limit
+            with self._deadlines.until(ends_at):
                 await self._pace.turn()
                 return await self._reply(self._ready_client(), turn, ends_at)
         except TimeoutError:
@@ -104,9 +106,7 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        async def ask(body: dict[str, object]) -> bytes:
-            return await self._send(client, body, ends_at)
-
+        ask = partial(self._send, client, ends_at)
         refused = False
         if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= asyncio.get_running_loop().time():
             try:
@@ -121,7 +121,7 @@ class AnthropicEngine:
             self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
         return answer.read(payload)
 
-    async def _send(self, client: Client, body: dict[str, object], ends_at: float) -> bytes:
+    async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
         """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""
         for attempt in itertools.count():
             try:

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 
 import orjson
@@ -39,7 +38,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Rep
                 said = answer.parse(await ask(body), hosted=hosted)
             spent = spent.plus(said.usage)
             if not said.calls:
-                return replace(answer.reply(said), usage=spent, captured=noted.captured)
+                return Reply(answer.reply(said).text, spent, noted.captured)
         except (EngineError, TimeoutError):
             if noted.captured is None:
                 raise

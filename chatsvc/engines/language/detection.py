@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from itertools import repeat
-from operator import add, mul
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
@@ -69,9 +67,9 @@ class _Told:
     """What one word tells."""
 
     letters: int
-    marked: bool
     listed: frozenset[str]  # the languages in whose list it stands
-    likelihoods: tuple[float, ...]  # as logarithms, in the order of the models
+    weights: tuple[float, ...]  # for each of the models, in their order
+    weights_as_name: tuple[float, ...]  # the same where it may be a name
 
 
 def guess(text: str) -> str | None:
@@ -108,12 +106,11 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
     if not spanish and all(capital and not one.listed for one, capital in told):
         return None
     languages = tuple(load())
-    scores = [0.0 if language in LANGUAGES else _RARE for language in languages]
+    first_of_all = [0.0 if language in LANGUAGES else _RARE for language in languages]
     if spanish:
-        scores[languages.index("es")] += _SPANISH_MARK
-    for at, (one, capital) in enumerate(told):
-        gain = _LISTED_GAIN if one.listed else _NAME if capital and at else _MARKED_GAIN if one.marked else _SPELT_GAIN
-        scores = list(map(add, scores, map(mul, repeat(gain), one.likelihoods)))
+        first_of_all[languages.index("es")] += _SPANISH_MARK
+    weights = [one.weights_as_name if capital and at else one.weights for at, (one, capital) in enumerate(told)]
+    scores = map(sum, zip(first_of_all, *weights, strict=True))
     (most, first), (second, _) = sorted(zip(scores, languages, strict=True), reverse=True)[:2]
     ahead = most - second - (0 if text.isascii() else _FOREIGN_MARK * len(_FOREIGN.findall(text)))
     enough = _AHEAD if any(first in one.listed for one, _ in told) else _AHEAD_UNLISTED
@@ -124,7 +121,10 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
 def _told(word: str) -> _Told:
     models = load()
     listed = frozenset(language for language, model in models.items() if word in model.words)
-    return _Told(len(word), not word.isascii(), listed, tuple(_likelihood(model, word) for model in models.values()))
+    likelihoods = [_likelihood(model, word) for model in models.values()]
+    gain = _LISTED_GAIN if listed else _SPELT_GAIN if word.isascii() else _MARKED_GAIN
+    weights = tuple(gain * likelihood for likelihood in likelihoods)
+    return _Told(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
 
 
 def _small(word: str) -> str:
