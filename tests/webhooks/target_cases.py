@@ -315,6 +315,8 @@ MORE_GOOD = [
     ("https://\u0131\u015f\u0131k.com/", "93.184.215.14"),
     ("https://m\u00fcnchen.example.com/", "93.184.215.14"),
     ("https://xn--fa-hia.example.com/", "93.184.215.14"),
+    ("https://\u00e7i\u00e7ek-8.com/", "93.184.215.14"),
+    ("https://\u0939\u093f\u0928\u094d\u0926\u0940.example.com/", "93.184.215.14"),
     ("https://\u4f8b\u3048.example.com/", "93.184.215.14"),
     ("https://both.example.net/", "93.184.215.14|8.8.8.8,2606:4700:4700::1111"),
 ]

@@ -464,12 +464,23 @@ async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch
         ("https://exa_mple-.com/", "is not a valid name"),
         ("https://" + ".".join(["a" * 60] * 5) + "/", "is not a valid name"),
         ("https://xn--a.com/", "stands for no name"),
+        ("https://xn--99.com/", "stands for no name"),
+        ("https://xn--example-.com/", "stands for no name"),
+        ("https://xn--c-3db.com/", "stands for no name"),  # a ç in two parts
+        ("https://xn---nga.com/", "stands for no name"),  # a second spelling of ş
         ("https://ｅxample.com/", "read in more than one way"),
+        ("https://☕.com/", "read in more than one way"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_with_the_address(url: str, why: str) -> None:
     with pytest.raises(TargetRefused, match=re.escape(why)):
         check_url(url, OWN, ())
+
+
+@pytest.mark.parametrize("label", ["faß", "πας", "a\u200cb", "a\u200db"])
+def test_a_label_that_is_read_in_two_ways_is_taken_in_its_xn_form_only(label: str) -> None:
+    assert not accepted(f"https://{label}.com/")
+    assert accepted(f"https://xn--{label.encode('punycode').decode()}.com/")
 
 
 @pytest.mark.parametrize("path", ["/%41:@!$&'()*+,;=?~-._", "/a/b?c=d&e=f/g?h"])
