@@ -45,6 +45,13 @@ MODULES = {
     "chatsvc/domain/addresses.py": Module(("tests/webhooks/test_targets.py",)),
     "chatsvc/domain/signing.py": Module(("tests/webhooks/test_signing.py",)),
     "chatsvc/domain/cursors.py": Module(("tests/unit/test_cursors.py",)),
+    "chatsvc/domain/keys.py": Module(("tests/unit/test_keys.py",)),
+    "chatsvc/domain/pricing.py": Module(("tests/unit/test_pricing.py",)),
+    "chatsvc/domain/captures.py": Module(
+        ("tests/unit/test_captures.py", "tests/api/test_captures.py::test_a_conversation_captures_five_requests_a_day")
+    ),
+    "chatsvc/domain/contacts.py": Module(("tests/unit/test_captures.py",)),
+    "chatsvc/webhooks/delivery.py": Module(("tests/webhooks/test_connector.py",)),
     "chatsvc/usecases/messages.py": Module(
         ("tests/api/test_allowance.py", "tests/api/test_messages.py", "tests/api/test_idempotency.py"),
         ("_join", "_answer_once", "_answer", "_accept", "_record"),
