@@ -45,6 +45,13 @@ MODULES = {
     "chatsvc/domain/addresses.py": Module(("tests/webhooks/test_targets.py",)),
     "chatsvc/domain/signing.py": Module(("tests/webhooks/test_signing.py",)),
     "chatsvc/domain/cursors.py": Module(("tests/unit/test_cursors.py",)),
+    "chatsvc/domain/keys.py": Module(("tests/unit/test_keys.py",)),
+    "chatsvc/domain/pricing.py": Module(("tests/unit/test_pricing.py",)),
+    "chatsvc/domain/captures.py": Module(
+        ("tests/unit/test_captures.py", "tests/api/test_captures.py::test_a_conversation_captures_five_requests_a_day")
+    ),
+    "chatsvc/domain/contacts.py": Module(("tests/unit/test_captures.py",)),
+    "chatsvc/webhooks/delivery.py": Module(("tests/webhooks/test_connector.py",)),
     "chatsvc/usecases/messages.py": Module(
         ("tests/api/test_allowance.py", "tests/api/test_messages.py", "tests/api/test_idempotency.py"),
         ("_join", "_answer_once", "_answer", "_accept", "_record"),
@@ -55,7 +62,9 @@ _OPAQUE = "the inside of a cursor is nobody's business: it is bound and authenti
 _UNPADDED = "36 bytes are 48 characters of base64: there is no padding to take away or to add"
 _DECODED = 'base64.b64decode(cursor.encode("ascii")'
 _UNREACHABLE = "says that a gate is missing, which no request can bring about"
+_AS_IT_IS = '"%/:@!$&\'()*+,;=?~"'
 _CURSORS, _LIMITER, _GATES = "chatsvc/domain/cursors.py", "chatsvc/domain/limiter.py", "chatsvc/api/gates.py"
+_TARGETS = "chatsvc/domain/targets.py"
 # Mutants that change nothing anybody could see: module, a piece of the line, before, after, why.
 ACCEPTED = (
     (_CURSORS, "_POSITION = ", '">qqI"', "'>qqIx'", _OPAQUE),
@@ -78,6 +87,7 @@ ACCEPTED = (
     (_GATES, "raise", 'raise RuntimeError("an operation was reached without passing the gates")', "pass", _UNREACHABLE),
     (_GATES, "raise", 'raise RuntimeError("a gate was reached before the key was checked")', "pass", _UNREACHABLE),
     (_LIMITER, "self._window = 0", "0", "1", "the first request turns the window, but in the second minute of 1970"),
+    (_TARGETS, "_AS_IT_IS = ", _AS_IT_IS, _AS_IT_IS[:-1] + 'x"', "a letter goes out as it is anyway"),
 )
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {

@@ -77,7 +77,7 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
     return spoken[best][:MAX_MESSAGE]
 
 
-def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str = "") -> Captured:
+def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
     """`captured` with only what may be kept: contact data that the visitor has typed, a date that is real and lies ahead.
 
     `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose

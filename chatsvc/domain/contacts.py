@@ -88,7 +88,7 @@ def _emails(text: str) -> Iterator[str]:
         yield _EMAIL_SUFFIX.sub(r"\1", address)
 
 
-def own_phone(phone: str, spoken: Iterable[str], country: str = "") -> str | None:
+def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
     """The number in E.164, if the visitor typed it with its country's code or as one of `country` (ISO 3166).
 
     Of an unknown country a number without a code stays as it was typed, digits alone. A code that nobody typed is never added

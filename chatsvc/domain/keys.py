@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
+import secrets
+import string
 import zlib
 
 PREFIX = "csk_"
-_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(r"csk_[0-9A-Za-z]{38}")
 _SHOWN = 10
 
 
-def _base62(number: int, length: int) -> str:
-    digits = ""
-    for _ in range(length):
+def _checksum(text: str) -> str:
+    number, digits = zlib.crc32(text.encode("ascii")), ""
+    for _ in range(6):
         number, rest = divmod(number, 62)
         digits = _ALPHABET[rest] + digits
     return digits
 
 
-def _checksum(text: str) -> str:
-    return _base62(zlib.crc32(text.encode("ascii")), 6)
-
-
 def generate() -> str:
     """A new key; it is shown once and never kept."""
-    # 256 bits for 191: what the remainder favours is far below notice.
-    body = PREFIX + _base62(int.from_bytes(os.urandom(32), "big"), 32)
+    body = PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
     return body + _checksum(body)
 
 

@@ -21,9 +21,10 @@ MAX_HOST_CHARS = 253
 _SCHEME = "https://"
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_QUAD = re.compile(r"(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})")
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+# ß, ς and the two joiners: IDNA 2003 and 2008 read them differently.
+_DEVIATIONS = frozenset({"ß", "ς", "\u200c", "\u200d"})
 # What may stand in a path or a query as it is (RFC 3986); everything else goes out percent-encoded.
 _AS_IT_IS = "%/:@!$&'()*+,;=?~"
 
@@ -155,8 +156,6 @@ def _literal(host: str) -> IPAddress | None:
     if not _NUMBER.fullmatch(last):
         return None
     try:
-        if not _QUAD.fullmatch(host):
-            raise ValueError
         return IPv4Address(host)
     except ValueError:
         raise TargetRefused("an IPv4 address must be written as four decimal numbers from 0 to 255, such as 192.0.2.1") from None
@@ -168,8 +167,7 @@ def _name(host: str) -> str:
         raise TargetRefused("the host must not be percent-encoded")
     labels = [_ascii_label(label) for label in host.removesuffix(".").split(".")]
     name = ".".join(labels)
-    # An international label can neither hide a dot nor turn into a number, but that is worth no trust.
-    if len(name) > MAX_HOST_CHARS or not all(_LABEL.fullmatch(label) for label in labels) or _NUMBER.fullmatch(labels[-1]):
+    if len(name) > MAX_HOST_CHARS or not all(_LABEL.fullmatch(label) for label in labels):
         raise TargetRefused("the host is not a valid name")
     return name
 
@@ -198,14 +196,17 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Whether nothing in the label would be mapped, dropped or split: letters and marks in lower case, composed; ASCII digits.
+    """Whether nothing in the label would be mapped, dropped or split: letters and marks in lower case, composed; and ASCII.
 
-    `deviations`: ß, ς and the two joiners are read differently by IDNA 2003 and 2008; in xn-- form there is only one reading.
+    `deviations`: whether they may be among them, as they may in xn-- form, of which there is only one reading.
     """
-    plain = "".join(c for c in label if c not in "ßς\u200c\u200d") if deviations else label
-    if unicodedata.normalize("NFKC", plain.casefold()) != plain:
-        return False
-    return all(_LABEL.fullmatch(c) or c == "-" or unicodedata.category(c)[0] in "LM" for c in plain)
+    return unicodedata.normalize("NFKC", label) == label and all((deviations and c in _DEVIATIONS) or _is_plain(c) for c in label)
+
+
+def _is_plain(character: str) -> bool:
+    # What ASCII is allowed is seen once the label is encoded: it stands there as it is.
+    allowed = character.isascii() or unicodedata.category(character).startswith(("L", "M"))
+    return allowed and unicodedata.normalize("NFKC", character.casefold()) == character
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:

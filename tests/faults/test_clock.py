@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +16,8 @@ from tests.conftest import Answer, Caller
 from tests.crash.books import disagreements
 from tests.fakes import START, FakeClock, ScriptedEngine
 from tests.faults.support import told
-from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import CALL_ME, SAID, captures, may_send_here, settled
+from tests.webhooks.support import CALL_ME, SAID, captures, settled
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 A_MINUTE = 5
@@ -36,22 +33,6 @@ JUMPS: dict[str, list[float]] = {
     "back and forth": [HOUR, -2 * HOUR, DAY, -DAY, MINUTE, -MINUTE],
 }
 jumps = pytest.mark.parametrize("name", JUMPS)
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
-@pytest.fixture
-def config(config: Config, authority: Authority) -> Config:
-    return may_send_here(config, authority.file)
-
-
-@pytest.fixture
-async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
-    async with Receiver(authority.server("127.0.0.1")) as running:
-        yield running
 
 
 def is_sane(answer: Answer) -> None:

@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -24,27 +24,10 @@ from tests.crash.books import disagreements
 from tests.fakes import ScriptedEngine
 from tests.faults.disks import Ballast, breakable_disk, make_read_only, small_disk
 from tests.faults.support import told
-from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import CALL_ME, SAID, captures, may_send_here, settled
+from tests.webhooks.support import CALL_ME, SAID, captures, settled
 
 UNAVAILABLE = (503, "service_unavailable")
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
-@pytest.fixture
-def config(config: Config, authority: Authority) -> Config:
-    return may_send_here(config, authority.file)
-
-
-@pytest.fixture
-async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
-    async with Receiver(authority.server("127.0.0.1")) as running:
-        yield running
 
 
 @pytest.fixture

@@ -19,9 +19,8 @@ from tests.conftest import Caller
 from tests.crash.books import disagreements
 from tests.fakes import ScriptedEngine
 from tests.faults.support import soon
-from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, trickle
-from tests.webhooks.support import CALL_ME, SAID, captures, may_send_here, url
+from tests.webhooks.support import CALL_ME, SAID, captures, url
 
 
 def attempts(folder: Path) -> list[tuple[int | None, str | None]]:
@@ -38,37 +37,34 @@ async def customer(app: App, session: ClientSession) -> Caller:
 
 
 async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_in_time(
-    config: Config, tmp_path: Path, engine: ScriptedEngine
+    config: Config, session: ClientSession, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
-    authority = Authority(tmp_path)
-    config = may_send_here(config, authority.file)
     captures(engine, CALL_ME)
-    async with Receiver(authority.server("127.0.0.1")) as receiver, ClientSession() as session:
-        receiver.answer = trickle(b"", OK, every_s=0.03)  # more than a second
-        async with App(config) as app:
-            app.services.engines["anthropic"] = engine
-            caller = await customer(app, session)
-            await webhooks.put(app.services, bot=caller.bot, url=url(receiver), events=("request.created",))
-            assert (await caller.send(SAID, "first")).status == 200
-            assert await soon(lambda: len(receiver.bodies) == 1)
-            conversation = await insert_history(app, caller, 500, 4000)
-            stalled = Wire(*await asyncio.open_connection("127.0.0.1", app.port))
-            stalled.stop_reading()
-            await stalled.send(request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller) * 4)
-            engine.delay_s = 0.7
-            answering = asyncio.create_task(caller.send(SAID, "second"))
-            assert await soon(lambda: len(engine.turns) == 2)
-            began = monotonic()
-        assert monotonic() - began < 2 * GRACE_S + 3  # aiohttp gives a handler the time twice: to end, and to be cancelled
-        assert (await answering).status == 200
-        await stalled.close()
-        # What was under way has its outcome; what was captured last waits for the next start.
-        assert await asyncio.to_thread(attempts, config.data_dir) == [(1, None)]
-        receiver.answer = OK
-        async with App(config):
-            assert await soon(lambda: len(receiver.bodies) == 2)
-        records = [json.loads(body)["data"]["id"] for body in receiver.bodies]
-        assert len(set(records)) == 2
-        assert await asyncio.to_thread(attempts, config.data_dir) == [(1, None), (1, None)]
-        # The long history stands in no book: it was put there by the test.
-        assert all("message" in line for line in await asyncio.to_thread(disagreements, config.data_dir / "chatsvc.db"))
+    receiver.answer = trickle(b"", OK, every_s=0.03)  # more than a second
+    async with App(config) as app:
+        app.services.engines["anthropic"] = engine
+        caller = await customer(app, session)
+        await webhooks.put(app.services, bot=caller.bot, url=url(receiver), events=("request.created",))
+        assert (await caller.send(SAID, "first")).status == 200
+        assert await soon(lambda: len(receiver.bodies) == 1)
+        conversation = await insert_history(app, caller, 500, 4000)
+        stalled = Wire(*await asyncio.open_connection("127.0.0.1", app.port))
+        stalled.stop_reading()
+        await stalled.send(request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller) * 4)
+        engine.delay_s = 0.7
+        answering = asyncio.create_task(caller.send(SAID, "second"))
+        assert await soon(lambda: len(engine.turns) == 2)
+        began = monotonic()
+    assert monotonic() - began < 2 * GRACE_S + 3  # aiohttp gives a handler the time twice: to end, and to be cancelled
+    assert (await answering).status == 200
+    await stalled.close()
+    # What was under way has its outcome; what was captured last waits for the next start.
+    assert await asyncio.to_thread(attempts, config.data_dir) == [(1, None)]
+    receiver.answer = OK
+    async with App(config):
+        assert await soon(lambda: len(receiver.bodies) == 2)
+    records = [json.loads(body)["data"]["id"] for body in receiver.bodies]
+    assert len(set(records)) == 2
+    assert await asyncio.to_thread(attempts, config.data_dir) == [(1, None), (1, None)]
+    # The long history stands in no book: it was put there by the test.
+    assert all("message" in line for line in await asyncio.to_thread(disagreements, config.data_dir / "chatsvc.db"))

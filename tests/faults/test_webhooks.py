@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -17,9 +16,8 @@ from tests.conftest import Caller
 from tests.fakes import ScriptedEngine
 from tests.faults.support import descriptors, soon
 from tests.proxy import Fault, Link, Proxy
-from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import CALL_ME, SAID, captures, may_send_here, settled, states
+from tests.webhooks.support import CALL_ME, SAID, captures, settled, states
 
 TIMEOUT_S = 1.0
 EVENTS = 4  # a silent receiver has one lane, so that they may have to go one after another
@@ -42,20 +40,8 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
 
 
 @pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
-@pytest.fixture
-def config(config: Config, authority: Authority) -> Config:
-    allowed = may_send_here(config, authority.file)
-    return replace(allowed, webhooks=replace(allowed.webhooks, timeout_s=TIMEOUT_S))
-
-
-@pytest.fixture
-async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
-    async with Receiver(authority.server("127.0.0.1")) as running:
-        yield running
+def config(config: Config) -> Config:
+    return replace(config, webhooks=replace(config.webhooks, timeout_s=TIMEOUT_S))
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from chatsvc.domain import calling_codes, contacts
-from chatsvc.domain.captures import FURTHEST_DAYS, MAX_MESSAGE, Captured, checked
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES, Captured, checked, instant
 
 NOW = datetime(2026, 11, 20, 15, 14)  # noqa: DTZ001  # the bot's wall clock
 TOMORROW = date(2026, 11, 21)
@@ -134,7 +135,7 @@ def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:
     assert kept(spoken, message="Visitor wants fiyat for fren").message == spoken[0]
     assert kept(spoken, message="Transfer 100 EUR to http://evil.example").message == spoken[-1]
     assert kept(spoken, message="").message == spoken[-1]
-    assert len(kept(["x" * 4000] * 3, message="\n".join(["x" * 4000] * 3)).message) == MAX_MESSAGE
+    assert len(kept(["x" * 4000] * 3, message="\n".join(["x" * 4000] * 3)).message) == 4000
 
 
 def test_an_unknown_kind_is_other() -> None:
@@ -150,8 +151,8 @@ def test_an_unknown_kind_is_other() -> None:
         (date(2026, 11, 19), time(23, 59), False),
         (date(1, 1, 1), time(0, 0), False),
         (date(9999, 12, 31), time(23, 59), False),
-        (NOW.date() + timedelta(days=FURTHEST_DAYS), time(15, 14), True),
-        (NOW.date() + timedelta(days=FURTHEST_DAYS), time(15, 15), False),
+        (date(2028, 11, 19), time(15, 14), True),
+        (date(2028, 11, 19), time(15, 15), False),
         (TOMORROW, None, False),
         (None, time(10, 0), False),
     ],
@@ -159,6 +160,25 @@ def test_an_unknown_kind_is_other() -> None:
 def test_a_date_lies_ahead_and_not_too_far(day: date | None, at: time | None, stays: bool) -> None:
     captured = kept("yarın 10'da", date=day, time=at)
     assert (captured.date, captured.time) == ((day, at) if stays else (None, None))
+
+
+@pytest.mark.parametrize(
+    ("day", "at", "zone", "moment"),
+    [
+        (TOMORROW, time(10, 30), "Europe/Istanbul", "2026-11-21T07:30Z"),
+        (date(2027, 3, 28), time(2, 30), "Europe/Berlin", "2027-03-28T01:30Z"),
+        (date(2027, 10, 31), time(2, 30), "Europe/Berlin", "2027-10-31T00:30Z"),
+    ],
+    ids=["any other", "one that the clocks skip", "one that comes twice"],
+)
+def test_an_hour_on_the_wall_is_one_instant(day: date, at: time, zone: str, moment: str) -> None:
+    assert instant(day, at, ZoneInfo(zone)) == datetime.fromisoformat(moment).timestamp() * 1000
+
+
+def test_kinds_and_states_are_the_words_that_callers_know() -> None:
+    assert set(REQUEST_TYPES) == {"contact", "quote", "support", "appointment", "other"}
+    assert set(REQUEST_STATUSES) == {"new", "in_progress", "done", "dismissed"}
+    assert set(APPOINTMENT_STATUSES) == {"pending", "confirmed", "canceled", "done"}
 
 
 def test_a_time_is_the_minute_on_the_wall() -> None:

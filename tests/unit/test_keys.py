@@ -6,7 +6,7 @@ import hashlib
 import re
 import string
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.domain import keys
@@ -67,6 +67,7 @@ def test_more_less_or_something_around_a_key_is_refused(key: str) -> None:
 
 
 @given(st.text())
+@example("\ud800")
 def test_no_text_makes_the_check_fail(text: str) -> None:
     keys.digest(text)
     assert keys.is_well_formed(text) is False

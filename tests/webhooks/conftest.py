@@ -1,4 +1,4 @@
-"""What is done on the wire is done on both event loops: their TLS is not the same code."""
+"""A receiver on this machine; and what is done on the wire is done on both event loops: their TLS is not the same code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 import pytest
 import uvloop
+
+from tests.webhooks.fixtures import authority, config, receiver
+
+__all__ = ["authority", "config", "pytest_asyncio_loop_factories", "receiver"]
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -38,12 +38,6 @@ TIMEOUT_S = 0.5
 
 
 @pytest.fixture(scope="session")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """The authority that the sender trusts."""
-    return Authority(tmp_path_factory.mktemp("ca"))
-
-
-@pytest.fixture(scope="session")
 def server_tls(authority: Authority) -> ssl.SSLContext:
     """A good certificate."""
     return authority.server("hook.example.net", "127.0.0.1", "::1")

@@ -6,9 +6,8 @@ import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,27 +36,10 @@ from tests.webhooks.support import (
     eventually,
     headers,
     hook,
-    may_send_here,
     settled,
     states,
     url,
 )
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
-@pytest.fixture
-def config(config: Config, authority: Authority) -> Config:
-    return may_send_here(config, authority.file)
-
-
-@pytest.fixture
-async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
-    async with Receiver(authority.server("127.0.0.1")) as running:
-        yield running
 
 
 async def test_both_events_arrive_in_order_byte_for_byte(

@@ -28,8 +28,10 @@ from tests.webhooks.target_cases import (
     GOOD,
     MORE_BAD,
     MORE_GOOD,
+    NEVER_RANGES,
     REFUSED_ADDRESSES,
     REFUSED_RANGES,
+    SPECIAL_RANGES,
 )
 
 OWN = Own(
@@ -38,6 +40,7 @@ OWN = Own(
     listeners=frozenset({(ip_address("0.0.0.0"), 8080), (ip_address("127.0.0.1"), 8081)}),
 )
 LOOPBACK: Networks = (ip_network("127.0.0.0/8"),)
+NOBODYS = [(first, last) for first, last, _ in NEVER_RANGES]
 HOUSE: Networks = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
@@ -175,19 +178,33 @@ def refused(address: str, allowed: Networks = (), port: int = 443) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("first", "last"), REFUSED_RANGES)
-def test_the_edges_of_every_special_range_are_refused_and_their_neighbours_are_not(first: str, last: str) -> None:
+def ends_where_it_should(first: str, last: str, ranges: list[tuple[str, str]], allowed: Networks = ()) -> None:
+    """From `first` to `last` everything is refused, and the neighbours only where they are in another of the ranges."""
     lowest, highest = ip_address(first), ip_address(last)
     middle = type(lowest)((int(lowest) + int(highest)) // 2)
-    assert all(refused(str(address)) for address in (lowest, middle, highest))
-    edges = [
-        str(edge)
-        for edge in (lowest - 1 if int(lowest) else lowest, highest + 1 if int(highest) + 1 < 2**lowest.max_prefixlen else highest)
-    ]
-    others = [(ip_address(a), ip_address(b)) for a, b in REFUSED_RANGES]
-    for edge in map(ip_address, edges):
-        inside = any(a.version == edge.version and int(a) <= int(edge) <= int(b) for a, b in others)
-        assert refused(str(edge)) == inside, edge
+    assert all(refused(str(address), allowed) for address in (lowest, middle, highest))
+    others = [(ip_address(a), ip_address(b)) for a, b in ranges]
+    for edge in (int(lowest) - 1, int(highest) + 1):
+        if 0 <= edge < 2**lowest.max_prefixlen:
+            inside = any(a.version == lowest.version and int(a) <= edge <= int(b) for a, b in others)
+            assert refused(str(type(lowest)(edge)), allowed) == inside, type(lowest)(edge)
+
+
+@pytest.mark.parametrize(("first", "last"), REFUSED_RANGES)
+def test_the_edges_of_every_special_range_are_refused_and_their_neighbours_are_not(first: str, last: str) -> None:
+    ends_where_it_should(first, last, REFUSED_RANGES)
+
+
+@pytest.mark.parametrize(("first", "last"), NOBODYS)
+def test_no_allowed_network_is_wide_enough_for_what_can_be_nobodys_receiver(first: str, last: str) -> None:
+    ends_where_it_should(first, last, NOBODYS, (ip_network("0.0.0.0/0"), ip_network("::/0")))
+
+
+@pytest.mark.parametrize(("first", "last", "what"), [*NEVER_RANGES, *SPECIAL_RANGES])
+def test_the_refusal_of_a_special_address_says_what_it_is(first: str, last: str, what: str) -> None:
+    for address in (first, last):
+        with pytest.raises(TargetRefused, match=f": {re.escape(what)}$"):
+            check_address(ip_address(address), 443, OWN, ())
 
 
 @pytest.mark.parametrize("address", REFUSED_ADDRESSES)
@@ -359,13 +376,6 @@ def test_a_listener_on_every_interface_is_refused_at_every_address_of_the_machin
     assert not refused("10.9.8.8", HOUSE, 8080)
 
 
-@pytest.mark.parametrize(
-    "address", ["0.0.0.0", "169.254.169.254", "168.63.129.16", "224.0.0.1", "255.255.255.255", "::", "::ffff:10.0.0.1", "fd00:ec2::254"]
-)
-def test_no_allowed_network_is_wide_enough_for_what_can_be_nobodys_receiver(address: str) -> None:
-    assert refused(address, (ip_network("0.0.0.0/0"), ip_network("::/0")))
-
-
 def test_the_machine_knows_its_own_addresses_and_no_others() -> None:
     mine = MachineAddresses()
     assert ip_address("127.0.0.1") in mine
@@ -464,12 +474,23 @@ async def test_more_names_than_can_be_looked_up_at_once_fail_at_once(monkeypatch
         ("https://exa_mple-.com/", "is not a valid name"),
         ("https://" + ".".join(["a" * 60] * 5) + "/", "is not a valid name"),
         ("https://xn--a.com/", "stands for no name"),
+        ("https://xn--99.com/", "stands for no name"),
+        ("https://xn--example-.com/", "stands for no name"),
+        ("https://xn--c-3db.com/", "stands for no name"),  # a ç in two parts
+        ("https://xn---nga.com/", "stands for no name"),  # a second spelling of ş
         ("https://ｅxample.com/", "read in more than one way"),
+        ("https://☕.com/", "read in more than one way"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_with_the_address(url: str, why: str) -> None:
     with pytest.raises(TargetRefused, match=re.escape(why)):
         check_url(url, OWN, ())
+
+
+@pytest.mark.parametrize("label", ["faß", "πας", "a\u200cb", "a\u200db"])
+def test_a_label_that_is_read_in_two_ways_is_taken_in_its_xn_form_only(label: str) -> None:
+    assert not accepted(f"https://{label}.com/")
+    assert accepted(f"https://xn--{label.encode('punycode').decode()}.com/")
 
 
 @pytest.mark.parametrize("path", ["/%41:@!$&'()*+,;=?~-._", "/a/b?c=d&e=f/g?h"])

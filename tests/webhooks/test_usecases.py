@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from chatsvc.config import Config
 from chatsvc.domain import signing
 from chatsvc.domain.errors import Refused
 from chatsvc.store import webhooks as stored
@@ -18,25 +15,8 @@ from chatsvc.usecases import accounts, master_key, webhooks
 from tests.api.support import execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
-from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
-from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, hook, may_send_here, settled, states, url
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path)
-
-
-@pytest.fixture
-def config(config: Config, authority: Authority) -> Config:
-    return may_send_here(config, authority.file)
-
-
-@pytest.fixture
-async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
-    async with Receiver(authority.server("127.0.0.1")) as running:
-        yield running
+from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, hook, settled, states, url
 
 
 async def test_set_twice_at_once_shows_the_one_key_that_holds(caller: Caller, receiver: Receiver) -> None:
