@@ -8,9 +8,8 @@ writes or checkpoints; the readers are `query_only` and never checkpoint.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -147,19 +146,21 @@ def _repeated(begin: str, each: str, end: str, times: int) -> str:
     return begin + ", ".join([each] * times) + end
 
 
-def at_once(connection: sqlite3.Connection, begin: str, each: str, rows: Sequence[Sequence[object]], end: str = "") -> list[Any]:
-    """Run `begin each, each, each end` with the parameters of all rows, and give the columns that it selects.
+def at_once(connection: sqlite3.Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
+    """Run `begin each, each, each end` with the parameters of all rows, one behind another; gives the columns that it selects.
 
-    A statement a row would let go of the interpreter at each, and wait for it again. One for each power of two that their number
-    is made of: so the statements to be kept compiled stay few.
+    A statement a row would let go of the interpreter at each, and wait for it again. There is one for each power of two that the
+    number of rows is made of, so that those to be kept compiled stay few.
     """
+    width = each.count("?")
     selected: list[Any] = []
-    at = 0
-    while at < len(rows):
-        count = 1 << (len(rows) - at).bit_length() - 1
-        sql = _repeated(begin, each, end, count)
-        selected += connection.execute(sql, list(chain.from_iterable(rows[at : at + count]))).fetchone() or ()
-        at += count
+    at, left = 0, len(values) // width
+    while left:
+        times = 1 << left.bit_length() - 1
+        some = values[at : at + times * width]
+        selected += connection.execute(_repeated(begin, each, end, times), some).fetchone() or ()
+        at += len(some)
+        left -= times
     return selected
 
 

@@ -115,9 +115,9 @@ def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqli
 def test_many_rows_at_once_are_written_and_read_as_they_are_in_their_order(values: list[tuple[int, str]]) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, value INTEGER, text TEXT)")
-        at_once(connection, "INSERT INTO t (value, text) VALUES ", "(?, ?)", values)
+        at_once(connection, "INSERT INTO t (value, text) VALUES ", "(?, ?)", [value for row in values for value in row])
         assert connection.execute("SELECT value, text FROM t ORDER BY number").fetchall() == values
-        numbers = [(number,) for number in range(len(values), 0, -1)]
+        numbers = list(range(len(values), 0, -1))
         assert at_once(connection, "SELECT ", "(SELECT text FROM t WHERE number = ?)", numbers) == [text for _, text in reversed(values)]
 
 
