@@ -51,7 +51,8 @@ MODULES = {
         ("tests/unit/test_captures.py", "tests/api/test_captures.py::test_a_conversation_captures_five_requests_a_day")
     ),
     "chatsvc/domain/contacts.py": Module(("tests/unit/test_captures.py",)),
-    "chatsvc/webhooks/delivery.py": Module(("tests/webhooks/test_connector.py",)),
+    # Without what takes long because it tries the same again and again.
+    "chatsvc/webhooks/delivery.py": Module(("tests/webhooks/test_connector.py", "-k", "not (uvloop or turns_to_closing or many_webhooks)")),
     "chatsvc/usecases/messages.py": Module(
         ("tests/api/test_allowance.py", "tests/api/test_messages.py", "tests/api/test_idempotency.py"),
         ("_join", "_answer_once", "_answer", "_accept", "_record"),
@@ -64,7 +65,8 @@ _DECODED = 'base64.b64decode(cursor.encode("ascii")'
 _UNREACHABLE = "says that a gate is missing, which no request can bring about"
 _AS_IT_IS = '"%/:@!$&\'()*+,;=?~"'
 _CURSORS, _LIMITER, _GATES = "chatsvc/domain/cursors.py", "chatsvc/domain/limiter.py", "chatsvc/api/gates.py"
-_TARGETS = "chatsvc/domain/targets.py"
+_LOST = 'line is not None and dial.reused and error == "connection_lost"'
+_DELIVERY, _TARGETS = "chatsvc/webhooks/delivery.py", "chatsvc/domain/targets.py"
 # Mutants that change nothing anybody could see: module, a piece of the line, before, after, why.
 ACCEPTED = (
     (_CURSORS, "_POSITION = ", '">qqI"', "'>qqIx'", _OPAQUE),
@@ -87,6 +89,16 @@ ACCEPTED = (
     (_GATES, "raise", 'raise RuntimeError("an operation was reached without passing the gates")', "pass", _UNREACHABLE),
     (_GATES, "raise", 'raise RuntimeError("a gate was reached before the key was checked")', "pass", _UNREACHABLE),
     (_LIMITER, "self._window = 0", "0", "1", "the first request turns the window, but in the second minute of 1970"),
+    (_DELIVERY, "self.idle_since = 0.0", "self.idle_since = 0.0", "pass", "whoever asks for it has set it before"),
+    (_DELIVERY, "ClientRequest", '"POST"', "'POSTx'", "what is sent is the head; the request only leads to a connection"),
+    (
+        _DELIVERY,
+        "if protocol is None",
+        "protocol is None or transport is None",
+        "(transport is None)",
+        "without the one there is none of the other",
+    ),
+    (_DELIVERY, "line is not None and dial", _LOST, "(dial.reused and error == 'connection_lost')", "no connection without its line"),
     (_TARGETS, "_AS_IT_IS = ", _AS_IT_IS, _AS_IT_IS[:-1] + 'x"', "a letter goes out as it is anyway"),
 )
 

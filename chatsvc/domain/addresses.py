@@ -90,14 +90,11 @@ _PUBLIC_IPV6 = IPv6Network("2000::/3")
 
 def is_inside(address: IPAddress, allowed: Networks) -> bool:
     """Whether an operator has listed the address in `webhooks.allowed_networks`."""
-    return any(address.version == network.version and address in network for network in allowed)
+    return any(address in network for network in allowed)
 
 
 def _found(address: IPAddress, ranges: tuple[tuple[IPv4Network | IPv6Network, str], ...]) -> str | None:
-    for network, what in ranges:
-        if address.version == network.version and address in network:
-            return what
-    return None
+    return next((what for network, what in ranges if address in network), None)
 
 
 def _special(address: IPAddress) -> str | None:

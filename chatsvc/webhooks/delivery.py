@@ -65,14 +65,11 @@ class _Answer(NamedTuple):
 
     async def end(self, timeout_s: float) -> None:
         """Read what is left of a small answer, so that its connection is free; hang up on any other. The outcome stands."""
-        content = self.content
         try:
-            if not content.is_eof() and self.length <= MAX_ANSWER_BYTES:
+            if self.length <= MAX_ANSWER_BYTES:
                 async with asyncio.timeout(timeout_s):
-                    left = MAX_ANSWER_BYTES
-                    while left > 0 and (chunk := await content.readany()):
-                        left -= len(chunk)
-        except FAULTS:
+                    await self.content.readexactly(MAX_ANSWER_BYTES)
+        except (*FAULTS, EOFError):  # the latter where the answer was shorter
             pass
         finally:
             # Closes the connection unless the answer has been read to its end.
@@ -108,13 +105,12 @@ class _Line:
             protocol, transport = connection.protocol, connection.transport
             if protocol is None or transport is None:
                 raise aiohttp.ServerDisconnectedError
-            # Reading pauses at twice the size of the buffer.
-            protocol.set_response_params(read_until_eof=True, auto_decompress=False, read_bufsize=MAX_ANSWER_BYTES // 2)
+            protocol.set_response_params(read_until_eof=True, auto_decompress=False)
             transport.write(head + body)
             while True:
                 message, content = await protocol.read()
                 if message.code >= 200 or message.code == 101:
-                    return _Answer(message.code, int(message.headers.get("Content-Length", 0)), content, connection)
+                    return _Answer(message.code, int(message.headers.get("Content-Length", "0")), content, connection)
         except BaseException:
             connection.close()
             raise
@@ -166,7 +162,7 @@ class Sender:
         """
         started = perf_counter()
         dial = Dial()
-        token = DIAL.set(dial)
+        DIAL.set(dial)
         line: _Line | None = None
         answer: _Answer | None = None
         error: str | None = None
@@ -183,12 +179,10 @@ class Sender:
             if line is not None and dial.reused and error == "connection_lost":
                 line.connector.was_closed_silently()
         finally:
-            DIAL.reset(token)
             if dial.transport is not None and answer is None:
                 dial.transport.abort()
             if line is not None:
-                if dial.transport is not None and dial.transport.is_closing():
-                    line.connector.sweep()
+                line.connector.sweep()
                 self._leave(line, webhook)
             # The connection keeps the context it was made in, and that this: 90 KB of TLS would wait for the garbage collector.
             dial.transport = None
@@ -199,9 +193,6 @@ class Sender:
         self._closed = True
         for webhook in list(self._lines):
             self._hang_up(self._lines.pop(webhook))
-        if self._sweeper is not None:
-            self._sweeper.cancel()
-            self._sweeper = None
         while self._closing:
             await asyncio.wait(self._closing)
 
@@ -232,11 +223,10 @@ class Sender:
             self._hang_up(line)
 
     def _sweep(self) -> None:
-        """Put away what nobody has used for a second."""
+        """Put away what nobody has used for so long that its connections are not used again."""
         loop = asyncio.get_running_loop()
         for webhook, line in list(self._lines.items()):
-            line.connector.sweep()
-            if not line.in_flight and loop.time() - line.idle_since >= 2 * KEEP_S:
+            if not line.in_flight and loop.time() - line.idle_since >= KEEP_S:
                 self._hang_up(self._lines.pop(webhook))
         self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._lines else None
 
@@ -270,6 +260,6 @@ def _reason(fault: Exception) -> str:
             return "tls_failed"
         case aiohttp.ClientConnectionError() | ConnectionError() | RuntimeError():
             return "connection_lost"
-        case OSError() if not isinstance(fault, aiohttp.ClientError):
+        case OSError():
             return "connect_failed"
     return "bad_response"

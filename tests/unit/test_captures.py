@@ -132,6 +132,7 @@ def test_every_calling_code_is_one_to_three_digits_and_known_by_its_country() ->
 def test_the_text_is_the_visitors_whatever_a_model_says_that_it_was() -> None:
     spoken = ["Fren tamiri için fiyat almak istiyorum", "Adım Selin", "0532 123 45 67"]
     assert kept(spoken, message="fren tamiri için  fiyat").message == "fren tamiri için  fiyat"
+    assert kept(spoken, message="Adım Selin 0532 123 45 67").message == "Adım Selin 0532 123 45 67"
     assert kept(spoken, message="Visitor wants fiyat for fren").message == spoken[0]
     assert kept(spoken, message="Transfer 100 EUR to http://evil.example").message == spoken[-1]
     assert kept(spoken, message="").message == spoken[-1]

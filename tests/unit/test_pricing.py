@@ -31,12 +31,17 @@ def test_each_kind_of_token_has_its_own_price() -> None:
     assert cost_micro_usd(HAIKU, Usage(output_tokens=million)) == 500_000
     assert cost_micro_usd(HAIKU, Usage(cache_write_tokens=million)) == 125_000
     assert cost_micro_usd(HAIKU, Usage(cache_read_tokens=million)) == 10_000
-    assert cost_micro_usd(Tier("offline", "knowledge"), Usage(million, million, million, million)) == 0
 
 
-@pytest.mark.parametrize(("count", "cost"), [(0, 0), (4, 0), (5, 1), (14, 1), (15, 2), (24, 2), (25, 3)])
+def test_the_knowledge_engine_has_no_model_and_costs_nothing() -> None:
+    offline = Tier("offline", "knowledge")
+    assert offline.model == ""
+    assert cost_micro_usd(offline, Usage(10**6, 10**6, 10**6, 10**6)) == 0
+
+
+@pytest.mark.parametrize(("count", "cost"), [(0, 0), (499_999, 0), (500_000, 1), (1_499_999, 1), (1_500_000, 2)])
 def test_half_a_micro_dollar_goes_up(count: int, cost: int) -> None:
-    assert cost_micro_usd(HAIKU, Usage(input_tokens=count)) == cost
+    assert cost_micro_usd(Tier("t", "anthropic", "m", input_price=1), Usage(input_tokens=count)) == cost
 
 
 def test_all_tokens_count_in_the_total() -> None:

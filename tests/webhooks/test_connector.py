@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import gzip
 import itertools
 import logging
 import os
 import resource
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,16 +18,23 @@ from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Any
+from unittest.mock import AsyncMock
 
+import aiohttp
 import pytest
+from aiohttp import TCPConnector
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import BadStatusLine
 
-from chatsvc.domain.addresses import Networks, Own
+from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
-from chatsvc.webhooks import connector
+from chatsvc.webhooks import connector, delivery
 from chatsvc.webhooks.connector import GuardedConnector, Habits, tls_context
 from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
+from chatsvc.webhooks.resolver import LookupFailed
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names
@@ -93,6 +102,21 @@ async def test_the_receiver_gets_the_signed_bytes_and_no_header_of_any_software(
         "Accept-Encoding": "identity",
         "Content-Length": str(len(BODY)),
     }
+
+
+@pytest.mark.parametrize("path", ["/a%2Fb/../%7e//c", "/?q=%20+a%3Db&x", "/'(a);b,c'"])
+async def test_the_path_goes_out_as_it_was_checked(post: Post, server_tls: ssl.SSLContext, path: str) -> None:
+    async with Receiver(server_tls) as receiver:
+        target = check_url(f"https://hook.example.net:{receiver.port}{path}", NOBODY, LOOPBACK)
+        assert (await post.sender.post(target, BODY, HEADERS)).success
+    assert receiver.heads[0].startswith(f"POST {path} HTTP/1.1\r\n".encode())
+
+
+async def test_a_header_with_a_line_break_is_sent_nowhere(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls) as receiver:
+        target = check_url(f"https://hook.example.net:{receiver.port}/", NOBODY, LOOPBACK)
+        assert (await post.sender.post(target, BODY, {"X-Service-Event": "a\r\nX-Other: b"})).error == "bad_response"
+        assert receiver.accepted == 0
 
 
 async def test_ipv6_works_too(post: Post, server_tls: ssl.SSLContext) -> None:
@@ -314,7 +338,7 @@ async def test_2xx_is_a_success(post: Post, server_tls: ssl.SSLContext, status: 
     assert (outcome.success, outcome.status_code) == (True, status)
 
 
-@pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 410, 429, 500, 503, 599])
+@pytest.mark.parametrize("status", [300, 304, 399, 400, 401, 404, 410, 429, 500, 503, 599])
 async def test_any_other_status_is_a_failure_and_not_sent_again(post: Post, server_tls: ssl.SSLContext, status: int) -> None:
     async with Receiver(server_tls, f"HTTP/1.1 {status} x\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n".encode()) as receiver:
         outcome = await post(receiver)
@@ -350,7 +374,8 @@ async def test_what_is_not_http_is_a_bad_response(
 
 async def test_switching_protocols_is_a_failure(post: Post, server_tls: ssl.SSLContext) -> None:
     async with Receiver(server_tls, b"HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n") as receiver:
-        assert not (await post(receiver, webhook="w")).success
+        outcome = await post(receiver, webhook="w")
+        assert (outcome.status_code, outcome.error) == (101, "http_status")
         assert await eventually(lambda: receiver.open == 0)
 
 
@@ -363,6 +388,58 @@ async def test_a_connection_that_ends_before_the_answer_is_lost_and_not_tried_ag
         assert (await post(receiver, webhook="w")).error == "connection_lost"
         await asyncio.sleep(0.05)
         assert len(receiver.bodies) == receiver.accepted == 1
+
+
+async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_lost(
+    post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = TCPConnector.connect
+
+    async def connect_and_lose(self: TCPConnector, *args: Any) -> Connection:
+        connection = await connect(self, *args)
+        while connection.transport is not None:
+            connection.transport.abort()
+            await asyncio.sleep(0)
+        return connection
+
+    monkeypatch.setattr(TCPConnector, "connect", connect_and_lose)
+    async with Receiver(server_tls) as receiver:
+        assert (await post(receiver)).error == "connection_lost"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        (TargetRefused("inside"), "refused_address"),
+        (LookupFailed("unknown"), "dns_failed"),
+        (ssl.SSLError("broken"), "tls_failed"),
+        (ssl.SSLCertVerificationError("expired"), "tls_failed"),
+        (TimeoutError(), "timeout"),
+        (aiohttp.SocketTimeoutError(), "timeout"),
+        (OSError(errno.ENETUNREACH, "unreachable"), "connect_failed"),
+        (ConnectionResetError(), "connection_lost"),
+        (aiohttp.ClientOSError(errno.EPIPE, "broken pipe"), "connection_lost"),
+        (aiohttp.ServerDisconnectedError(), "connection_lost"),
+        (RuntimeError("the transport is closed"), "connection_lost"),
+        (BadStatusLine("?"), "bad_response"),
+        (aiohttp.ClientPayloadError("short"), "bad_response"),
+        (ValueError("not a number"), "bad_response"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else type(given).__name__,
+)
+async def test_every_fault_has_its_word(post: Post, monkeypatch: pytest.MonkeyPatch, fault: Exception, error: str) -> None:
+    monkeypatch.setattr(GuardedConnector, "connect", AsyncMock(side_effect=fault))
+    target = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
+    assert (await post.sender.post(target, BODY, HEADERS)).error == error
+
+
+async def test_a_fault_of_tls_within_another_is_one_of_tls(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def connect(*_: object) -> None:
+        raise aiohttp.ClientOSError(1, "closed") from ssl.SSLError("wrong version")
+
+    monkeypatch.setattr(GuardedConnector, "connect", connect)
+    target = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
+    assert (await post.sender.post(target, BODY, HEADERS)).error == "tls_failed"
 
 
 async def test_nobody_listening_is_a_failure_to_connect(post: Post, server_tls: ssl.SSLContext) -> None:
@@ -404,9 +481,38 @@ async def test_who_does_not_come_to_a_status_is_left_when_the_time_is_up(
         assert receiver.accepted == 1
 
 
+async def test_what_is_left_of_an_answer_is_waited_for_within_the_same_time(post: Post, server_tls: ssl.SSLContext) -> None:
+    async def late(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.7 * TIMEOUT_S)
+        await trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n", every_s=0.02)(writer)
+
+    async with Receiver(server_tls, late) as receiver:
+        started = time.monotonic()
+        assert (await post(receiver, webhook="w")).success
+        assert time.monotonic() - started < TIMEOUT_S + 0.3
+
+
+async def test_a_delivery_is_timed_in_milliseconds(post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(1000.0, 2.0)
+    monkeypatch.setattr(delivery, "perf_counter", lambda: next(clock))
+    async with Receiver(server_tls) as receiver:
+        assert (await post(receiver)).duration_ms == 2000
+    assert (await post(receiver)).duration_ms == 2000
+
+
 async def test_a_name_that_is_not_answered_for_ends_with_the_time_out_too(authority: Authority) -> None:
     sender = Sender(NOBODY, (), timeout_s=0.1, tls=tls_context(authority.file), resolve=Names("TIMEOUT"))
     assert (await sender.post(check_url("https://hook.example.net/", NOBODY, ()), BODY, HEADERS)).error == "timeout"
+    await sender.close()
+
+
+async def test_a_sender_that_is_given_no_names_asks_the_system(
+    authority: Authority, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))])
+    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file))
+    async with Receiver(server_tls) as receiver:
+        assert (await Post(sender)(receiver)).success
     await sender.close()
 
 
@@ -495,9 +601,65 @@ async def test_a_webhook_that_goes_elsewhere_takes_no_connection_along(post: Pos
         assert await eventually(lambda: old.open == 0, 0.3)
 
 
-async def test_a_large_answer_that_ends_leaves_its_connection_free(post: Post, server_tls: ssl.SSLContext) -> None:
-    async with Receiver(server_tls, b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + b"x" * 60000) as receiver:
-        for _ in range(5):
+async def test_what_is_under_way_when_a_webhook_goes_elsewhere_is_finished_there(post: Post, server_tls: ssl.SSLContext) -> None:
+    go_on = asyncio.Event()
+
+    async def late(writer: asyncio.StreamWriter) -> None:
+        await go_on.wait()
+        writer.write(OK)
+
+    async with Receiver(server_tls, late) as old, Receiver(server_tls) as new:
+        under_way = [asyncio.create_task(post(old, webhook="w")) for _ in range(2)]
+        assert await eventually(lambda: len(old.bodies) == 2)
+        assert (await post(new, webhook="w")).success
+        go_on.set()
+        assert all(outcome.success for outcome in await asyncio.gather(*under_way))
+        assert await eventually(lambda: (old.open, new.open) == (0, 1), 0.3)
+
+
+async def test_what_is_in_use_is_kept_and_what_is_not_is_put_away(
+    post: Post, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "KEEP_S", 0.15)
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.4)
+        writer.write(OK)
+
+    async with Receiver(server_tls) as receiver:
+        for _ in range(15):
+            assert (await post(receiver, webhook="w")).success
+            await asyncio.sleep(0.02)
+        receiver.answer = slow
+        assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 1
+        assert await eventually(lambda: receiver.open == 0, 0.4)
+        receiver.answer = OK
+        assert (await post(receiver, webhook="w")).success
+        assert await eventually(lambda: receiver.open == 0, 0.4)
+
+
+@pytest.mark.parametrize(("length", "connections"), [(65536, 1), (65537, 3)])
+async def test_an_answer_of_up_to_64_kib_leaves_its_connection_free(
+    post: Post, server_tls: ssl.SSLContext, length: int, connections: int
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length
+    async with Receiver(server_tls, trickle(head + b"x" * (length - 3), b"xxx", every_s=0.02)) as receiver:
+        for _ in range(3):
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == connections
+
+
+async def test_an_answer_without_a_length_is_the_last_on_its_connection(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, b"HTTP/1.1 200 OK\r\n\r\nok") as receiver:
+        for _ in range(2):
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 2
+
+
+async def test_nobody_minds_an_answer_that_is_not_packed_as_it_says(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, OK.replace(b"200 OK", b"200 OK\r\nContent-Encoding: gzip")) as receiver:
+        for _ in range(3):
             assert (await post(receiver, webhook="w")).success
         assert receiver.accepted == 1
 
@@ -508,6 +670,18 @@ async def test_a_kept_connection_that_was_closed_meanwhile_is_not_used(post: Pos
             assert (await post(receiver, webhook="w", body=b"%d" % number)).success
             await asyncio.sleep(0.005 * (number % 2))
         assert receiver.bodies == [b"%d" % number for number in range(40)]
+
+
+async def test_only_the_loss_of_a_kept_connection_counts_against_a_receiver(post: Post, server_tls: ssl.SSLContext) -> None:
+    async with Receiver(server_tls, close_after(b"")) as receiver:
+        assert (await post(receiver, webhook="w")).error == "connection_lost"
+        for bad in (OK, hang):
+            receiver.answer = bad
+            await post(receiver, webhook="w")
+        receiver.answer = OK
+        for _ in range(3):
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 3
 
 
 async def test_a_receiver_that_turns_to_closing_silently_costs_one_event_at_most_and_gets_none_twice(
@@ -537,29 +711,40 @@ def test_what_a_receiver_did_wrong_is_forgotten_and_memory_has_an_end() -> None:
     assert (habits.keeps(("a", 443)), habits.keeps(("b", 0))) == (None, True)
 
 
-async def test_a_delivery_over_a_kept_connection_that_breaks_is_not_repeated(post: Post, server_tls: ssl.SSLContext) -> None:
+async def test_a_delivery_over_a_kept_connection_that_breaks_is_not_repeated_and_none_is_kept_from_then_on(
+    post: Post, server_tls: ssl.SSLContext
+) -> None:
     async with Receiver(server_tls) as receiver:
         await post(receiver, webhook="w")
         receiver.answer = close_after(b"")
         assert (await post(receiver, webhook="w")).error == "connection_lost"
         await asyncio.sleep(0.05)
         assert (len(receiver.bodies), receiver.accepted) == (2, 1)
+        receiver.answer = OK
+        for _ in range(2):
+            assert (await post(receiver, webhook="w")).success
+        assert receiver.accepted == 3
 
 
-async def test_a_receiver_that_does_not_say_goodbye_holds_no_socket(post: Post, server_tls: ssl.SSLContext) -> None:
+@pytest.mark.parametrize(
+    ("answer", "error"), [(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", None), (b"", "timeout")]
+)
+async def test_a_receiver_that_does_not_say_goodbye_holds_no_socket(
+    post: Post, server_tls: ssl.SSLContext, answer: bytes, error: str | None
+) -> None:
     def sockets() -> int:
         with os.scandir("/proc/self/fd") as opened:
             return sum(Path(entry.path).is_socket() for entry in opened)
 
     async def answer_and_freeze(writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        writer.write(answer)
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         await asyncio.sleep(3600)
 
     async with Receiver(server_tls, answer_and_freeze) as receiver:
         before = sockets()
-        for _ in range(20):
-            assert (await post(receiver, webhook="w")).success
+        outcomes = await asyncio.gather(*(post(receiver, webhook="w") for _ in range(20)))
+        assert {outcome.error for outcome in outcomes} == {error}
         await asyncio.sleep(0.05)
         # The receiver's own ends are still open; ours are not.
         assert sockets() - before <= 20 + 1
@@ -615,11 +800,12 @@ async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls:
     assert HEADERS["X-Service-Signature"] not in caplog.text
 
 
-def test_a_target_cannot_be_used_for_another_host(authority: Authority) -> None:
+@pytest.mark.parametrize("other", [{"host": "hook.example.net/@evil.example"}, {"path": "/hook#there"}])
+def test_a_target_cannot_be_used_for_another_address(authority: Authority, other: dict[str, Any]) -> None:
     async def run() -> Outcome:
         sender = Sender(NOBODY, LOOPBACK, timeout_s=1, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
         good = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
-        outcome = await sender.post(replace(good, host="hook.example.net/@evil.example"), BODY, HEADERS)
+        outcome = await sender.post(replace(good, **other), BODY, HEADERS)
         await sender.close()
         return outcome
 
