@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import cycle, repeat
@@ -99,14 +99,14 @@ def request(method: str, path: str, key: str, body: bytes = b"") -> bytes:
     return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n{length}\r\n".encode() + body
 
 
-class _Connection(asyncio.Protocol):
-    """One keep-alive connection, which sends its next request when the answer to the last one is whole."""
+class Connection(asyncio.Protocol):
+    """One keep-alive connection, which tells its load when the answer to its request is whole."""
 
     def __init__(self, load: Load, requests: Iterator[bytes]) -> None:
         self._load = load
         self._requests = requests
         self._buffer = b""
-        self._sent_at = 0.0
+        self.due = 0.0
         self.transport: asyncio.WriteTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -115,8 +115,10 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002  # asyncio's signature
         self._load.broken("the server closed a connection")
 
-    def go(self) -> None:
-        self._sent_at = time.perf_counter()
+    def go(self, due: float) -> None:
+        """Send the next request; its latency counts from when it was due."""
+        self.due = due
+        self._load.under_way += 1
         self.transport.write(next(self._requests))
 
     def data_received(self, data: bytes) -> None:
@@ -134,12 +136,7 @@ class _Connection(asyncio.Protocol):
             load.broken(f"an unexpected answer of {body} bytes: {data[:400]!r}")
             return
         load.body = data[head + 4 :]
-        now = time.perf_counter()
-        load.latencies.append(now - self._sent_at)
-        if now < load.until:
-            self.go()
-        else:
-            load.ended()
+        load.answered(self, time.perf_counter())
 
 
 @dataclass
@@ -165,42 +162,58 @@ class Load:
     body: bytes = b""
     latencies: list[float] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
-    _open: list[_Connection] = field(default_factory=list)
-    _waiting: int = 0
+    opened: list[Connection] = field(default_factory=list)
+    under_way: int = 0
     _done: asyncio.Future[None] | None = None
 
     async def connect(self) -> None:
         """Open the connections, check one answer and warm the server up; from then on every answer has its length, unless it `varies`."""
         loop = asyncio.get_running_loop()
         for number in range(self.connections):
-            _, connection = await loop.create_connection(
-                lambda n=number: _Connection(self, self.requests(n)), "127.0.0.1", self.server.port
-            )
-            self._open.append(connection)
+            _, connection = await loop.create_connection(lambda n=number: Connection(self, self.requests(n)), "127.0.0.1", self.server.port)
+            self.opened.append(connection)
         self.length = 0
-        await self.run(0.0, self._open[:1])
+        await self.run(0.0, self.opened[:1])
         json.loads(self.body)
         self.length = 0 if self.varies else len(self.body)
         await self.run(0.7)
 
-    async def run(self, seconds: float, connections: Sequence[_Connection] = ()) -> Round:
+    async def run(self, seconds: float, connections: Sequence[Connection] = ()) -> Round:
         """Keep all connections busy for so long, and wait for the last answers."""
+
+        async def send() -> None:
+            self.until = time.perf_counter() + seconds
+            for connection in connections or self.opened:
+                connection.go(time.perf_counter())
+
+        return await self.measure(send())
+
+    async def measure(self, sending: Coroutine[Any, Any, None]) -> Round:
+        """A round, which ends when all is sent and answered."""
         self._done = asyncio.get_running_loop().create_future()
         self.latencies = []
-        used = connections or self._open
-        self._waiting = len(used)
+        self.under_way = 1  # the sending itself
         cpu, start = self.server.cpu_s(), time.perf_counter()
-        self.until = start + seconds
-        for connection in used:
-            connection.go()
+        await sending
+        self._ended()
         await self._done
         count = len(self.latencies)
         return Round(count / (time.perf_counter() - start), (self.server.cpu_s() - cpu) / count * 1e6, self.latencies)
 
-    def ended(self) -> None:
-        """A connection has its last answer of the round."""
-        self._waiting -= 1
-        if not self._waiting and self._done and not self._done.done():
+    def answered(self, connection: Connection, now: float) -> None:
+        """An answer has come."""
+        self.latencies.append(now - connection.due)
+        self.free(connection, now)
+        self._ended()
+
+    def free(self, connection: Connection, now: float) -> None:
+        """While the round lasts, the next request follows the answer."""
+        if now < self.until:
+            connection.go(now)
+
+    def _ended(self) -> None:
+        self.under_way -= 1
+        if not self.under_way and self._done and not self._done.done():
             self._done.set_result(None)
 
     def broken(self, why: str) -> None:
@@ -220,8 +233,13 @@ class Load:
 
     def quantile_ms(self, share: float) -> float:
         """A quantile of the latency, all rounds together."""
-        together = sorted(latency for one in self.rounds for latency in one.latencies)
-        return together[min(len(together) - 1, int(len(together) * share))] * 1000
+        return quantile_ms((latency for one in self.rounds for latency in one.latencies), share)
+
+
+def quantile_ms(seconds: Iterable[float], share: float) -> float:
+    """A quantile of so many seconds, in milliseconds."""
+    together = sorted(seconds)
+    return together[min(len(together) - 1, int(len(together) * share))] * 1000
 
 
 def the_same(*raw: bytes) -> Requests:
@@ -277,8 +295,7 @@ class Report:
     def show(self, as_json: bool) -> None:
         """Print it: a plain table, or one JSON value."""
         if as_json:
-            bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.now, "later": b.later, "at_least": b.least} for b in self.bars]
-            print(json.dumps({"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}))
+            print(json.dumps(self.value()))
             return
         if self.loads:
             table([["candidate", "connections", "requests/s", "CPU us/request", "p50 ms", "p99 ms"], *map(_cells, self.loads)])
@@ -291,6 +308,11 @@ class Report:
         )
         for note in self.notes:
             print(note)
+
+    def value(self) -> dict[str, object]:
+        """What `--json` prints."""
+        bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.now, "later": b.later, "at_least": b.least} for b in self.bars]
+        return {"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}
 
 
 def _candidate(load: Load) -> dict[str, object]:

@@ -37,7 +37,7 @@ def visitors(instance: Instance) -> Requests:
     def requests(connection: int) -> Iterator[bytes]:
         number = 0
         while True:
-            visitor = f"{run:03d}-{connection:03d}-{number // MESSAGES_A_VISITOR:08d}"
+            visitor = f"{run:03d}-{connection:05d}-{number // MESSAGES_A_VISITOR:08d}"
             body = {"chatbot_id": instance.bots[0], "message": "Are you open on Saturday afternoons?", "user_id": visitor}
             yield request("POST", "/api/v2/messages", instance.keys[connection % len(instance.keys)], json.dumps(body).encode())
             number += 1
