@@ -74,6 +74,13 @@ class Conversation(NamedTuple):
     message_count: int
 
 
+class Said(NamedTuple):
+    """One turn of a conversation as the next answer needs it; `role` is "user" or "assistant"."""
+
+    role: str
+    content: str
+
+
 class Message(NamedTuple):
     """One turn of a conversation; `role` is "user" or "assistant"."""
 

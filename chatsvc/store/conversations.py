@@ -6,7 +6,7 @@ import sqlite3
 from typing import NamedTuple
 
 from chatsvc.domain.cursors import Position
-from chatsvc.domain.models import CHANNELS, Conversation, Message
+from chatsvc.domain.models import CHANNELS, Conversation, Message, Said
 from chatsvc.store.database import Database
 
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
@@ -81,7 +81,7 @@ async def find(db: Database, account_id: str | None, conversation_id: str, messa
 class Past(NamedTuple):
     """What a conversation brings to its next answer: its newest messages, the engine's own note, and what it captured lately."""
 
-    history: list[Message]
+    history: list[Said]
     dialogue: str | None
     captured: int
 
@@ -101,6 +101,9 @@ async def past(db: Database, conversation: tuple[str, str, str], limit: int, sin
         captured = connection.execute(
             "SELECT count(*) FROM requests WHERE conversation = ? AND created_at >= ?", (row[0], since)
         ).fetchone()[0]
-        return Past(_messages(connection, row[0], limit), row[1], captured)
+        said = connection.execute(
+            "SELECT role, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (row[0], limit)
+        ).fetchall()
+        return Past([Said(*one) for one in reversed(said)], row[1], captured)
 
     return await db.read(unit)

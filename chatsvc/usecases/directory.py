@@ -10,6 +10,7 @@ from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database
+from chatsvc.usecases.pasts import Pasts
 
 
 class Held:
@@ -48,6 +49,7 @@ class Directory:
         self._accounts: dict[str, Held] = {}
         self._key_changes = 0
         self.key_uses: dict[str, int] = {}
+        self.pasts = Pasts()
 
     async def key(self, digest: bytes) -> ApiKey | None:
         """The key with this digest; raises StoreUnavailable."""
@@ -78,15 +80,17 @@ class Directory:
             self._accounts.setdefault(holding.account.id, Held(holding))
 
     def forget_rendered(self, account_id: str) -> None:
-        """Some of what the account has is gone: nothing that shows it must be told again."""
+        """Some of what the account has is gone: nothing that shows it must be told again, and no answer lean on it."""
         held = self._accounts.get(account_id)
         if held is not None:
             held.rendered = {}
+        self.pasts.forget()
 
     def forget_account(self, account_id: str) -> None:
         """The account has been deleted."""
         self._accounts.pop(account_id, None)
         self.forget_keys()
+        self.pasts.forget()
 
     async def flush_key_uses(self) -> None:
         """Write when keys were last used; what could not be written stays for the next time."""

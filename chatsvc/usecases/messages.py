@@ -18,8 +18,10 @@ from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import EMPTY_REASONS, Engine, EngineError, Reply, Turn
 from chatsvc.store import conversations, exchanges
+from chatsvc.store.conversations import Past
 from chatsvc.usecases import captures, unanswered
 from chatsvc.usecases.directory import Held
+from chatsvc.usecases.pasts import grown
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import Busy, Flight, Turns
 
@@ -50,15 +52,17 @@ class _Sending:
     message: SendMessage
     channel: str
     once: Once | None = None
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     deadline: float = 0.0
     accepted_at: int = 0
-    spoken: list[str] = field(default_factory=list)
-    may_capture: bool = False
+    past: Past = conversations.NO_PAST
+    since: int = 0
+    changes: int = 0
 
     @property
-    def left_s(self) -> float:
-        """What is left of the one deadline."""
-        return self.deadline - asyncio.get_running_loop().time()
+    def spoken(self) -> list[str]:
+        """The visitor's own messages."""
+        return [said.content for said in self.past.history if said.role == "user"] + [self.message.message]
 
 
 async def send(
@@ -103,7 +107,7 @@ async def _answer_once(sending: _Sending, once: Once) -> Exchange:
 
 async def _answer(sending: _Sending) -> Exchange:
     services, channel, message = sending.services, sending.channel, sending.message
-    sending.deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s
+    sending.deadline = sending.loop.time() + services.config.anthropic.timeout_s
     bot, reservation = _accept(sending)
     try:
         user_id = message.user_id or uuid.uuid4().hex
@@ -149,15 +153,22 @@ def _engine(services: Services, bot: Bot) -> tuple[Tier, Engine]:
     return tier, services.engines[tier.engine]
 
 
+async def _past(sending: _Sending, bot: Bot) -> Past:
+    services, user_id = sending.services, sending.message.user_id
+    # A visitor who brought no name cannot have been here before.
+    if user_id is None:
+        return conversations.NO_PAST
+    pasts = services.directory.pasts
+    sending.since = captures.start_of_day(bot, sending.accepted_at)
+    sending.changes = pasts.changes
+    conversation = (bot.id, sending.channel, user_id)
+    past = pasts.take(conversation, sending.since)
+    return past or await conversations.past(services.db, conversation, HISTORY_MESSAGES, sending.since)
+
+
 async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
     services, message = sending.services, sending.message
-    past = conversations.NO_PAST
-    # A visitor who brought no name cannot have been here before.
-    if message.user_id is not None:
-        conversation = (bot.id, sending.channel, message.user_id)
-        past = await conversations.past(services.db, conversation, HISTORY_MESSAGES, captures.start_of_day(bot, sending.accepted_at))
-    sending.spoken = [past_message.content for past_message in past.history if past_message.role == "user"] + [message.message]
-    sending.may_capture = past.captured < MOST_A_DAY
+    past = sending.past = await _past(sending, bot)
     return Turn(
         bot=bot,
         channel=sending.channel,
@@ -166,10 +177,10 @@ async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
         language=message.language,
         knowledge=await services.library.of(bot),
         model=tier.model,
-        timeout_s=sending.left_s,
+        timeout_s=sending.deadline - sending.loop.time(),
         now_ms=sending.accepted_at,
         dialogue=past.dialogue,
-        may_capture=sending.may_capture,
+        may_capture=past.captured < MOST_A_DAY,
     )
 
 
@@ -206,7 +217,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _captured(sending: _Sending, bot: Bot, reply: Reply) -> exchanges.NewCapture | None:
-    if reply.captured is None or not sending.may_capture:
+    if reply.captured is None or sending.past.captured >= MOST_A_DAY:
         return None
     request, appointment = captures.records(bot, reply.captured, sending.spoken, sending.accepted_at)
     plan = sending.services.config.plans.get(sending.held.account.plan or "")
@@ -225,6 +236,10 @@ async def _record(
             held.put(held.bots[exchange.chatbot_id]._replace(messages_used=counts.bot_used))
             if captured and captured.tell and dispatcher:
                 dispatcher.wake(exchange.chatbot_id)
+            if sending.message.user_id is not None:
+                past = grown(sending.past, exchange.message, exchange.reply, reply.dialogue, captured=bool(captured), most=HISTORY_MESSAGES)
+                conversation = (exchange.chatbot_id, exchange.channel, exchange.user_id)
+                sending.services.directory.pasts.put(conversation, past, sending.since, sending.changes)
 
     written = await exchanges.record(
         sending.services.db,

@@ -1,0 +1,86 @@
+"""A conversation that goes on is answered from memory, and what is in memory is what is stored, whatever happens in between."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.config.model import Retention
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.models import Usage
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.store import conversations
+from chatsvc.usecases import captures, erasure, messages, pasts, retention
+from tests.conftest import Caller
+from tests.fakes import FakeClock, ScriptedEngine
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a retention of three days."""
+    return replace(config, retention=Retention(conversations_days=3, webhooks_days=None, usage_days=None))
+
+
+async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversations.Past:
+    """The past of a conversation as the store has it."""
+    app = caller.app
+    held = await app.services.directory.account(caller.account)
+    assert held
+    since = captures.start_of_day(held.bots[caller.bot], clock.now)
+    return await conversations.past(app.services.db, (caller.bot, "api", visitor), messages.HISTORY_MESSAGES, since)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_every_answer_is_given_what_the_store_would_give(
+    seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pasts, "MOST_CONVERSATIONS", 3)
+    monkeypatch.setattr(messages, "HISTORY_MESSAGES", 6)
+    monkeypatch.setattr(messages, "MOST_A_DAY", 2)
+    chance, services = random.Random(seed), caller.app.services
+    visitors = [f"v{number}" for number in range(5)]
+
+    def script(turn: Turn) -> Reply:
+        match chance.randrange(6):
+            case 0:
+                raise EngineError("overloaded")
+            case 1:
+                captured = Captured("contact", turn.message)
+                return Reply("noted", Usage(1, 1), captured, str(chance.random()))
+            case _:
+                return Reply(f"echo {chance.random()}", Usage(1, 1), None, chance.choice((None, "note")))
+
+    engine.script = script
+    for step in range(120):
+        visitor = chance.choice(visitors)
+        match chance.randrange(14):
+            case 0:
+                await erasure.erase(services, user_id=visitor)
+            case 1:
+                clock.advance(DAY_S * chance.random() * 2)
+                await retention.once(services)
+            case _:
+                expected, turns = await stored(caller, visitor, clock), len(engine.turns)
+                headers = {"Idempotency-Key": str(chance.randrange(20))} if chance.random() < 0.2 else {}
+                answer = await caller.send(f"message {step}", visitor, headers=headers)
+                assert answer.status in (200, 502) or (answer.status == 400 and headers)
+                for turn in engine.turns[turns:]:
+                    assert (turn.history, turn.dialogue) == (expected.history, expected.dialogue)
+                    assert turn.may_capture == (expected.captured < 2)
+    assert len(services.directory.pasts._kept) <= 3
+
+
+async def test_a_conversation_that_goes_on_reads_nothing(caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unread(*_: object) -> conversations.Past:
+        raise AssertionError("the store was asked")
+
+    await caller.send("hello", "v")
+    monkeypatch.setattr(conversations, "past", unread)
+    for _ in range(3):
+        assert (await caller.send("and then?", "v")).status == 200
+    assert [said.content for said in engine.turns[-1].history][:3] == ["hello", "echo: hello", "and then?"]
