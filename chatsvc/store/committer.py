@@ -24,7 +24,7 @@ from chatsvc.store.database import StoreUnavailable, Together, Unit, connect, em
 
 T = TypeVar("T")
 MAX_BATCH = 256
-READERS = 2
+READERS = 3  # one for what is quick, which what takes long never holds up
 EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
@@ -224,7 +224,8 @@ class GroupCommitDatabase:
         """See Database.read."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        reader = min(self.readers, key=lambda thread: len(thread.queue) + thread.under_way)
+        quick, *others = self.readers
+        reader = quick if isinstance(unit, Together) else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
         return await reader.run(unit)
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, Message, Said
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, Together
 
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
 
@@ -89,21 +89,26 @@ class Past(NamedTuple):
 NO_PAST = Past([], None, 0)
 
 
+def _pasts(connection: sqlite3.Connection, asked: list[tuple[str, str, str, int, int]]) -> list[Past]:
+    return [_past(connection, one) for one in asked]
+
+
+def _past(connection: sqlite3.Connection, asked: tuple[str, str, str, int, int]) -> Past:
+    rows = connection.execute(
+        """
+        SELECT m.role, m.content, c.dialogue,
+            (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= ?5)
+        FROM conversations c LEFT JOIN messages m ON m.conversation = c.number
+        WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 ORDER BY m.number DESC LIMIT ?4
+        """,
+        asked,
+    ).fetchall()
+    if not rows:
+        return NO_PAST
+    # A conversation has messages, unless what wrote it was not this program; the join gives one row then, of nothing.
+    return Past([Said(*row[:2]) for row in reversed(rows) if row[0] is not None], *rows[0][2:])
+
+
 async def past(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> Past:
     """The past of a conversation (bot, channel, user): `limit` messages, oldest first, and the number of requests since an instant."""
-
-    def unit(connection: sqlite3.Connection) -> Past:
-        row = connection.execute(
-            "SELECT number, dialogue FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation
-        ).fetchone()
-        if row is None:
-            return NO_PAST
-        captured = connection.execute(
-            "SELECT count(*) FROM requests WHERE conversation = ? AND created_at >= ?", (row[0], since)
-        ).fetchone()[0]
-        said = connection.execute(
-            "SELECT role, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (row[0], limit)
-        ).fetchall()
-        return Past([Said(*one) for one in reversed(said)], row[1], captured)
-
-    return await db.read(unit)
+    return await db.read(Together(_pasts, (*conversation, limit, since)))

@@ -32,7 +32,7 @@ class StoreUnavailable(Exception):
 class Together(Generic[Item, T]):
     """A unit that may run together with others of its kind: `run` gives for items, in their order, what one by one they would get.
 
-    One that reads has one statement for an item, which is its snapshot.
+    One that reads is quick, and has one statement for an item, which is its snapshot.
     """
 
     __slots__ = ("item", "run")

@@ -178,20 +178,29 @@ async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fail
         calls.append(items)
         return [connection.execute("SELECT 12 / ?", (item,)).fetchone()[0] // 1 for item in items]
 
-    held = [Held() for _ in group.readers]
-    busy = [asyncio.create_task(group.read(one)) for one in held]
-    for one in held:
-        await asyncio.to_thread(one.busy.wait, 10)
+    held = Held()
+    busy = asyncio.create_task(group.read(Together(lambda connection, _: [held(connection)], None)))
+    await asyncio.to_thread(held.busy.wait, 10)
     reads = [asyncio.create_task(group.read(Together(together, item))) for item in (1, 2, 3, 4, 0, 6)]
     await asyncio.sleep(0)
-    for one in held:
-        one.let_go.set()
+    held.let_go.set()
     *results, _, last = await asyncio.gather(*reads, return_exceptions=True)
     assert results == [12, 6, 4, 3]
     assert last == 2
     assert isinstance(reads[4].exception(), TypeError)
-    assert sorted(item for call in calls if len(call) > 1 for item in call) == [0, 1, 2, 3, 4, 6]
-    await asyncio.gather(*busy)
+    assert calls[0] == [1, 2, 3, 4, 0, 6]
+    await busy
+
+
+async def test_what_takes_long_to_read_never_holds_up_what_is_quick(group: GroupCommitDatabase) -> None:
+    held = [Held() for _ in range(4)]
+    reading = [asyncio.create_task(group.read(one)) for one in held]
+    await asyncio.to_thread(held[1].busy.wait, 10)
+    quick = Together(lambda connection, items: [names(connection) for _ in items], None)
+    assert await asyncio.wait_for(group.read(quick), 5) == []
+    for one in held:
+        one.let_go.set()
+    assert await asyncio.gather(*reading) == ["held"] * 4
 
 
 async def test_a_caller_that_is_cancelled_leaves_its_unit_committed_and_applied_in_its_place(group: GroupCommitDatabase) -> None:
