@@ -10,11 +10,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from aiohttp import EMPTY_PAYLOAD, HttpVersion10, HttpVersion11, StreamReader, hdrs, http_parser, web
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpRequestParser, RawRequestMessage
-from aiohttp.http_exceptions import BadStatusLine, HttpProcessingError
+from aiohttp.http_exceptions import BadStatusLine
 
 from chatsvc.api import render
 from chatsvc.api.request import Request
@@ -30,7 +31,6 @@ LINGER_S = 2.0  # for the rest of a body that nobody needs: a caller who still s
 KEEPALIVE_S = 75.0
 MAX_HEAD_FIELD = 8190
 MAX_BUFFERED = 64 * 1024
-MAX_PIPELINED = 32
 VERSIONS = (HttpVersion10, HttpVersion11)
 Handler = Callable[[Request], Awaitable[render.Response]]
 Parsed = tuple[RawRequestMessage | Exception, StreamReader]
@@ -46,6 +46,7 @@ class Connection(BaseProtocol):
         "_body",
         "_deadline",
         "_deaf",
+        "_ended",
         "_head_begun",
         "_jam_timer",
         "_leaving",
@@ -54,6 +55,7 @@ class Connection(BaseProtocol):
         "_requests",
         "_server",
         "_timer",
+        "_upgrade",
         "answering",
     )
 
@@ -66,7 +68,7 @@ class Connection(BaseProtocol):
             max_field_size=MAX_HEAD_FIELD,
             payload_exception=web.RequestPayloadError,
             auto_decompress=False,
-            max_msg_queue_size=MAX_PIPELINED,
+            max_msg_queue_size=1,
         )
         super().__init__(loop, parser)
         self._server = server
@@ -75,8 +77,8 @@ class Connection(BaseProtocol):
         self.answering: asyncio.Task[None] | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
         self._remote: str | None = None
-        self._deaf = self._leaving = False
-        self._head_begun = False
+        self._deaf = self._ended = self._leaving = False
+        self._head_begun = self._upgrade = False
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._jam_timer: asyncio.TimerHandle | None = None
@@ -85,51 +87,65 @@ class Connection(BaseProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A new connection: its first head must come in time."""
-        self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
+        self.transport = transport = cast("asyncio.Transport", transport)  # it is a socket, or TLS over one
         peer = transport.get_extra_info("peername")
         self._remote = str(peer[0]) if isinstance(peer, tuple) else None
+        # An answer is on its way until the sockets have all of it: what a buffer holds unseen has no time. (With 0 TLS never writes on.)
+        transport.set_write_buffer_limits(1)
         self._server.connections.add(self)
         self._give(HEAD_TIMEOUT_S)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, and answer what is whole."""
-        parser = self._parser
-        if self._deaf or parser is None:
+        """Feed the parser, and answer what is whole. One request at most waits behind the one that is being answered."""
+        if self._deaf:
             return
+        between = self._body.is_eof()
         try:
-            messages, upgraded, rest = parser.feed_data(data)
-            self._take(messages)
-            while upgraded:
-                # Declined: what follows is HTTP like what came before.
-                parser.set_upgraded(False)
-                messages, upgraded, rest = parser.feed_data(rest)
-                self._take(messages)
+            self._feed(data)
         except Exception as fault:  # noqa: BLE001  # whatever the parser stumbles over is no HTTP
-            self._take([(fault, EMPTY_PAYLOAD)])
+            self._requests.append((fault, EMPTY_PAYLOAD))
+            self._deaf = True
+            self._break_off()
         if self._requests:
             self._head_begun = False
-            if len(self._requests) >= MAX_PIPELINED and not self._buffer_paused:
-                self._pause_reading_for_buffer()
             if self.answering is None:
                 self.answering = self._loop.create_task(self._answer())
-        elif not self._head_begun and self._body.is_eof() and data.strip(b"\r\n"):
+            elif not self._buffer_paused:
+                self._pause_reading_for_buffer()
+        elif between and not self._head_begun and data.strip(b"\r\n"):
             self._head_begun = True
             if self.answering is None:
                 self._give(min(HEAD_TIMEOUT_S, self._deadline - self._loop.time()))
 
-    def _take(self, messages: list[Parsed]) -> None:
-        for message, content in messages:
-            # aiohttp's parser takes HTTP/0.9 and a textual HTTP/2.0 too.
-            fault = message if isinstance(message, Exception) else None if message.version in VERSIONS else BadStatusLine()
-            if fault is None:
-                self._requests.append((message, content))
-                continue
-            self._requests.append((fault, EMPTY_PAYLOAD))
-            self._deaf = True
-            if not self._body.is_eof():
-                self._body.set_exception(web.RequestPayloadError("the body is broken"))
-                self._body.feed_eof()
+    def _feed(self, data: bytes) -> None:
+        """Parse up to the end of one request; the parser keeps what is behind it, and goes on with that when it is fed again."""
+        parser = self._parser
+        if parser is None:
             return
+        if self._upgrade and self._body.is_eof():
+            # Declined: what follows is HTTP like what came before. The parser hands it out only where it takes the upgrade for accepted.
+            self._upgrade = False
+            parser.set_upgraded(True)
+            _, _, data = parser.feed_data(data)
+            parser.set_upgraded(False)
+        for message, body in parser.feed_data(data)[0]:
+            # aiohttp's parser takes HTTP/0.9 and a textual HTTP/2.0 too.
+            if message.version not in VERSIONS:
+                raise BadStatusLine
+            self._requests.append((message, body))
+            self._body, self._upgrade = body, message.upgrade
+
+    def _break_off(self) -> None:
+        """Let whoever reads the body know that the rest of it will not come."""
+        if not self._body.is_eof():
+            self._body.set_exception(web.RequestPayloadError("the body is broken"))
+            self._body.feed_eof()
+
+    def eof_received(self) -> bool:
+        """The caller sends no more; what it has asked for is answered all the same, where a connection can be half open: TLS cannot."""
+        self._ended = True
+        self._break_off()
+        return self.answering is not None and self.transport is not None and self.transport.get_extra_info("sslcontext") is None
 
     def pause_writing(self) -> None:
         """The caller does not take its answer: that has an end too, for the answer is held in memory meanwhile."""
@@ -150,11 +166,11 @@ class Connection(BaseProtocol):
             if timer is not None:
                 timer.cancel()
         self._server.connections.discard(self)
-        if not self._body.is_eof():
-            self._body.set_exception(ConnectionResetError("the caller has gone"))
+        self._break_off()
         super().connection_lost(exc)
         # They hold each other, and would wait for the garbage collector.
-        self._parser = None
+        self._parser, self._body = None, EMPTY_PAYLOAD
+        self._requests.clear()
 
     # Time.
 
@@ -191,11 +207,16 @@ class Connection(BaseProtocol):
         """Answer what has come, one after another; then wait for more, or close."""
         try:
             while self._requests and self.transport is not None:
-                message, self._body = self._requests.popleft()
-                self._make_room()
-                if not await self._answer_one(message):
+                message, body = self._requests.popleft()
+                if self._buffer_paused:
+                    self._go_on_reading()
+                if not await self._answer_one(message, body):
                     self.close()
                     break
+                self._look_behind()
+                if self._requests:
+                    # Between those that come in one go it is the others' turn.
+                    await asyncio.sleep(0)
         except ConnectionError:
             self.abort()
         except BaseException:
@@ -203,12 +224,14 @@ class Connection(BaseProtocol):
             raise
         finally:
             self.answering = self._request = None
-        if self.transport is not None:
+        if self._ended or self._leaving:
+            self.close()
+        elif self.transport is not None:
             self._give(HEAD_TIMEOUT_S if self._head_begun else KEEPALIVE_S)
 
-    async def _answer_one(self, message: RawRequestMessage | Exception) -> bool:
+    async def _answer_one(self, message: RawRequestMessage | Exception, body: StreamReader) -> bool:
         """Answer one request; whether the connection may be used again. Raises ConnectionError."""
-        server, body, always = self._server, self._body, self._server.always
+        server, always = self._server, self._server.always
         if isinstance(message, Exception):
             response = server.refusal(message, self._remote)
             await send(self, f"{response.head}{always}Connection: close\r\n\r\n".encode(), response)
@@ -222,15 +245,16 @@ class Connection(BaseProtocol):
         await send(self, f"{response.head}{always}{how}\r\n".encode(), response)
         return (body.is_eof() or await _is_skipped(body)) and keeps
 
-    def _make_room(self) -> None:
-        """One request less waits: where so many did that no more was read, go on reading."""
-        if self._parser is None:
-            return
-        self._parser.message_consumed()
-        if self._buffer_paused and len(self._requests) <= MAX_PIPELINED // 2:
+    def _look_behind(self) -> None:
+        """What has come behind a request waits in the parser."""
+        if not self._requests:
             self.data_received(b"")
-            if len(self._requests) < MAX_PIPELINED:
-                self._resume_reading_for_buffer()
+
+    def _go_on_reading(self) -> None:
+        """None waits any more: read on, unless what has been read holds another."""
+        self._look_behind()
+        if not self._requests:
+            self._resume_reading_for_buffer()
 
     # The way to the caller: see sending.Way.
 
@@ -275,7 +299,7 @@ async def _is_skipped(body: StreamReader) -> bool:
         async with asyncio.timeout(LINGER_S):
             while not body.is_eof():
                 await body.readany()
-    except (TimeoutError, web.RequestPayloadError, HttpProcessingError, ConnectionError):
+    except (TimeoutError, web.RequestPayloadError):
         return False
     return True
 

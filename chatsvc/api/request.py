@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from aiohttp import HttpVersion11, StreamReader
+from aiohttp import HttpVersion11, StreamReader, hdrs
 from aiohttp.http import RawRequestMessage
 from multidict import CIMultiDictProxy
 
@@ -43,5 +43,8 @@ class Request:
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the caller wants to use the connection again."""
-        return not self._message.should_close
+        """Whether the caller wants to use the connection again, and may."""
+        message = self._message
+        # What follows CONNECT might be a body to one reader and a request to another; and aiohttp's parser gives the last trailer of a
+        # body in chunks to the next request, as a header of that one.
+        return not (message.should_close or message.chunked or message.method == hdrs.METH_CONNECT)

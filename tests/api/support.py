@@ -120,6 +120,10 @@ class Wire:
         except TimeoutError:
             return False
 
+    def send_no_more(self) -> None:
+        """Close one's own side, and go on listening."""
+        self._writer.write_eof()
+
     def hang_up(self) -> None:
         """Close at once, with whatever is under way."""
         self._writer.transport.abort()

@@ -155,11 +155,19 @@ async def test_a_chunked_body_is_read_whole(caller: Caller, connect: Connect) ->
     body = _message(caller)
     pieces = [body[:1], body[1:7], body[7:]]
     chunks = b"".join(b"%x;name=value\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nX-Trailer: x\r\n\r\n"
-    whole = request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + chunks
     wire = await connect()
-    await wire.send(whole + request("GET", "/api/v2/chatbots/x", caller))
+    await wire.send(request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + chunks)
     assert (await wire.answer()).json["data"]["message"] == "hello"
-    assert (await wire.answer()).error == "chatbot_not_found"
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
+async def test_what_stands_in_a_trailer_is_no_header_of_another_request(version: str, caller: Caller, connect: Connect) -> None:
+    wire, chunked = await connect(), ("Transfer-Encoding: chunked", "Connection: keep-alive")
+    body = b"0\r\nX-Trailer: x\r\n" + f"Authorization: Bearer {caller.key}\r\n\r\n".encode()
+    await wire.send(request("GET", "/api/v2/chatbots", caller, *chunked, version=version) + body + request("GET", "/api/v2/chatbots"))
+    answer = await wire.answer()
+    assert (answer.status, answer.headers["Connection"]) == (200, "close")
+    assert await wire.is_closed()
 
 
 async def test_a_body_that_comes_byte_by_byte_is_read_whole(caller: Caller, connect: Connect) -> None:
@@ -215,6 +223,45 @@ async def test_a_body_that_does_not_arrive_in_time_is_400_and_closed(caller: Cal
             closing.append(asyncio.create_task(late(99_999 - len(closing), line, begun)))
             await asyncio.sleep(0.02)
     await asyncio.gather(*closing)
+
+
+async def test_a_body_behind_a_slow_answer_is_read_when_it_is_its_turn(caller: Caller, connect: Connect, engine: ScriptedEngine) -> None:
+    wire, body = await connect(), _message(caller)
+    engine.delay_s = 0.1
+    expecting = request("POST", "/api/v2/messages", caller, "Expect: 100-continue", f"Content-Length: {len(body)}")
+    await wire.send(request("POST", "/api/v2/messages", caller, body=body) + expecting)
+    assert (await wire.answer()).status == 200
+    assert (await wire.answer()).status == 100
+    await wire.send(body)
+    assert (await wire.answer()).status == 200
+
+
+async def test_a_body_that_breaks_behind_a_slow_answer_is_told_at_once(
+    caller: Caller, connect: Connect, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 60)
+    engine.gate = asyncio.Event()
+    wire = await connect()
+    await wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller)))
+    await until(lambda: bool(engine.turns))
+    await wire.send(request("POST", "/api/v2/messages", caller, "Transfer-Encoding: chunked") + b"5\r\n{    \r\n")
+    await asyncio.sleep(0.05)
+    await wire.send("zz\r\n")
+    engine.gate.set()
+    assert (await wire.answer()).status == 200
+    assert (await wire.answer()).json == envelope("invalid_json", BROKEN)
+    assert await wire.is_closed()
+
+
+async def test_a_large_body_that_nobody_reads_is_skipped_even_behind_a_slow_answer(
+    caller: Caller, connect: Connect, engine: ScriptedEngine
+) -> None:
+    engine.delay_s = 0.1
+    wire = await connect()
+    large = request("GET", "/api/v2/chatbots", caller, body=b"x" * 300_000)
+    sending = asyncio.create_task(wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller)) + large * 5))
+    assert [(await wire.answer()).status for _ in range(6)] == [200] * 6
+    await sending
 
 
 async def test_a_body_that_drips_does_not_get_more_time(caller: Caller, connect: Connect) -> None:
@@ -339,6 +386,17 @@ async def test_a_head_in_two_pieces_is_answered_and_its_time_is_over_with_it(cal
     assert (await wire.answer()).status == 200
 
 
+async def test_the_end_of_a_body_is_not_taken_for_another_head(caller: Caller, connect: Connect) -> None:
+    wire, whole = await connect(), request("POST", "/api/v2/messages", caller, body=_message(caller))
+    await wire.send(whole[:-20])
+    await asyncio.sleep(0.1)
+    await wire.send(whole[-20:])
+    assert (await wire.answer()).status == 200
+    await asyncio.sleep(0.5)
+    await wire.send(whole)
+    assert (await wire.answer()).status == 200
+
+
 async def test_an_answer_may_take_longer_than_a_head(caller: Caller, connect: Connect, engine: ScriptedEngine) -> None:
     engine.delay_s = 0.5
     wire, whole = await connect(), request("POST", "/api/v2/messages", caller, body=_message(caller))
@@ -407,8 +465,13 @@ async def test_a_target_without_a_path_is_no_endpoint(method: str, target: str, 
     assert answer.status == 404
     assert answer.error == "unknown_endpoint"
     assert answer.json["method"] == method
-    await wire.send(request("GET", "/api/v2/chatbots", caller))
-    assert (await wire.answer()).status == 200
+
+
+async def test_what_follows_connect_is_no_request(caller: Caller, connect: Connect) -> None:
+    wire, inner = await connect(), request("GET", "/api/v2/chatbots", caller)
+    await wire.send(request("CONNECT", "chat.example:443", caller, body=inner) + inner)
+    assert (await wire.answer()).headers["Connection"] == "close"
+    assert await wire.is_closed()
 
 
 @pytest.mark.parametrize(
@@ -457,6 +520,66 @@ async def test_hundreds_of_pipelined_requests_are_all_answered(caller: Caller, c
     assert remaining == list(range(99_999, 99_499, -1))
 
 
+@pytest.mark.parametrize("behind", ["junk\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\0", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"])
+async def test_a_request_is_answered_whatever_comes_behind_it(behind: str, caller: Caller, connect: Connect) -> None:
+    wire = await connect()
+    await wire.send(request("GET", "/api/v2/chatbots", caller) * 2 + behind.encode())
+    assert [(await wire.answer()).status for _ in range(3)] == [200, 200, 400]
+    assert await wire.is_closed()
+
+
+async def test_nothing_is_answered_behind_a_request_that_closes(caller: Caller, connect: Connect) -> None:
+    wire, whole = await connect(), request("GET", "/api/v2/chatbots", caller)
+    await wire.send(whole + request("GET", "/api/v2/chatbots", caller, "Connection: close") + whole)
+    assert [(await wire.answer()).headers.get("Connection") for _ in range(2)] == [None, "close"]
+    assert await wire.is_closed()
+
+
+async def test_who_sends_many_requests_at_once_does_not_go_before_the_others(caller: Caller, connect: Connect) -> None:
+    many, one, whole = await connect(), await connect(), request("GET", "/api/v2/chatbots", caller)
+    await one.send(whole)
+    await one.answer()
+    sending = asyncio.create_task(many.send(whole * 3000))
+    await many.answer()
+    await one.send(whole)
+    assert int((await one.answer()).headers["X-RateLimit-Remaining"]) > 99_500
+    for _ in range(2999):
+        await many.answer()
+    await sending
+
+
+# -- callers who send no more -------------------------------------------------------------------------------------------
+
+
+async def test_who_sends_no_more_is_answered_all_the_same(caller: Caller, connect: Connect, engine: ScriptedEngine) -> None:
+    engine.delay_s = 0.1
+    wire = await connect()
+    await wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller)) + request("GET", "/api/v2/chatbots", caller) * 5)
+    wire.send_no_more()
+    assert [(await wire.answer()).status for _ in range(6)] == [200] * 6
+    assert await wire.is_closed(within_s=0.5)
+
+
+async def test_who_sends_no_more_within_a_body_is_told_at_once(
+    caller: Caller, connect: Connect, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 60)
+    wire = await connect()
+    await wire.send(request("POST", "/api/v2/messages", caller, body=_message(caller))[:-1])
+    wire.send_no_more()
+    assert (await wire.answer()).json == envelope("invalid_json", BROKEN)
+    assert await wire.is_closed()
+    assert engine.turns == []
+
+
+@pytest.mark.parametrize("begun", ["", "GET /api"])
+async def test_who_sends_no_more_and_has_asked_for_nothing_is_let_go(begun: str, app: App, connect: Connect) -> None:
+    wire = await connect()
+    await wire.send(begun)
+    wire.send_no_more()
+    assert await wire.is_closed(within_s=0.2)
+
+
 UPGRADES = {
     "websocket": (
         "Connection: Upgrade",
@@ -484,11 +607,17 @@ async def test_an_upgrade_is_declined_by_an_ordinary_answer(lines: tuple[str, ..
     assert (await wire.answer()).error == "missing_api_key"
 
 
-async def test_what_was_sent_behind_a_declined_websocket_is_answered_too(caller: Caller, connect: Connect) -> None:
-    wire = await connect()
-    await wire.send(request("GET", "/api/v2/chatbots", caller, *UPGRADES["websocket"]) + request("GET", "/api/v2/chatbots/x", caller))
-    assert (await wire.answer()).status == 200
-    assert (await wire.answer()).error == "chatbot_not_found"
+@pytest.mark.parametrize("lines", UPGRADES.values(), ids=UPGRADES)
+@pytest.mark.parametrize("body", [None, b"hello"], ids=["no body", "a body"])
+async def test_what_was_sent_behind_a_declined_upgrade_is_answered_too(
+    lines: tuple[str, ...], body: bytes | None, caller: Caller, connect: Connect
+) -> None:
+    wire, whole = await connect(), request("GET", "/api/v2/chatbots", caller, *lines, body=body)
+    other = request("GET", "/api/v2/chatbots/x", caller)
+    for sent in (whole + other + whole[:-3], whole[-3:] + other):
+        await wire.send(sent)
+        assert (await wire.answer()).status == 200
+        assert (await wire.answer()).error == "chatbot_not_found"
 
 
 async def test_garbage_behind_a_declined_upgrade_is_no_http(caller: Caller, connect: Connect) -> None:

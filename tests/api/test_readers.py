@@ -10,11 +10,12 @@ import tempfile
 import tracemalloc
 
 import pytest
+from aiohttp.http import HttpRequestParser
 
 from chatsvc.api import protocol
 from chatsvc.app import App
 from tests.api.conftest import Connect
-from tests.api.support import Wire, insert_history, request
+from tests.api.support import Wire, insert_history, request, until
 from tests.conftest import Caller
 
 LETTERS = 4_000
@@ -39,6 +40,72 @@ async def test_a_caller_who_does_not_read_its_answer_is_disconnected(
     await asyncio.sleep(0.8)
     wire.go_on_reading()
     assert await wire.breaks_off()
+
+
+async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
+    """Ask for one answer after the other until the last of them does not fit into the sockets; how many were asked for."""
+    conversation = await insert_history(app, caller, 3, LETTERS)
+    connections, asked = app.listeners._servers[0].connections, 0
+    wire.stop_reading()
+    await until(lambda: bool(connections))
+    (connection,) = connections
+    transport = connection.transport
+    assert transport is not None
+    async with asyncio.timeout(30):
+        while not transport.get_write_buffer_size():
+            await wire.send(request("GET", f"/api/v2/conversations/{conversation}", caller))
+            asked += 1
+            await asyncio.sleep(0.01)
+    assert transport.get_write_buffer_size() < 16 * 1024
+    return asked
+
+
+async def test_a_caller_who_leaves_little_unread_is_disconnected_too(
+    app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(protocol, "KEEPALIVE_S", 1.0)
+    await _a_little_unread(app, caller, await connect())
+    await until(lambda: not app.listeners._servers[0].connections)
+
+
+async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, caller: Caller, connect: Connect) -> None:
+    wire = await connect()
+    asked = await _a_little_unread(app, caller, wire)
+    stopping = asyncio.create_task(app.stop())
+    await asyncio.sleep(0.2)
+    wire.go_on_reading()
+    for _ in range(asked):
+        assert len((await wire.answer()).json["data"]["messages"]) == 3
+    assert await wire.is_closed(within_s=1)
+    await stopping
+
+
+async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, connect: Connect) -> None:
+    connections = app.listeners._servers[0].connections
+
+    async def one(sent: bytes) -> None:
+        wire = await connect()
+        await wire.send(sent)
+        await wire.answer()
+        await wire.close()
+
+    whole = request("POST", "/api/v2/messages", caller, body=b"{}")
+    kinds = [whole, request("GET", "/api/v2/chatbots", caller), b"junk\r\n\r\n"]
+    for sent in kinds:
+        await one(sent)
+    await until(lambda: not connections)
+    gc.collect()
+    gc.disable()
+    try:
+        for sent in kinds:
+            for _ in range(5):
+                await one(sent)
+        await until(lambda: not connections)
+        await asyncio.sleep(0.05)
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, (protocol.Connection, HttpRequestParser))]
+    finally:
+        gc.enable()
 
 
 async def test_a_caller_who_reads_slowly_gets_the_whole_answer(app: App, caller: Caller, connect: Connect) -> None:
