@@ -135,16 +135,14 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
 
 
 def check_answers(
-    host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool = False
+    host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool
 ) -> tuple[IPAddress, ...]:
-    """The addresses of a name, without repetition, if each of them may be dialled; raises TargetRefused where one may not.
+    """The addresses of a name (one at least), without repetition, if each of them may be dialled; raises TargetRefused where one may not.
 
     A name leads either outside or to the operator's own networks, wholly: a mixture is how a name is made to slip from one to the
     other. `inside_only`: the name is one that could not be a public one (see Target).
     """
     answers = tuple(dict.fromkeys(addresses))
-    if not answers:
-        raise TargetRefused(f"the name {host} does not resolve to an address")
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()
     if inside_only and not inside:
         raise TargetRefused(f"the name {host} leads to addresses that are not all in webhooks.allowed_networks")

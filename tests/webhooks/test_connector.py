@@ -431,6 +431,7 @@ async def test_every_fault_has_its_word(post: Post, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(GuardedConnector, "connect", AsyncMock(side_effect=fault))
     target = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
     assert (await post.sender.post(target, BODY, HEADERS)).error == error
+    assert error in ERRORS
 
 
 async def test_a_fault_of_tls_within_another_is_one_of_tls(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
