@@ -160,14 +160,16 @@ def picture(kinds: list[Offered]) -> str:
         put(axis - 1 - row + low, 0, ("│" if between else f"{_ms(10.0**decade)} ┤").rjust(MARGIN))
         for number in range(len(kinds)):
             put(axis - 1 - row + low, MARGIN + number * WIDTH, "" if between else "   ·" * (across // 4))
+    put(axis + 1, 0, "per s".rjust(MARGIN - 1))
     for number, kind in enumerate(kinds):
         left, most = MARGIN + number * WIDTH, max(rate.offered_per_s for rate in kind.rates)
         put(0, left, f"{kind.name}: {kind.capacity:,.0f}/s at most")
         put(axis, left - 1, "└" + "─" * across)
         tick = next(size for size in TICKS if most / size < 4)
         for per_s in range(0, int(most) + 1, tick):
-            put(axis, left + round(per_s / most * across), "┴")
-            put(axis + 1, left + round(per_s / most * across), f"{per_s:,}")
+            column = left + round(per_s / most * across)
+            put(axis, column, "┴")
+            put(axis + 1, column - len(f"{per_s:,}") // 2, f"{per_s:,}")
         for rate in kind.rates:
             for mark, share in MARKS.items():
                 row = round(math.log10(rate.ms(share)) * step)
