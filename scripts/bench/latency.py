@@ -3,8 +3,8 @@
 Requests come at random moments, in the mean so many a second and the same ones at each run, whether earlier ones are answered or not (an
 open load), over 1,000 connections that are kept. Latency counts from when a request was due, so that all waiting is seen, also that for
 a connection. The capacity, of which the rates are shares, is what 64 callers get who ask over and over. The engine answers at once: what
-a model takes comes on top. Past the capacity nobody is refused, and at least 0.9 of it (later all) is answered; how long callers wait
-there depends on how long it lasts (1.5 s). What was sent late is the part of the load itself in the latency: much on a busy machine.
+a model takes comes on top. Past the capacity nobody is refused, and at least 0.9 of it is answered; how long callers wait there depends
+on how long it lasts (1.5 s). What was sent late is the part of the load itself in the latency: much on a busy machine.
 
 `--picture` prints nothing but the picture.
 """
@@ -132,8 +132,12 @@ class Waits(Report):
 
     def value(self) -> dict[str, object]:
         """See Report.value."""
-        names = ("name", "share", "offered_per_s", "per_s", *(f"p{100 * share:g}_ms" for share in QUANTILES), "late_ms")
-        rates = [(kind.name, rate.share, *(round(figure, 3) for figure in _figures(rate))) for kind in self.kinds for rate in kind.rates]
+        names = ("name", "capacity", "share", "offered_per_s", "per_s", *(f"p{100 * share:g}_ms" for share in QUANTILES), "late_ms")
+        rates = [
+            (kind.name, round(kind.capacity), rate.share, *(round(figure, 3) for figure in _figures(rate)))
+            for kind in self.kinds
+            for rate in kind.rates
+        ]
         return {**super().value(), "rates": [dict(zip(names, rate, strict=True)) for rate in rates]}
 
 
@@ -190,9 +194,7 @@ async def bench() -> Report:
             await kind.all_rates()
         past = kind.rates[-1]
         report.kinds.append(kind)
-        report.bars.append(
-            Bar(f"{name}: answered at {past.share:g} of the capacity / capacity", past.answered_per_s / kind.capacity, 0.9, 1)
-        )
+        report.bars.append(Bar(f"{name}: answered at {past.share:g} of the capacity / capacity", past.answered_per_s / kind.capacity, 0.9))
     return report
 
 
