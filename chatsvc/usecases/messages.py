@@ -197,7 +197,7 @@ async def _ask(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply
 
 async def _reply(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
     try:
-        async with asyncio.timeout_at(sending.deadline):
+        with sending.turns.deadlines.until(sending.deadline):
             reply = await engine.reply(await _turn(sending, bot, tier))
     except TimeoutError:
         raise EngineError("timeout", "the deadline has passed") from None

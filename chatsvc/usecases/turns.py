@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
+from chatsvc.deadlines import Deadlines
 from chatsvc.domain.models import Exchange
 
 Conversing = tuple[str, str, str]
@@ -69,6 +70,7 @@ class Turns:
     """The answers under way in this process."""
 
     def __init__(self) -> None:
+        self.deadlines = Deadlines()
         self.flights: dict[tuple[str, str], Flight] = {}
         self._lines: dict[Conversing, Line] = {}
         self._tasks: set[asyncio.Task[Any]] = set()

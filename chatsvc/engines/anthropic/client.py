@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from chatsvc import __version__
+from chatsvc.deadlines import Deadlines
 from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Answer, Connection
-from chatsvc.engines.anthropic.deadlines import Deadlines
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.outbound import Dialler, system_tls
 

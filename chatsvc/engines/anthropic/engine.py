@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from chatsvc.deadlines import Deadlines
 from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, background, language
 from chatsvc.engines.anthropic import answer, prompt, rounds
-from chatsvc.engines.anthropic.deadlines import Deadlines
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import Pace
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatsvc.engines.anthropic.deadlines import STEP_S, Deadlines
+from chatsvc.deadlines import STEP_S, Deadlines
 
 
 async def lasts(deadlines: Deadlines, limit_s: float, seconds: float) -> float:
