@@ -7,6 +7,7 @@ import gc
 import os
 import socket
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Self
@@ -167,6 +168,34 @@ async def test_who_gives_up_takes_the_connection_along() -> None:
         assert not client._busy
         assert not client._idle
         await client.close()
+
+
+async def test_what_has_been_sent_is_not_kept_while_the_answer_is_waited_for() -> None:
+    calls, size = 10, 1_000_000
+    arrived, all_arrived = 0, asyncio.Event()
+
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal arrived
+        while piece := await reader.read(65_536):
+            arrived += len(piece)
+            if arrived >= calls * size:
+                all_arrived.set()
+        writer.close()
+
+    server = await asyncio.start_server(swallow, "127.0.0.1", 0)
+    client = Client(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "", hosted=False, egress=Egress())
+    body: dict[str, object] = {"messages": "x" * size}
+    tracemalloc.start()
+    try:
+        tasks = [asyncio.create_task(client.send(body)) for _ in range(calls)]
+        await asyncio.wait_for(all_arrived.wait(), 10.0)
+        await asyncio.sleep(0.05)
+        assert tracemalloc.get_traced_memory()[0] < calls * size / 4
+    finally:
+        tracemalloc.stop()
+    await client.close()
+    assert all(isinstance(fault, Fault) for fault in await asyncio.gather(*tasks, return_exceptions=True))
+    server.close()
 
 
 async def test_a_connection_that_has_gone_leaves_nothing_for_the_garbage_collector(make: Make) -> None:

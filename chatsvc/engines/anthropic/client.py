@@ -59,21 +59,19 @@ class Client:
 
     async def send(self, body: dict[str, object]) -> bytes:
         """The body of a 2xx answer, unread, to what orjson can encode; raises Fault."""
-        content = orjson.dumps(body)
-        request = b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
         async with self._room:
-            answer = await self._exchange(request)
+            answer = await self._exchange(body)
         if not 200 <= answer.status < 300:
             raise faults.of_status(answer.status, answer.headers, answer.body.decode("utf-8", "replace"))
         if not answer.whole:
             raise Fault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
         return answer.body
 
-    async def _exchange(self, request: bytes) -> Answer:
+    async def _exchange(self, body: dict[str, object]) -> Answer:
         connection = self._kept() or await self._dialled()
         self._busy.add(connection)
         try:
-            answer = await connection.ask(request)
+            answer = await connection.ask(self._request(body))
         except BaseException:
             connection.abort()
             raise
@@ -84,6 +82,10 @@ class Client:
         else:
             connection.abort()
         return answer
+
+    def _request(self, body: dict[str, object]) -> bytes:
+        content = orjson.dumps(body)
+        return b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
 
     async def _dialled(self) -> Connection:
         try:

@@ -37,10 +37,7 @@ class Connection(BaseProtocol):
     __slots__ = ("_answer", "_body", "_head", "usable")
 
     def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        # The limit keeps the parser from pausing before there is too much. Nothing is unpacked: a bomb of 512 KiB would be 512 MiB.
-        parser = HttpResponseParser(self, loop, MAX_ANSWER_BYTES, read_until_eof=True, auto_decompress=False)
-        super().__init__(loop, parser)
+        super().__init__(asyncio.get_running_loop())
         self._answer: asyncio.Future[Answer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
@@ -50,14 +47,17 @@ class Connection(BaseProtocol):
         """It stands; both event loops have switched Nagle's algorithm off."""
         self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
 
-    async def ask(self, request: bytes) -> Answer:
-        """Send a request and wait for its answer; raises Fault. A caller who does not wait until the end has to `abort`."""
+    def ask(self, request: bytes) -> asyncio.Future[Answer]:
+        """Send a request; what is given is its answer or a Fault. A caller who does not wait until the end has to `abort`.
+
+        No coroutine, since that would hold the request in memory until the answer has come.
+        """
         if self.transport is None:
             raise Fault("unreachable", "the connection was lost", retryable=True)
         self._answer = self._loop.create_future()
         self._head = None
         self.transport.write(request)
-        return await self._answer
+        return self._answer
 
     @property
     def quiet(self) -> bool:
@@ -79,9 +79,13 @@ class Connection(BaseProtocol):
         """A piece of an answer; what comes unasked ends the connection."""
         if not data:
             return  # aiohttp's way to say that a paused parser may go on; this one is never paused
-        if self._answer is None or self._answer.done() or self._parser is None:
+        if self._answer is None or self._answer.done():
             self.abort()
             return
+        if self._parser is None:
+            # Only now: where thousands ask at once, there is time for it while they wait, and none before the last one has asked. The limit
+            # keeps it from pausing before there is too much. Nothing is unpacked: a bomb of 512 KiB would be 512 MiB.
+            self._parser = HttpResponseParser(self, self._loop, MAX_ANSWER_BYTES, read_until_eof=True, auto_decompress=False)
         try:
             messages, upgraded, rest = self._parser.feed_data(data)
         except Exception as error:  # noqa: BLE001  # whatever the parser stumbles over is no HTTP
