@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from operator import itemgetter
 from typing import NamedTuple
@@ -61,16 +62,18 @@ def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
     walks = " UNION ALL ".join([walk] * len(channels))
     for channel in channels:
         values += (bot_id if of_bot else account_id), channel, *(after[:2] if after else ())
-    rows = connection.execute(
+    # As one text: each row that is fetched lets go of the interpreter, and waits for it again.
+    (found,) = connection.execute(
         f"""
-        SELECT {_OF_A_PAGE}, c.message_count, c.number, total.conversations FROM (
+        SELECT json_group_array(json_array({_OF_A_PAGE}, c.message_count, c.number, total.conversations)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page
         LEFT JOIN conversations c ON c.number = page.number
         """,
         (*values, limit + 1),
-    ).fetchall()
+    ).fetchone()
+    rows = json.loads(found)
     total = rows[0][-1]
     if rows[0][-2] is None:
         return Page([], total, False, None)
