@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from operator import itemgetter
 from typing import NamedTuple
@@ -49,6 +48,9 @@ def _pages(connection: sqlite3.Connection, asked: list[_Asked]) -> list[Page]:
 
 
 def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
+    # Not above: it takes a command longer to load than what it does, and the service has it loaded.
+    from orjson import loads
+
     account_id, bot_id, channels, limit, after = asked
     of_bot = "AND bot_id = ?" if bot_id is not None else ""
     on_channel = "AND channel = ?" if len(channels) == 1 else ""
@@ -63,9 +65,9 @@ def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
     for channel in channels:
         values += (bot_id if of_bot else account_id), channel, *(after[:2] if after else ())
     # As one text: each row that is fetched lets go of the interpreter, and waits for it again.
-    (found,) = connection.execute(
+    total, found = connection.execute(
         f"""
-        SELECT json_group_array(json_array({_OF_A_PAGE}, c.message_count, c.number, total.conversations)) FROM (
+        SELECT total.conversations, json_group_array(json_array({_OF_A_PAGE}, c.message_count, c.number)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page
@@ -73,15 +75,14 @@ def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
         """,
         (*values, limit + 1),
     ).fetchone()
-    rows = json.loads(found)
-    total = rows[0][-1]
-    if rows[0][-2] is None:
+    rows = loads(found)
+    if rows[0][-1] is None:
         return Page([], total, False, None)
     # They come in the order of the subquery, which SQL does not promise.
-    rows.sort(key=itemgetter(6, -2), reverse=True)
+    rows.sort(key=itemgetter(6, -1), reverse=True)
     has_more = len(rows) > limit
     rows = rows[:limit]
-    return Page([Conversation(*row[:-2]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-2]))
+    return Page([Conversation(*row[:-1]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-1]))
 
 
 class Thread(NamedTuple):
