@@ -84,7 +84,7 @@ LIBRARIES = {
     "cryptography": {"webhooks/sealing.py", "tls/certificates.py", "acme"},
     "httpx2": {"engines/anthropic"},
     "multidict": {"api"},
-    "orjson": {"api", "engines/anthropic", "webhooks"},
+    "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
     "phonenumbers": {"engines/slots"},
     "prometheus_client": {"metrics"},
     "sqlite3": {"store"},

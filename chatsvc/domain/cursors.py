@@ -28,12 +28,14 @@ class Cursors:
     """Makes and reads cursors under one secret."""
 
     def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+        self._keyed = hmac.new(secret, digestmod=hashlib.sha256)
 
     def _mac(self, packed: bytes, walk: tuple[str | None, ...]) -> bytes:
         # Each part carries its length, so that no two walks spell the same bytes; None differs from "".
         parts = (b"-" if part is None else str(len(part)).encode() + b":" + part.encode("utf-8", "surrogatepass") for part in walk)
-        return hmac.digest(self._secret, packed + b"|".join(parts), hashlib.sha256)[:_MAC_BYTES]
+        mac = self._keyed.copy()
+        mac.update(packed + b"|".join(parts))
+        return mac.digest()[:_MAC_BYTES]
 
     def write(self, position: Position, walk: tuple[str | None, ...]) -> str:
         """The cursor behind `position`; `walk` is the operation, the account and the filters."""

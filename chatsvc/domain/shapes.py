@@ -50,6 +50,7 @@ def exchange(x: Exchange) -> Json:
 
 def conversation(c: Conversation) -> Json:
     """A list item of SPEC.md 2.4."""
+    last_message_at = times.without_zone(c.last_message_at)
     return {
         "id": c.id,
         "chatbot_id": c.chatbot_id,
@@ -58,9 +59,10 @@ def conversation(c: Conversation) -> Json:
         "session_id": f"{c.channel}:{c.user_id}",
         "visitor_name": c.visitor_name,
         "visitor_email": c.visitor_email,
-        "last_message_at": times.without_zone(c.last_message_at),
+        "last_message_at": last_message_at,
         "created_at": times.without_zone(c.created_at),
-        "updated_at": times.without_zone(c.updated_at),
+        # The same instant, unless something beside a message has changed it.
+        "updated_at": last_message_at if c.updated_at == c.last_message_at else times.without_zone(c.updated_at),
     }
 
 

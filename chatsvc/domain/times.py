@@ -15,9 +15,20 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+@lru_cache(maxsize=1024)
+def _day(day: int) -> str:
+    return datetime.fromtimestamp(day * 86_400, UTC).isoformat()[:10]
+
+
 @lru_cache(maxsize=8192)
 def _seconds(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
+    day, rest = divmod(second, 86_400)
+    return f"{_day(day)}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+
+
+@lru_cache(maxsize=1000)
+def _fraction(millis: int) -> str:
+    return f".{millis:03d}"
 
 
 def without_fraction(instant: int) -> str:
@@ -27,12 +38,12 @@ def without_fraction(instant: int) -> str:
 
 def with_millis(instant: int) -> str:
     """As in a message exchange (SPEC.md 2.3): `2026-11-20T15:14:28.123Z`."""
-    return f"{_seconds(instant // 1000)}.{instant % 1000:03d}Z"
+    return _seconds(instant // 1000) + _fraction(instant % 1000) + "Z"
 
 
 def without_zone(instant: int) -> str:
     """As in a conversation (SPEC.md 2.4): `2026-11-20T15:14:28.123`, UTC."""
-    return f"{_seconds(instant // 1000)}.{instant % 1000:03d}"
+    return _seconds(instant // 1000) + _fraction(instant % 1000)
 
 
 def day(instant: int) -> str:

@@ -29,12 +29,13 @@ async def page(
     Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
     """
     walk = ("conversations", held.account.id, chatbot_id, channel)
-    after = services.cursors.read(cursor, walk)
+    cursors = services.cursors
+    after = cursors.read(cursor, walk)
     if chatbot_id is not None:
         chatbots.find(held, chatbot_id)
     found = await stored.page(services.db, held.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
     depth = (after.depth if after else 0) + len(found.items)
-    next_cursor = services.cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
+    next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
     return Listing(found.items, limit, found.total, next_cursor)
 
 

@@ -49,13 +49,16 @@ class Services:
     dispatcher: Dispatcher | None = None
     egress: Egress = field(default_factory=Egress)
     tallies: Tallies = field(default_factory=Tallies)
+    _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 
     @property
     def cursors(self) -> Cursors:
         """The cursors under the master key now in force; imported where something is paged, which few commands do."""
-        from chatsvc.domain.cursors import Cursors
+        if self._cursors is None or self._cursors[0] is not self.secret.in_force:
+            from chatsvc.domain.cursors import Cursors
 
-        return Cursors(self.secret("cursors"))
+            self._cursors = self.secret.in_force, Cursors(self.secret("cursors"))
+        return self._cursors[1]
 
     @cached_property
     def big_reads(self) -> asyncio.Semaphore:

@@ -105,7 +105,7 @@ def walks(plan: list[str]) -> list[str]:
 
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """
-    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(\d+ )?CONSTANT ROW)", step)]
+    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page)\b|(\d+ )?CONSTANT ROW)", step)]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 
 
