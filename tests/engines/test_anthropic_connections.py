@@ -159,6 +159,20 @@ async def test_no_more_connections_than_there_is_room_for(make: Make, monkeypatc
         assert len(server.requests) == 2
 
 
+async def test_a_server_that_lets_nobody_in_is_unreachable_in_time_and_worth_another_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.1)
+    with socket.socket() as listener, socket.socket() as first:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        # Nobody accepts, and there is room for one to wait.
+        first.connect(listener.getsockname())
+        client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}", "", hosted=False, egress=Egress())
+        with pytest.raises(Fault) as raised:
+            await asyncio.wait_for(client.send(BODY), 5.0)
+        await client.close()
+    assert (raised.value.reason, raised.value.detail, raised.value.retryable) == ("unreachable", "TimeoutError", True)
+
+
 async def test_who_gives_up_takes_the_connection_along() -> None:
     async with ModelServer(always=hangs()) as server:
         client = Client(server.url, "", hosted=False, egress=Egress())

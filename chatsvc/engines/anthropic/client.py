@@ -17,7 +17,7 @@ from chatsvc import __version__
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
-from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Answer, Connection
+from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Connection
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.outbound import Dialler, system_tls
 
@@ -60,28 +60,24 @@ class Client:
     async def send(self, body: dict[str, object]) -> bytes:
         """The body of a 2xx answer, unread, to what orjson can encode; raises Fault."""
         async with self._room:
-            answer = await self._exchange(body)
+            connection = self._kept() or await self._dialled()
+            self._busy.add(connection)
+            try:
+                answer = await connection.ask(self._request(body))
+            except BaseException:
+                connection.abort()
+                raise
+            finally:
+                self._busy.discard(connection)
+            if connection.usable:
+                self._keep(connection)
+            else:
+                connection.abort()
         if not 200 <= answer.status < 300:
             raise faults.of_status(answer.status, answer.headers, answer.body.decode("utf-8", "replace"))
         if not answer.whole:
             raise Fault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
         return answer.body
-
-    async def _exchange(self, body: dict[str, object]) -> Answer:
-        connection = self._kept() or await self._dialled()
-        self._busy.add(connection)
-        try:
-            answer = await connection.ask(self._request(body))
-        except BaseException:
-            connection.abort()
-            raise
-        finally:
-            self._busy.discard(connection)
-        if connection.usable:
-            self._keep(connection)
-        else:
-            connection.abort()
-        return answer
 
     def _request(self, body: dict[str, object]) -> bytes:
         content = orjson.dumps(body)

@@ -106,15 +106,20 @@ def _latin(text: str, said: Sequence[str]) -> str | None:
     if not spanish and all(capital and not one.listed for one, capital in told):
         return None
     languages = tuple(load())
-    first_of_all = [0.0 if language in LANGUAGES else _RARE for language in languages]
-    if spanish:
-        first_of_all[languages.index("es")] += _SPANISH_MARK
     weights = [one.weights_as_name if capital and at else one.weights for at, (one, capital) in enumerate(told)]
-    scores = map(sum, zip(first_of_all, *weights, strict=True))
-    (most, first), (second, _) = sorted(zip(scores, languages, strict=True), reverse=True)[:2]
+    scores = list(map(sum, zip(_beforehand(spanish), *weights, strict=True)))
+    *_, second, most = sorted(scores)
+    first = languages[scores.index(most)]
     ahead = most - second - (0 if text.isascii() else _FOREIGN_MARK * len(_FOREIGN.findall(text)))
     enough = _AHEAD if any(first in one.listed for one, _ in told) else _AHEAD_UNLISTED
     return first if first in LANGUAGES and ahead >= enough else None
+
+
+@lru_cache(maxsize=2)
+def _beforehand(spanish: bool) -> tuple[float, ...]:
+    """What each of the models has before a word is looked at."""
+    marked = {"es": _SPANISH_MARK} if spanish else {}
+    return tuple(marked.get(language, 0.0 if language in LANGUAGES else _RARE) for language in load())
 
 
 @lru_cache(maxsize=4_096)
@@ -127,6 +132,7 @@ def _told(word: str) -> _Told:
     return _Told(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
 
 
+@lru_cache(maxsize=4_096)
 def _small(word: str) -> str:
     return word.replace("İ", "i").lower()[:24]
 
