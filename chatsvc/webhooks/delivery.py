@@ -179,13 +179,9 @@ class Sender:
             if line is not None and dial.reused and error == "connection_lost":
                 line.connector.was_closed_silently()
         finally:
-            if dial.transport is not None and answer is None:
-                dial.transport.abort()
             if line is not None:
                 line.connector.sweep()
                 self._leave(line, webhook)
-            # The connection keeps the context it was made in, and that this: 90 KB of TLS would wait for the garbage collector.
-            dial.transport = None
         return Outcome(error is None, answer.status if answer else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:
