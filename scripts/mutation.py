@@ -92,6 +92,13 @@ ACCEPTED = (
     (_GATES, "raise", 'raise RuntimeError("a gate was reached before the key was checked")', "pass", _UNREACHABLE),
     (_LIMITER, "self._window = 0", "0", "1", "the first request turns the window, but in the second minute of 1970"),
     (_DELIVERY, "self.idle_since = 0.0", "self.idle_since = 0.0", "pass", "whoever asks for it has set it before"),
+    (
+        _DELIVERY,
+        "line.idle_since >= KEEP_S",
+        "loop.time() - line.idle_since >= KEEP_S",
+        "(loop.time() - line.idle_since > KEEP_S)",
+        "no clock comes to the same moment twice",
+    ),
     (_DELIVERY, "ClientRequest", '"POST"', "'POSTx'", "what is sent is the head; the request only leads to a connection"),
     (
         _DELIVERY,

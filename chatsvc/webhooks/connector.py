@@ -58,7 +58,6 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
 class Dial:
     """What one delivery did to its connection."""
 
-    transport: asyncio.Transport | None = None
     refused: TargetRefused | None = None
     reused: bool = False
 
@@ -189,7 +188,7 @@ class GuardedConnector(TCPConnector):
             self._open.add(transport)
             dial = DIAL.get(None)
             if dial is not None:
-                dial.transport, dial.reused = transport, reused
+                dial.reused = reused
             return connection
 
     async def _may_reuse(self, transport: asyncio.Transport) -> bool:

@@ -84,7 +84,7 @@ class _Line:
         self.connector = connector
         self.in_flight = 0
         self.idle_since = 0.0
-        self.retired = False
+        self.retired = not kept
         # Built from the parts that were checked, and taken over as they are: nothing parses an address a second time.
         url = URL(target.url, encoded=True)
         if (url.scheme, url.raw_host, url.port, url.raw_path_qs) != ("https", target.host, target.port, target.path):
@@ -179,13 +179,9 @@ class Sender:
             if line is not None and dial.reused and error == "connection_lost":
                 line.connector.was_closed_silently()
         finally:
-            if dial.transport is not None and answer is None:
-                dial.transport.abort()
             if line is not None:
                 line.connector.sweep()
-                self._leave(line, webhook)
-            # The connection keeps the context it was made in, and that this: 90 KB of TLS would wait for the garbage collector.
-            dial.transport = None
+                self._leave(line)
         return Outcome(error is None, answer.status if answer else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:
@@ -216,10 +212,10 @@ class Sender:
         line.in_flight += 1
         return line
 
-    def _leave(self, line: _Line, webhook: str | None) -> None:
+    def _leave(self, line: _Line) -> None:
         line.in_flight -= 1
         line.idle_since = asyncio.get_running_loop().time()
-        if not line.in_flight and (webhook is None or line.retired):
+        if line.retired and not line.in_flight:
             self._hang_up(line)
 
     def _sweep(self) -> None:

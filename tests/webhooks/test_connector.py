@@ -603,17 +603,19 @@ async def test_a_webhook_that_goes_elsewhere_takes_no_connection_along(post: Pos
 
 
 async def test_what_is_under_way_when_a_webhook_goes_elsewhere_is_finished_there(post: Post, server_tls: ssl.SSLContext) -> None:
-    go_on = asyncio.Event()
+    go_on = asyncio.Semaphore(0)
 
     async def late(writer: asyncio.StreamWriter) -> None:
-        await go_on.wait()
+        await go_on.acquire()
         writer.write(OK)
 
     async with Receiver(server_tls, late) as old, Receiver(server_tls) as new:
         under_way = [asyncio.create_task(post(old, webhook="w")) for _ in range(2)]
         assert await eventually(lambda: len(old.bodies) == 2)
         assert (await post(new, webhook="w")).success
-        go_on.set()
+        for _ in under_way:
+            go_on.release()
+            await asyncio.sleep(0.05)
         assert all(outcome.success for outcome in await asyncio.gather(*under_way))
         assert await eventually(lambda: (old.open, new.open) == (0, 1), 0.3)
 
