@@ -8,7 +8,6 @@ import re
 
 import orjson
 from aiohttp import StreamReader, hdrs, web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from chatsvc.api.request import Request
 from chatsvc.domain import errors, language
@@ -47,7 +46,7 @@ async def read_body(request: Request) -> bytes:
             return await _read(content)
     except TimeoutError:
         raise _because("Gövde zamanında gelmedi.", "The body did not arrive in time.") from None
-    except (web.RequestPayloadError, HttpProcessingError, ConnectionError) as fault:
+    except (web.RequestPayloadError, ConnectionError) as fault:
         raise _because("Gövde eksik ya da bozuk geldi.", "The body arrived incomplete or broken.") from fault
 
 

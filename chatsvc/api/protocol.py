@@ -1,4 +1,4 @@
-"""HTTP/1.1 as aiohttp's parser reads it, answered with as little as it takes: a task a request, one timer a connection.
+"""HTTP/1.1 as aiohttp's parser reads it, answered with as little as it takes: a task for what comes in one go, one timer a connection.
 
 aiohttp's own handler of a connection costs half the processor time of a request of the interface, tells faults of the protocol in text
 and lets heads, bodies and readers take as long as they like. Here a fault is told in SPEC.md's JSON, and everything has its time.
@@ -16,6 +16,7 @@ from aiohttp import EMPTY_PAYLOAD, HttpVersion10, HttpVersion11, StreamReader, h
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpRequestParser, RawRequestMessage
 from aiohttp.http_exceptions import BadStatusLine
+from aiohttp.http_parser import HttpParser
 
 from chatsvc.api import render
 from chatsvc.api.request import Request
@@ -97,11 +98,12 @@ class Connection(BaseProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser, and answer what is whole. One request at most waits behind the one that is being answered."""
-        if self._deaf:
+        parser = self._parser
+        if self._deaf or parser is None:
             return
         between = self._body.is_eof()
         try:
-            self._feed(data)
+            self._feed(parser, data)
         except Exception as fault:  # noqa: BLE001  # whatever the parser stumbles over is no HTTP
             self._requests.append((fault, EMPTY_PAYLOAD))
             self._deaf = True
@@ -117,11 +119,8 @@ class Connection(BaseProtocol):
             if self.answering is None:
                 self._give(min(HEAD_TIMEOUT_S, self._deadline - self._loop.time()))
 
-    def _feed(self, data: bytes) -> None:
+    def _feed(self, parser: HttpParser[RawRequestMessage], data: bytes) -> None:
         """Parse up to the end of one request; the parser keeps what is behind it, and goes on with that when it is fed again."""
-        parser = self._parser
-        if parser is None:
-            return
         if self._upgrade and self._body.is_eof():
             # Declined: what follows is HTTP like what came before. The parser hands it out only where it takes the upgrade for accepted.
             self._upgrade = False

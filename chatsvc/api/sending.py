@@ -39,10 +39,10 @@ async def send(way: Way, head: bytes, response: Response) -> None:
     while at < len(content) and not way.is_jammed:
         way.write(content[at : at + PIECE])
         at += PIECE
-    if at < len(content):
-        waiting = _put_aside(memoryview(content)[at:])
-        # What waits in a file must not be held in memory as well.
-        content = response.content = b""
+    waiting = _put_aside(memoryview(content)[at:]) if at < len(content) else None
+    # What waits in a file or in the sockets must not be held in memory as well.
+    content = response.content = b""
+    if waiting is not None:
         await _send_as_it_is_read(way, waiting)
     if way.is_jammed:
         await way.taken()

@@ -6,13 +6,14 @@ import asyncio
 import errno
 import gc
 import os
+import sys
 import tempfile
 import tracemalloc
 
 import pytest
 from aiohttp.http import HttpRequestParser
 
-from chatsvc.api import protocol
+from chatsvc.api import protocol, render, sending
 from chatsvc.app import App
 from tests.api.conftest import Connect
 from tests.api.support import Wire, insert_history, request, until
@@ -79,6 +80,32 @@ async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, ca
         assert len((await wire.answer()).json["data"]["messages"]) == 3
     assert await wire.is_closed(within_s=1)
     await stopping
+
+
+class Full:
+    """A way on which only the last piece of an answer does not fit any more; `holders` is how many hold the answer meanwhile."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer, self._left = answer, len(answer)
+        self.holders = 0
+
+    @property
+    def is_jammed(self) -> bool:
+        return self._left <= 0
+
+    def write(self, data: bytes) -> None:
+        self._left -= len(data)
+
+    async def taken(self) -> None:
+        self.holders = sys.getrefcount(self._answer)
+
+
+async def test_an_answer_that_waits_in_the_sockets_is_not_held_besides() -> None:
+    answer = bytes(3 * sending.PIECE)
+    way, response = Full(answer), render.respond(200, answer, "0" * 16, None)
+    before = sys.getrefcount(answer)
+    await sending.send(way, b"", response)
+    assert way.holders == before - 1
 
 
 async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, connect: Connect) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chatsvc.api import protocol
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.errors import Refused
@@ -19,6 +20,7 @@ from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
 from chatsvc.tls.door import Door
 from chatsvc.tls.files import CertificateFiles
+from tests.api.support import Wire, request, until
 from tests.listening.support import session, shown
 
 NAME = "bots.example.com"
@@ -137,6 +139,28 @@ async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, 
         async with asyncio.timeout(3):
             assert await reader.read() == b""
         writer.close()
+
+
+async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_hangs_up_leaves_no_trace(
+    secured: Config, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 0.2)
+    assert secured.server.tls
+    trusted, asked = ssl.create_default_context(cafile=str(secured.server.tls.cert_file)), request("GET", "/healthz")
+    async with App(secured) as app:
+        wire = Wire(*await asyncio.open_connection("127.0.0.1", app.port, ssl=trusted, server_hostname=NAME))
+        for _ in range(2):
+            await wire.send(asked * 100)
+            for _ in range(100):
+                assert (await wire.answer()).status == 200
+            await asyncio.sleep(0.4)
+        for _ in range(20):
+            other = Wire(*await asyncio.open_connection("127.0.0.1", app.port, ssl=trusted, server_hostname=NAME))
+            await other.send(asked * 100)
+            other.hang_up()
+        await wire.close()
+        await until(lambda: not app.listeners._servers[0].connections)
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 async def test_the_proof_for_an_authority_is_shown_to_the_authority_alone(tmp_path: Path) -> None:
