@@ -591,7 +591,7 @@ async def test_two_webhooks_share_no_connection_and_one_without_a_name_keeps_non
         await post(receiver)
         assert receiver.accepted == 4
         assert await eventually(lambda: receiver.open == 2, 0.2)
-        assert receiver.heads[-1].lower().count(b"connection: close") == 1
+        assert receiver.heads[-1].lower().count(b"connection: close\r\n") == 1
 
 
 async def test_a_webhook_that_goes_elsewhere_takes_no_connection_along(post: Post, server_tls: ssl.SSLContext) -> None:
