@@ -232,7 +232,8 @@ async def _record(
     def applied(counts: exchanges.Counts | None) -> None:
         if counts is not None:
             reservation.charge(counts.month_used, counts.credits)
-            held.account = held.account._replace(message_credits=counts.credits)
+            if counts.credits != held.account.message_credits:
+                held.account = held.account._replace(message_credits=counts.credits)
             held.put(held.bots[exchange.chatbot_id]._replace(messages_used=counts.bot_used))
             if captured and captured.tell and dispatcher:
                 dispatcher.wake(exchange.chatbot_id)

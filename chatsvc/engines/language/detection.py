@@ -18,6 +18,7 @@ from importlib import resources
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
+_SHORT = 64
 _MAX_CHARACTERS = 400  # that many show the language or nothing does
 _MAX_WORDS = 40
 _OFTEN = 8.0  # how much more often a word of the "often" part is met than another one
@@ -74,7 +75,16 @@ class _Told:
 
 def guess(text: str) -> str | None:
     """One of LANGUAGES; None where the text does not show it clearly (a number, a name, "ok", a language that is none of them)."""
-    text = text[:_MAX_CHARACTERS]
+    return _guess_short(text) if len(text) <= _SHORT else _guess(text[:_MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=1_024)
+def _guess_short(text: str) -> str | None:
+    # Greetings and thanks come again and again, and each message of a conversation is looked at anew with those behind it.
+    return _guess(text)
+
+
+def _guess(text: str) -> str | None:
     if "@" in text or "://" in text or "www." in text:  # few have any, and the pattern takes its time to find none
         text = _ADDRESS.sub(" ", text)
     said = [word for word in _WORD.findall(text) if _small(word) not in _EVERYWHERE]
