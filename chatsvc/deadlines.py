@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from math import inf
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +23,11 @@ class Deadlines:
         self._next = inf
         self._timer: asyncio.TimerHandle | None = None
 
+    @cached_property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that runs; asked for once, since Python 3.11 asks the kernel for the process's id each time."""
+        return asyncio.get_running_loop()
+
     def until(self, at: float) -> Deadline:
         """A context that is cancelled at `at` (loop time) and raises TimeoutError then."""
         return Deadline(self, at)
@@ -40,10 +46,10 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._next = at
-        self._timer = asyncio.get_running_loop().call_at(at, self._look)
+        self._timer = self.loop.call_at(at, self._look)
 
     def _look(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self.loop.time()
         for deadline in [one for one in self._noted if one.at <= now]:
             self._noted.discard(deadline)
             deadline.passes()
@@ -63,7 +69,7 @@ class Deadline:
         self._passed = False
 
     def __enter__(self) -> Self:
-        task: asyncio.Task[Any] | None = asyncio.current_task()
+        task: asyncio.Task[Any] | None = asyncio.current_task(self._all.loop)
         if task is None:
             raise RuntimeError("a deadline is for a task")
         self._task, self._cancelling = task, task.cancelling()

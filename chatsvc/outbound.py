@@ -85,6 +85,7 @@ class Dialler:
         self._egress, self._purpose = egress, purpose
         self._host, self._port, self._tls = host, port, tls
         self._is_address = _is_address(host)
+        self._loop = asyncio.get_running_loop()
         self._lookup: asyncio.Task[list[str]] | None = None
         self._believed_until = 0.0
 
@@ -137,8 +138,8 @@ class Dialler:
 
     async def _open(self, factory: Callable[[], P], address: str) -> tuple[asyncio.Transport, P]:
         self._egress.open(self._purpose)
-        loop, name = asyncio.get_running_loop(), self._host if self._tls else None
-        return await loop.create_connection(factory, address, self._port, ssl=self._tls, server_hostname=name)
+        name = self._host if self._tls else None
+        return await self._loop.create_connection(factory, address, self._port, ssl=self._tls, server_hostname=name)
 
 
 def _is_address(host: str) -> bool:

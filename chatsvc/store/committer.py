@@ -125,6 +125,7 @@ class _Thread:
         # What was done since the start: units in a batch, how long it took, units that failed for reasons outside.
         self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
         self._draining: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
 
     @classmethod
     async def open(cls, path: Path, *, writes: bool) -> _Thread:
@@ -138,7 +139,7 @@ class _Thread:
 
     async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """Have a unit run with the next batch; raises what it raised, and StoreUnavailable."""
-        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[T] = self._loop.create_future()
         self.queue.append(_Work(unit, applied, answer))
         if self._draining is None:
             self._draining = asyncio.create_task(self._drain())

@@ -8,7 +8,7 @@ import json
 import logging
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
@@ -52,7 +52,6 @@ class _Sending:
     message: SendMessage
     channel: str
     once: Once | None = None
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     deadline: float = 0.0
     accepted_at: int = 0
     past: Past = conversations.NO_PAST
@@ -107,7 +106,7 @@ async def _answer_once(sending: _Sending, once: Once) -> Exchange:
 
 async def _answer(sending: _Sending) -> Exchange:
     services, channel, message = sending.services, sending.channel, sending.message
-    sending.deadline = sending.loop.time() + services.config.anthropic.timeout_s
+    sending.deadline = sending.turns.deadlines.loop.time() + services.config.anthropic.timeout_s
     bot, reservation = _accept(sending)
     try:
         user_id = message.user_id or uuid.uuid4().hex
@@ -177,7 +176,7 @@ async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
         language=message.language,
         knowledge=await services.library.of(bot),
         model=tier.model,
-        timeout_s=sending.deadline - sending.loop.time(),
+        timeout_s=sending.deadline - sending.turns.deadlines.loop.time(),
         now_ms=sending.accepted_at,
         dialogue=past.dialogue,
         may_capture=past.captured < MOST_A_DAY,

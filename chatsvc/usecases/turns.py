@@ -112,7 +112,7 @@ class Turns:
 
     async def see_through(self, work: Coroutine[Any, Any, Exchange]) -> Exchange:
         """Run an answer in the caller's own task, which is waited for before the service stops."""
-        task = asyncio.current_task()
+        task = asyncio.current_task(self.deadlines.loop)
         if task is None:
             raise RuntimeError("answers are given in tasks")
         self._tasks.add(task)
@@ -131,7 +131,7 @@ class Turns:
         if not self._tasks:
             return
         # The answers are waited for, not the tasks: those have callers to tell, who may be slow to listen.
-        self._finished = asyncio.get_running_loop().create_future()
+        self._finished = self.deadlines.loop.create_future()
         await asyncio.wait([self._finished], timeout=timeout_s)
         late = set(self._tasks)
         for task in late:

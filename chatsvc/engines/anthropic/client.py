@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from urllib.parse import quote, urlsplit
 
 import orjson
@@ -50,6 +51,7 @@ class Client:
         host = (url.hostname or "").encode("idna").decode()
         self._head = _head(f"[{host}]" if ":" in host else host, url.port, url.path, api_key)
         self._dialler = Dialler(egress, "model", host, url.port or (443 if secure else 80), system_tls() if secure else None)
+        self._loop = asyncio.get_running_loop()
         self._idle_s = _IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM
         self._idle: deque[tuple[float, Connection]] = deque()
         self._busy: set[Connection] = set()
@@ -85,8 +87,8 @@ class Client:
 
     async def _dialled(self) -> Connection:
         try:
-            with self._connecting.until(asyncio.get_running_loop().time() + CONNECT_TIMEOUT_S):
-                return await self._dialler.open(Connection)
+            with self._connecting.until(self._loop.time() + CONNECT_TIMEOUT_S):
+                return await self._dialler.open(partial(Connection, self._loop))
         except (OSError, UnicodeError) as error:
             raise Fault("unreachable", type(error).__name__, retryable=True) from None
 
@@ -100,14 +102,13 @@ class Client:
         return None
 
     def _keep(self, connection: Connection) -> None:
-        loop = asyncio.get_running_loop()
-        self._idle.append((loop.time() + self._idle_s, connection))
+        self._idle.append((self._loop.time() + self._idle_s, connection))
         if self._letting_go is None:
-            self._letting_go = loop.call_later(self._idle_s, self._let_go)
+            self._letting_go = self._loop.call_later(self._idle_s, self._let_go)
 
     def _let_go(self) -> None:
         """Close what has been idle for too long."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         while self._idle and self._idle[0][0] <= loop.time():
             self._idle.popleft()[1].abort()
         self._letting_go = loop.call_at(self._idle[0][0], self._let_go) if self._idle else None

@@ -36,8 +36,8 @@ class Connection(BaseProtocol):
 
     __slots__ = ("_answer", "_body", "_head", "usable")
 
-    def __init__(self) -> None:
-        super().__init__(asyncio.get_running_loop())
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
         self._answer: asyncio.Future[Answer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD

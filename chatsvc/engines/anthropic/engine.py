@@ -68,7 +68,7 @@ class AnthropicEngine:
             # A kept connection takes a request without a moment's wait, and so before a timer can end it.
             raise EngineError("timeout", "no time was left")
         try:
-            ends_at = asyncio.get_running_loop().time() + limit
+            ends_at = self._deadlines.loop.time() + limit
             with self._deadlines.until(ends_at):
                 await self._pace.turn()
                 return await self._reply(self._ready_client(), turn, ends_at)
@@ -108,7 +108,7 @@ class AnthropicEngine:
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
         ask = partial(self._send, client, ends_at)
         refused = False
-        if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= asyncio.get_running_loop().time():
+        if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= self._deadlines.loop.time():
             try:
                 return await rounds.converse(turn, ask, hosted=self._hosted, ends_at=ends_at)
             except Fault as fault:
@@ -118,7 +118,7 @@ class AnthropicEngine:
         payload = await ask(await background.apart(partial(prompt.request, hosted=self._hosted), turn))
         if refused:
             # Believed only now that the same question was answered without tools, so that no other fault turns them off.
-            self._without_tools_until[turn.model] = asyncio.get_running_loop().time() + WITHOUT_TOOLS_S
+            self._without_tools_until[turn.model] = self._deadlines.loop.time() + WITHOUT_TOOLS_S
         return answer.read(payload)
 
     async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
@@ -130,7 +130,7 @@ class AnthropicEngine:
                 if attempt >= self._max_retries or not fault.retryable:
                     raise
                 wait_s = _backoff_s(attempt) if fault.retry_after_s is None else fault.retry_after_s
-                if asyncio.get_running_loop().time() + wait_s >= ends_at:
+                if self._deadlines.loop.time() + wait_s >= ends_at:
                     raise
             await asyncio.sleep(wait_s)
         raise AssertionError("unreachable")
