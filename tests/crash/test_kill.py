@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -184,12 +185,15 @@ def check(site: Site, who: Customer, known: Known) -> None:
     acknowledged = {message for _, message, _ in known.acknowledged}
     assert set(written) - acknowledged <= known.doubtful | {body["message"] for body in known.keyed.values()}
     there = threads(database)
-    for visitor in {user_id for user_id, _, _ in known.acknowledged}:
-        told = [(message, reply) for user_id, message, reply in known.acknowledged if user_id == visitor]
-        assert sorted(set(told) - set(there[visitor])) == []
+    told = defaultdict(list)
+    for visitor, message, reply in known.acknowledged:
+        told[visitor].append((message, reply))
+    for visitor, exchanges_told in told.items():
+        assert sorted(set(exchanges_told) - set(there[visitor])) == []
         # A visitor's messages stand in the order in which they were answered.
-        one_by_one = [exchange for exchange in told if exchange[0] not in known.again]
-        assert [exchange for exchange in there[visitor] if exchange in one_by_one] == one_by_one
+        one_by_one = [exchange for exchange in exchanges_told if exchange[0] not in known.again]
+        once = set(one_by_one)
+        assert [exchange for exchange in there[visitor] if exchange in once] == one_by_one
     messages, tokens, cost = totals(database)
     assert messages == len(written)
     # The stand-in says 10 tokens in and 5 out for each reply: 20 micro-dollars.
@@ -213,6 +217,8 @@ async def test_after_kill_9_under_load_everything_acknowledged_is_there_and_the_
             await retry_all(serving, who, known)
             assert await asyncio.to_thread(serving.end) == 0
         await asyncio.to_thread(check, site, who, known)
+        if (round_ + 1) % 20 == 0:
+            print(f"{round_ + 1} of {ROUNDS}: {len(known.acknowledged)} acknowledged, all there")  # noqa: T201
     shown = await asyncio.to_thread(site.json, "account", "show", who.account)
     database = site.data / "chatsvc.db"
     assert shown["messages_used"] == totals(database)[0]
