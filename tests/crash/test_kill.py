@@ -31,7 +31,7 @@ from tests.store.support import furnish, new_exchange
 ROUNDS = int(os.environ.get("CHATSVC_CRASH", "3"))
 CLIENTS = 8
 MONTHLY = 150  # fewer than are sent: the later ones are paid with credits
-CREDITS = 100_000
+CREDITS = 1_000_000
 LATER = """
     CREATE TABLE later_{n} (number INTEGER PRIMARY KEY, content TEXT NOT NULL) STRICT;
     INSERT INTO later_{n} (content) SELECT content || ' {n}' FROM messages;
