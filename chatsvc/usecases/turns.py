@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.models import Exchange
+from chatsvc.usecases.pasts import Conversing
 
-Conversing = tuple[str, str, str]
 # Those who wait behind the one who is being answered, first come first served.
 Line = deque[asyncio.Future[None]]
 
