@@ -32,10 +32,10 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, retention
-from chatsvc.usecases.directory import Directory
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.usecases.services import Services
-from chatsvc.usecases.shared_library import SharedLibrary
-from chatsvc.usecases.turns import Turns
 from chatsvc.webhooks.courier import make_courier
 from chatsvc.webhooks.dispatcher import Dispatcher
 
@@ -110,16 +110,16 @@ class App:
         engines = {kind: ENGINES[kind](self.config, egress) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
-        turns = Turns()
-        library = SharedLibrary(db)
-        self.services = Services(self.config, db, secret, Directory(db), library, self._clock, engines, turns, egress=egress)
-        self._undo.append(self.services.directory.flush_key_uses)
+        locks = ConversationLocks()
+        knowledge = KnowledgeCache(db)
+        self.services = Services(self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress)
+        self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
         keepers = [
             asyncio.create_task(self._keep()),
             asyncio.create_task(self._back_up()),
             asyncio.create_task(retention.keep(self.services)),
-            asyncio.create_task(_ready(library, self.services.directory)),
+            asyncio.create_task(_ready(knowledge, self.services.account_cache)),
         ]
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: _cancelled(*keepers, *starting))
@@ -128,7 +128,7 @@ class App:
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
         self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)
-        self._undo.append(lambda: turns.finish(self.config.anthropic.timeout_s + GRACE_S))
+        self._undo.append(lambda: locks.drain(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
         self._undo.append(control.stop)
         # What an engine has to load must not be taken from the first message's deadline.
@@ -202,7 +202,7 @@ class App:
             try:
                 while await accounts.sweep(self.services.db):
                     pass
-                await self.services.directory.flush_key_uses()
+                await self.services.account_cache.flush_key_uses()
             except StoreUnavailable as fault:
                 log.error("the store cannot answer: %s", fault)
             await asyncio.sleep(FLUSH_EVERY_S)
@@ -233,9 +233,9 @@ class App:
                 log.exception("fault while stopping")
 
 
-async def _ready(library: SharedLibrary, directory: Directory) -> None:
+async def _ready(knowledge: KnowledgeCache, accounts: AccountCache) -> None:
     try:
-        await library.make_ready(directory)
+        await knowledge.warm(accounts)
     except StoreUnavailable as fault:
         log.error("the store cannot answer: %s", fault)
 

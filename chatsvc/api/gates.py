@@ -14,7 +14,7 @@ from chatsvc.domain.limiter import WINDOW_S, Limiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases.directory import Held
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
@@ -36,13 +36,13 @@ class Call:
     services: Services
     limiter: Limiter
     key: ApiKey | None = None
-    account: Held | None = None
+    account: AccountState | None = None
     slot: Slot | None = None
     route: str = OTHER
     error: str = ""
 
     @property
-    def held(self) -> Held:
+    def held(self) -> AccountState:
         """The account, for what comes after the gates."""
         if self.account is None:
             raise RuntimeError("an operation was reached without passing the gates")
@@ -82,7 +82,7 @@ def _token(request: Request) -> str:
 async def check_key(call: Call) -> None:
     """SPEC.md 5.5 (a): the key is known, neither revoked nor expired, and its account exists."""
     token = _token(call.request)
-    directory = call.services.directory
+    directory = call.services.account_cache
     try:
         key = call.key = await directory.key(keys.digest(token))
         now = call.services.clock()

@@ -14,7 +14,7 @@ async def list_chatbots(call: Call, _: str) -> bytes:
     query = call.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     cursor = query.get("cursor")
-    rendered = call.held.rendered
+    rendered = call.held.pages
     body = rendered.get((limit, cursor))
     if body is None:
         page = chatbots.page(call.services, call.held, limit, cursor)
@@ -41,7 +41,7 @@ async def list_conversations(call: Call, _: str) -> bytes:
     query = call.request.query
     limit = bodies.integer(query.get("limit"), DEFAULT_LIMIT, MAX_LIMIT)
     cursor, chatbot_id, channel = walk = query.get("cursor"), query.get("chatbot_id"), query.get("channel")
-    rendered, first = call.held.rendered, walk == (None, None, None)
+    rendered, first = call.held.pages, walk == (None, None, None)
     body = rendered.get(("conversations", limit)) if first else None
     if body is None:
         page = await conversations.page(call.services, call.held, limit, cursor, chatbot_id=chatbot_id, channel=channel)

@@ -12,8 +12,8 @@ from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
-from chatsvc.usecases.directory import Directory
-from chatsvc.usecases.library import Library
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 __all__ = ["FolderInUse", "run"]
@@ -39,7 +39,7 @@ def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -
     db = DirectDatabase(folder.database)
     try:
         finish(facts.belongs_to(db, secret))
-        services = Services(config, db, secret, Directory(db), Library(db))
+        services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
         return finish(perform(services, call, os.getuid()))
     finally:
         finish(db.close())

@@ -19,7 +19,7 @@ SOCKET = "control.sock"
 WAIT_S = 15.0
 LATE = (
     *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig"),
-    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.shared_library"),
+    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.knowledge_cache"),
 )
 
 

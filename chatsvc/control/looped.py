@@ -15,8 +15,8 @@ from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey
-from chatsvc.usecases.directory import Directory
-from chatsvc.usecases.library import Library
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks.courier import make_courier
 from chatsvc.webhooks.dispatcher import Dispatcher
@@ -33,7 +33,7 @@ async def _run(config: Config, folder: Folder, secret: MasterKey, call: Call) ->
         await facts.belongs_to(db, secret)
         # The folder's lock is held: what is under way in the store was a command's that was killed.
         await webhooks.interrupt(db)
-        services = Services(config, db, secret, Directory(db), Library(db), egress=Egress(allowed=config.egress == "all"))
+        services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db), egress=Egress(allowed=config.egress == "all"))
         courier = services.courier = make_courier(config, secret, config.server.port, services.egress)
         services.dispatcher = Dispatcher(db, courier.deliver, courier.sign, with_webhooks(config.plans), services.clock)
         try:

@@ -74,7 +74,7 @@ class Conversation(NamedTuple):
     message_count: int
 
 
-class Said(NamedTuple):
+class HistoryMessage(NamedTuple):
     """One turn of a conversation as the next answer needs it; `role` is "user" or "assistant"."""
 
     role: str

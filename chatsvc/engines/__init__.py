@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatsvc.domain.captures import Captured
-from chatsvc.domain.models import Bot, Entry, Said, Usage
+from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 
 UNAVAILABLE_REASONS = frozenset(
     {
@@ -95,7 +95,7 @@ class Turn:
     bot: Bot
     channel: str
     message: str
-    history: Sequence[Said]
+    history: Sequence[HistoryMessage]
     language: str | None
     knowledge: Knowledge
     model: str

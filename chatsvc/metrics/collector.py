@@ -50,7 +50,7 @@ class ServiceCollector(Collector):
         yield _gauge("chatsvc_requests_in_flight", "Requests behind the gates.", {(): tallies.in_flight})
 
     def _replies(self) -> Iterator[Metric]:
-        tallies, turns = self._services.tallies, self._services.turns
+        tallies, locks = self._services.tallies, self._services.conversation_locks
         yield _histogram("chatsvc_reply_seconds", "Replies of engines, by outcome: ok, or why not.", ("tier", "outcome"), tallies.replies)
         tokens = {
             (*key, name.removesuffix("_tokens")): count
@@ -60,9 +60,9 @@ class ServiceCollector(Collector):
         yield _counter("chatsvc_tokens", "Tokens of the replies written down.", ("tier", "plan", "kind"), tokens)
         dollars = {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()}
         yield _counter("chatsvc_cost_usd", "What they cost by the configuration's prices, in US dollars.", ("tier", "plan"), dollars)
-        if turns is not None:
-            yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): turns.unfinished})
-            yield _gauge("chatsvc_messages_waiting", "Messages that wait for an earlier one of their conversation.", {(): turns.waiting})
+        if locks is not None:
+            yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): locks.unfinished})
+            yield _gauge("chatsvc_messages_waiting", "Messages that wait for an earlier one of their conversation.", {(): locks.waiting})
 
     def _store(self) -> Iterator[Metric]:
         threads = {("read",): self._db.readers, ("write",): [self._db.writer]}

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from chatsvc.domain.cursors import Position
-from chatsvc.domain.models import CHANNELS, Conversation, Message, Said
+from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store.database import Database, Together
 
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
@@ -112,22 +112,22 @@ async def find(db: Database, account_id: str | None, conversation_id: str, messa
     return await db.read(unit)
 
 
-class Past(NamedTuple):
-    """What a conversation brings to its next answer: its newest messages, the engine's own note, and what it captured lately."""
+class ConversationHistory(NamedTuple):
+    """The newest messages of a conversation, the engine's state of the dialogue, and the number of recent captures."""
 
-    history: list[Said]
+    messages: list[HistoryMessage]
     dialogue: str | None
     captured: int
 
 
-NO_PAST = Past([], None, 0)
+NO_HISTORY = ConversationHistory([], None, 0)
 
 
-def _pasts(connection: sqlite3.Connection, asked: list[tuple[str, str, str, int, int]]) -> list[Past]:
-    return [_past(connection, one) for one in asked]
+def _histories(connection: sqlite3.Connection, asked: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
+    return [_history(connection, one) for one in asked]
 
 
-def _past(connection: sqlite3.Connection, asked: tuple[str, str, str, int, int]) -> Past:
+def _history(connection: sqlite3.Connection, asked: tuple[str, str, str, int, int]) -> ConversationHistory:
     rows = connection.execute(
         """
         SELECT m.role, m.content, c.dialogue,
@@ -138,11 +138,11 @@ def _past(connection: sqlite3.Connection, asked: tuple[str, str, str, int, int])
         asked,
     ).fetchall()
     if not rows:
-        return NO_PAST
+        return NO_HISTORY
     # A conversation has messages, unless what wrote it was not this program; the join gives one row then, of nothing.
-    return Past([Said(*row[:2]) for row in reversed(rows) if row[0] is not None], *rows[0][2:])
+    return ConversationHistory([HistoryMessage(*row[:2]) for row in reversed(rows) if row[0] is not None], *rows[0][2:])
 
 
-async def past(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> Past:
-    """The past of a conversation (bot, channel, user): `limit` messages, oldest first, and the number of requests since an instant."""
-    return await db.read(Together(_pasts, (*conversation, limit, since)))
+async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:
+    """Read a conversation (bot, channel, user): `limit` messages, oldest first, and its captures from `since` on."""
+    return await db.read(Together(_histories, (*conversation, limit, since)))

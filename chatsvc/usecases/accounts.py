@@ -10,7 +10,7 @@ from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.shapes import Json
 from chatsvc.store import accounts as stored
-from chatsvc.usecases.directory import Held
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 MOST = 2**53 - 1
@@ -38,11 +38,11 @@ def _plan(services: Services, name: str) -> Plan | None:
     return plan
 
 
-def _shown(services: Services, held: Held) -> Json:
-    return shapes.account(held.account, held.allowance.used.get(times.month(services.clock()), 0))
+def _shown(services: Services, state: AccountState) -> Json:
+    return shapes.account(state.account, state.allowance.used.get(times.month(services.clock()), 0))
 
 
-async def resolve(services: Services, account_id: str | None) -> Held:
+async def resolve(services: Services, account_id: str | None) -> AccountState:
     """The account that is meant: the one named, or the only one; raises Refused."""
     if account_id is None:
         everyone = await stored.everyone(services.db)
@@ -51,10 +51,10 @@ async def resolve(services: Services, account_id: str | None) -> Held:
         if len(everyone) > 1:
             raise Refused(f"there are {len(everyone)} accounts: say which one with --account ID (`chatsvc account list` shows them)")
         account_id = everyone[0].id
-    held = await services.directory.account(account_id)
-    if held is None:
+    state = await services.account_cache.account(account_id)
+    if state is None:
         raise Refused(f"there is no account {account_id}")
-    return held
+    return state
 
 
 async def create(services: Services, *, name: str, plan: str = "enterprise") -> Json:
@@ -77,8 +77,8 @@ async def create(services: Services, *, name: str, plan: str = "enterprise") -> 
 
 async def list_all(services: Services) -> list[Json]:
     """All accounts, oldest first."""
-    found = [await services.directory.account(account.id) for account in await stored.everyone(services.db)]
-    return [_shown(services, held) for held in found if held]
+    found = [await services.account_cache.account(account.id) for account in await stored.everyone(services.db)]
+    return [_shown(services, state) for state in found if state]
 
 
 async def show(services: Services, *, account: str) -> Json:
@@ -96,7 +96,7 @@ async def change(
     credits: int | None = None,
 ) -> Json:
     """Change what is given. A new plan brings its allowance with it unless `messages_limit` says otherwise."""
-    held = await resolve(services, account)
+    state = await resolve(services, account)
     changes: dict[str, object] = {}
     if plan is not None:
         chosen = _plan(services, plan)
@@ -114,20 +114,20 @@ async def change(
     if not changes:
         raise Refused("nothing to change was given")
     changes["updated_at"] = services.clock()
-    if await stored.update(services.db, held.account.id, changes, held.take) is None:
+    if await stored.update(services.db, state.account.id, changes, state.update_account) is None:
         raise Refused(f"there is no account {account}")
-    return _shown(services, held)
+    return _shown(services, state)
 
 
 async def delete(services: Services, *, account: str) -> Json:
     """Delete an account with everything that belongs to it; only the digests of its keys stay (DECISIONS.md section 1)."""
-    held = await resolve(services, account)
+    state = await resolve(services, account)
 
     def applied(_: bool) -> None:
-        services.directory.forget_account(held.account.id)
+        services.account_cache.remove_account(state.account.id)
 
-    await stored.delete(services.db, held.account.id, services.clock(), applied)
+    await stored.delete(services.db, state.account.id, services.clock(), applied)
     while await stored.sweep(services.db):
         pass
-    services.directory.forget_keys()
-    return {"id": held.account.id, "deleted": True}
+    services.account_cache.invalidate_keys()
+    return {"id": state.account.id, "deleted": True}

@@ -7,7 +7,7 @@ from chatsvc.domain.pricing import Usd
 from chatsvc.domain.shapes import Json
 from chatsvc.store import usage
 from chatsvc.usecases import accounts
-from chatsvc.usecases.directory import Held
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 ROW_CAP = 5000
@@ -15,15 +15,15 @@ DEFAULT_DAYS = 30
 MAX_DAYS = 90
 
 
-async def summary(services: Services, held: Held, days: int) -> Json:
+async def summary(services: Services, state: AccountState, days: int) -> Json:
     """The account's usage over the last `days` days (1 to 90), today included; raises StoreUnavailable."""
     to = services.clock()
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
-    totals = await usage.summary(services.db, held.account.id, start, to, ROW_CAP)
+    totals = await usage.summary(services.db, state.account.id, start, to, ROW_CAP)
     covers_from = start if totals.covers_from is None else totals.covers_from
     covered = range(covers_from // times.DAY_MS, to // times.DAY_MS + 1)
     return {
-        "account": _account(services, held, to),
+        "account": _account(services, state, to),
         "chatbots": [
             {
                 "id": bot.id,
@@ -32,7 +32,7 @@ async def summary(services: Services, held: Held, days: int) -> Json:
                 "messages_used_total": bot.messages_used,
                 "messages_in_window": totals.by_bot.get(bot.id, 0),
             }
-            for bot in reversed(held.bots.values())
+            for bot in reversed(state.bots.values())
         ],
         "usage": {
             "window_days": days,
@@ -49,14 +49,14 @@ async def summary(services: Services, held: Held, days: int) -> Json:
     }
 
 
-def _account(services: Services, held: Held, now: int) -> Json:
-    account = held.account
+def _account(services: Services, state: AccountState, now: int) -> Json:
+    account = state.account
     plan = services.config.plans.get(account.plan or "")
     return {
         "plan": account.plan,
         "plan_version": plan.version if plan else None,
         "subscription_status": account.subscription_status,
-        "messages_used": held.allowance.used.get(times.month(now), 0),
+        "messages_used": state.allowance.used.get(times.month(now), 0),
         "messages_limit": account.messages_limit,
         "plan_message_limit": plan.messages if plan else None,
         "plan_bot_limit": plan.bots if plan else None,

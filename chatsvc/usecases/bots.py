@@ -12,21 +12,21 @@ from chatsvc.domain.shapes import Json
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import bots as stored
 from chatsvc.usecases import accounts
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.accounts import plain_text
-from chatsvc.usecases.directory import Held
 from chatsvc.usecases.services import Services
 
 MOST_INSTRUCTIONS = 20_000
 _TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000}
 
 
-async def resolve(services: Services, bot_id: str) -> tuple[Held, Bot]:
+async def resolve(services: Services, bot_id: str) -> tuple[AccountState, Bot]:
     """The bot with its owner; raises Refused where there is none."""
     account_id = await stored.owner(services.db, bot_id)
-    held = await services.directory.account(account_id) if account_id else None
-    if held is None or bot_id not in held.bots:
+    state = await services.account_cache.account(account_id) if account_id else None
+    if state is None or bot_id not in state.bots:
         raise Refused(f"there is no bot {bot_id}")
-    return held, held.bots[bot_id]
+    return state, state.bots[bot_id]
 
 
 def _checked(services: Services, given: Mapping[str, object]) -> dict[str, object]:
@@ -97,13 +97,13 @@ _CHECKS: dict[str, Callable[[Services, str], str | None]] = {
 
 async def create(services: Services, *, name: str, account: str | None = None, **settings: object) -> Json:
     """A new bot; raises Refused past the number of bots that the plan has."""
-    held = await accounts.resolve(services, account)
+    state = await accounts.resolve(services, account)
     checked = _checked(services, {"name": name, "model": next(iter(services.config.models)), **_given(settings)})
-    plan = services.config.plans.get(held.account.plan or "")
+    plan = services.config.plans.get(state.account.plan or "")
     now = services.clock()
     fixed = {
         "id": str(uuid.uuid4()),
-        "account_id": held.account.id,
+        "account_id": state.account.id,
         "active": True,
         "messages_used": 0,
         "created_at": now,
@@ -111,7 +111,7 @@ async def create(services: Services, *, name: str, account: str | None = None, *
     }
     bot = Bot(**{"description": None, **checked, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
     most = plan.bots if plan else 0
-    if await stored.create(services.db, bot, most, held.put) is None:
+    if await stored.create(services.db, bot, most, state.update_bot) is None:
         which = (
             f"the plan {plan.name} has {most} bot{'' if most == 1 else 's'}, and the account has as many"
             if plan
@@ -130,9 +130,9 @@ async def list_all(services: Services, *, account: str | None = None) -> list[Js
     if account is not None:
         owners = [await accounts.resolve(services, account)]
     else:
-        found = [await services.directory.account(a.id) for a in await stored_accounts.everyone(services.db)]
-        owners = [held for held in found if held]
-    return [shapes.chatbot_settings(bot) for held in owners for bot in held.bots.values()]
+        found = [await services.account_cache.account(a.id) for a in await stored_accounts.everyone(services.db)]
+        owners = [state for state in found if state]
+    return [shapes.chatbot_settings(bot) for state in owners for bot in state.bots.values()]
 
 
 async def show(services: Services, *, bot: str) -> Json:
@@ -142,12 +142,12 @@ async def show(services: Services, *, bot: str) -> Json:
 
 async def change(services: Services, *, bot: str, **settings: object) -> Json:
     """Change the settings that are given; "" takes an optional text away."""
-    held, found = await resolve(services, bot)
+    state, found = await resolve(services, bot)
     changes = _checked(services, settings)
     if not changes:
         raise Refused("nothing to change was given")
     changes["updated_at"] = services.clock()
-    return shapes.chatbot_settings(await stored.update(services.db, found, changes, held.put))
+    return shapes.chatbot_settings(await stored.update(services.db, found, changes, state.update_bot))
 
 
 async def activate(services: Services, *, bot: str) -> Json:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from chatsvc.domain import errors
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Bot
-from chatsvc.usecases.directory import Held
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.paging import Listing
 from chatsvc.usecases.services import Services
 
 
-def find(held: Held, chatbot_id: str) -> Bot:
+def find(state: AccountState, chatbot_id: str) -> Bot:
     """One bot of the account; raises `chatbot_not_found`, for another account's too."""
-    bot = held.bots.get(chatbot_id)
+    bot = state.bots.get(chatbot_id)
     if bot is None:
         raise errors.chatbot_not_found()
     return bot
 
 
-def page(services: Services, held: Held, limit: int, cursor: str | None) -> Listing[Bot]:
+def page(services: Services, state: AccountState, limit: int, cursor: str | None) -> Listing[Bot]:
     """A page of the account's bots, newest first; raises `invalid_cursor` and `cursor_out_of_range`."""
-    walk = ("chatbots", held.account.id)
+    walk = ("chatbots", state.account.id)
     after = services.cursors.read(cursor, walk)
     # A bot's place from the oldest on never changes, since none is ever removed from an account that lives.
-    end = after.number if after else len(held.bots)
+    end = after.number if after else len(state.bots)
     start = max(0, end - limit)
-    items = list(held.bots.values())[start:end][::-1]
+    items = list(state.bots.values())[start:end][::-1]
     depth = (after.depth if after else 0) + len(items)
     next_cursor = services.cursors.write(Position(items[-1].created_at, start, depth), walk) if start else None
-    return Listing(items, limit, len(held.bots), next_cursor)
+    return Listing(items, limit, len(state.bots), next_cursor)

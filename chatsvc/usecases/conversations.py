@@ -13,7 +13,7 @@ from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import conversations as stored
 from chatsvc.store import transcripts
 from chatsvc.usecases import bots, chatbots
-from chatsvc.usecases.directory import Held
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.paging import Listing
 from chatsvc.usecases.services import Services
 
@@ -22,27 +22,27 @@ MAX_MESSAGES = 500
 
 
 async def page(
-    services: Services, held: Held, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
+    services: Services, state: AccountState, limit: int, cursor: str | None, *, chatbot_id: str | None = None, channel: str | None = None
 ) -> Listing[Conversation]:
     """A page of the account's conversations, newest first.
 
     Raises `invalid_cursor`, `cursor_out_of_range`, and `chatbot_not_found` for a filter by a bot that is not the account's.
     """
-    walk = ("conversations", held.account.id, chatbot_id, channel)
+    walk = ("conversations", state.account.id, chatbot_id, channel)
     cursors = services.cursors
     after = cursors.read(cursor, walk)
     if chatbot_id is not None:
-        chatbots.find(held, chatbot_id)
-    found = await stored.page(services.db, held.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
+        chatbots.find(state, chatbot_id)
+    found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot_id, channel=channel, after=after)
     depth = (after.depth if after else 0) + len(found.items)
     next_cursor = cursors.write(Position(*found.last, depth), walk) if found.has_more and found.last else None
     return Listing(found.items, limit, found.total, next_cursor)
 
 
-async def find(services: Services, held: Held, conversation_id: str, message_limit: int) -> stored.Thread:
+async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
     """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
     async with services.big_reads:
-        thread = await stored.find(services.db, held.account.id, conversation_id, message_limit)
+        thread = await stored.find(services.db, state.account.id, conversation_id, message_limit)
     if thread is None:
         raise errors.conversation_not_found()
     return thread

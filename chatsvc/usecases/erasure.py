@@ -34,35 +34,35 @@ async def erase(services: Services, *, user_id: str, bot: str | None = None, acc
 async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
     erased = Erased()
     # A first message that is being answered has no conversation yet: it is waited for, and gone with what it has written.
-    if services.turns:
-        for bot_answering, channel, _ in services.turns.under_way(user_id, bot_id):
+    if services.conversation_locks:
+        for bot_answering, channel, _ in services.conversation_locks.locked(user_id, bot_id):
             async with _alone(services, (bot_answering, channel, user_id)):
                 pass
     for place in await stored.places(services.db, user_id, bot_id):
         async with _alone(services, place[1:]):
-            while (some := await stored.some_of(services.db, place, partial(_forget_rendered, services, place))) is not None:
+            while (some := await stored.some_of(services.db, place, partial(_invalidate, services, place))) is not None:
                 erased = erased.plus(some)
     return erased
 
 
-def _forget_rendered(services: Services, place: Place, _: Erased) -> None:
-    services.directory.forget_rendered(place.account_id)
+def _invalidate(services: Services, place: Place, _: Erased) -> None:
+    services.account_cache.invalidate(place.account_id)
 
 
 @asynccontextmanager
 async def _alone(services: Services, conversation: tuple[str, str, str]) -> AsyncIterator[None]:
     """While nobody is answered in the conversation: an answer under way would bring back what it has read."""
-    if services.turns is None:
+    if services.conversation_locks is None:
         yield
         return
 
     import asyncio
 
-    from chatsvc.usecases.turns import Busy
+    from chatsvc.usecases.conversation_locks import Busy
 
     deadline = asyncio.get_running_loop().time() + services.config.anthropic.timeout_s + WAIT_S
     try:
-        async with services.turns.alone(conversation, deadline):
+        async with services.conversation_locks.lock(conversation, deadline):
             yield
     except Busy:
         raise Refused("an answer to this visitor is under way: try again in a moment") from None

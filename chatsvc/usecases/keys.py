@@ -15,12 +15,12 @@ from chatsvc.usecases.services import Services
 
 async def create(services: Services, *, account: str | None = None, name: str | None = None, expires: str | None = None) -> Json:
     """A new key. The answer holds it in `key`: no later call shows it again."""
-    held = await accounts.resolve(services, account)
+    state = await accounts.resolve(services, account)
     now = services.clock()
     secret = keys.generate()
     key = ApiKey(
         id=str(uuid.uuid4()),
-        account_id=held.account.id,
+        account_id=state.account.id,
         label=accounts.plain_text(name, "the key's name") if name is not None else None,
         prefix=keys.shown_prefix(secret),
         created_at=now,
@@ -45,8 +45,8 @@ def _expiry(text: str, now: int) -> int:
 async def list_all(services: Services, *, account: str | None = None) -> list[Json]:
     """The keys of one account, or of all, with what may be shown of them."""
     owner = (await accounts.resolve(services, account)).account.id if account is not None else None
-    if services.directory.key_uses:
-        await services.directory.flush_key_uses()
+    if services.account_cache.key_uses:
+        await services.account_cache.flush_key_uses()
     now = services.clock()
     return [shapes.api_key(key, now) for key in await stored.list_all(services.db, owner)]
 
@@ -54,7 +54,7 @@ async def list_all(services: Services, *, account: str | None = None) -> list[Js
 async def revoke(services: Services, *, key: str) -> Json:
     """Revoke a key for good; the very next request with it is refused."""
     now = services.clock()
-    revoked = await stored.revoke(services.db, key, now, lambda _: services.directory.forget_keys())
+    revoked = await stored.revoke(services.db, key, now, lambda _: services.account_cache.invalidate_keys())
     if revoked is None:
         raise Refused(f"there is no key {key}")
     return shapes.api_key(revoked, now)

@@ -29,7 +29,7 @@ async def add(services: Services, *, bot: str, files: Sequence[Sequence[str]]) -
     if faults:
         raise Refused("\n".join(faults))
     added = [one for one in read if isinstance(one, stored.FromFile)]
-    gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.library.changed(chatbot.id))
+    gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.knowledge.invalidate(chatbot.id))
     done = [{"source": file.name, "entries": len(file.entries), "replaced": replaced} for file, replaced in zip(added, gone, strict=True)]
     return {"bot": chatbot.id, "entries": sum(len(file.entries) for file in added), "files": done}
 
@@ -69,7 +69,7 @@ async def export(services: Services, *, bot: str) -> Json:
 async def remove(services: Services, *, bot: str, entry: str) -> Json:
     """Take one entry out."""
     _, chatbot = await bots.resolve(services, bot)
-    gone = await stored.remove(services.db, chatbot.id, entry, lambda _: services.library.changed(chatbot.id))
+    gone = await stored.remove(services.db, chatbot.id, entry, lambda _: services.knowledge.invalidate(chatbot.id))
     if gone is None:
         raise Refused(f"the bot has no entry {entry}")
     return shapes.entry(gone)
@@ -78,7 +78,7 @@ async def remove(services: Services, *, bot: str, entry: str) -> Json:
 async def search(services: Services, *, bot: str, questions: Sequence[str]) -> list[Json]:
     """What the bot's knowledge has for each question, and what the knowledge engine would do with it."""
     _, chatbot = await bots.resolve(services, bot)
-    index = await services.library.of(chatbot)
+    index = await services.knowledge.of(chatbot)
     found: list[Json] = []
     for question in questions:
         finding = index.search(question, explain=True)

@@ -41,7 +41,7 @@ async def once(services: Services) -> None:
 async def _batches(services: Services) -> AsyncIterator[None]:
     wanted, db, now = services.config.retention, services.db, services.clock()
     if wanted.conversations_days is not None:
-        while await stored.conversations(db, now - wanted.conversations_days * DAY_MS, partial(_forget_rendered, services)):
+        while await stored.conversations(db, now - wanted.conversations_days * DAY_MS, partial(_invalidate, services)):
             yield
         while await stored.answers(db, now):
             yield
@@ -53,6 +53,6 @@ async def _batches(services: Services) -> AsyncIterator[None]:
             yield
 
 
-def _forget_rendered(services: Services, accounts: set[str]) -> None:
+def _invalidate(services: Services, accounts: set[str]) -> None:
     for account in accounts:
-        services.directory.forget_rendered(account)
+        services.account_cache.invalidate(account)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from chatsvc.engines import Engine
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
-    from chatsvc.usecases.directory import Directory
-    from chatsvc.usecases.library import Library
-    from chatsvc.usecases.turns import Turns
+    from chatsvc.usecases.account_cache import AccountCache
+    from chatsvc.usecases.conversation_locks import ConversationLocks
+    from chatsvc.usecases.knowledge_loader import KnowledgeLoader
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
 
@@ -33,18 +33,18 @@ BIG_READS = 4
 class Services:
     """The parts of one running chatsvc; `secret` gives 32 bytes for a purpose.
 
-    The command line without a server has no engines and no turns: it answers nobody,
+    The command line without a server has no engines and no locks: it answers nobody,
     and sends nothing but what it was asked to send.
     """
 
     config: Config
     db: Database
     secret: MasterKey
-    directory: Directory
-    library: Library
+    account_cache: AccountCache
+    knowledge: KnowledgeLoader
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
-    turns: Turns | None = None
+    conversation_locks: ConversationLocks | None = None
     courier: Courier | None = None
     dispatcher: Dispatcher | None = None
     egress: Egress = field(default_factory=Egress)
@@ -69,7 +69,7 @@ class Services:
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""
-        if self.turns is None:
+        if self.conversation_locks is None:
             return work()
 
         import asyncio

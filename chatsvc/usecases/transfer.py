@@ -24,9 +24,9 @@ async def take_out(services: Services, *, account: str, after: Sequence[object] 
 
     Signing keys are told, as they are, only `with_secrets`; API keys are kept as digests, and these are told.
     """
-    held = await accounts.resolve(services, account)
+    state = await accounts.resolve(services, account)
     place = Place(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
-    records, following = await stored.walk(services.db, held.account.id, place)
+    records, following = await stored.walk(services.db, state.account.id, place)
     for kind, record in records:
         if kind == "webhook":
             record["signing_key"] = _opened(services, record) if with_secrets else None
@@ -99,7 +99,7 @@ async def end(services: Services, *, account: str, complete: bool) -> Json:
         return {"id": account}
     if not await stored_accounts.arrive(services.db, account):
         raise Refused(f"the account {account} is not being imported")
-    services.directory.forget_keys()
+    services.account_cache.invalidate_keys()
     return await accounts.show(services, account=account)
 
 

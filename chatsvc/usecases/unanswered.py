@@ -56,7 +56,7 @@ async def groups(services: Services, *, bot: str, limit: int = 20) -> list[Json]
     """What a bot was asked in vain, most often first; wordings of one question together, with the entry that comes nearest."""
     _, chatbot = await bots.resolve(services, bot)
     asked = await stored.most_asked(services.db, chatbot.id)
-    index = await services.library.of(chatbot) if asked else None
+    index = await services.knowledge.of(chatbot) if asked else None
     return await services.offload(lambda: _shown(asked, index, limit))
 
 

@@ -71,9 +71,9 @@ async def put(services: Services, *, bot: str, events: Sequence[str], url: str |
 
     Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of SPEC.md 6.4.
     """
-    held, chatbot = await bots.resolve(services, bot)
-    if held.account.plan not in _plans(services):
-        raise Refused(f"the account's plan {held.account.plan or 'none'} has no webhooks; {', '.join(sorted(_plans(services)))} have")
+    state, chatbot = await bots.resolve(services, bot)
+    if state.account.plan not in _plans(services):
+        raise Refused(f"the account's plan {state.account.plan or 'none'} has no webhooks; {', '.join(sorted(_plans(services)))} have")
     wanted = tuple(event for event in EVENTS if event in events)
     unknown = sorted(set(events) - set(EVENTS))
     if unknown or not wanted:
@@ -152,7 +152,7 @@ async def attempts(services: Services, *, bot: str, limit: int = 20) -> list[Jso
     """The newest attempts to deliver a bot's events."""
     _, chatbot = await bots.resolve(services, bot)
     if services.dispatcher is None:
-        # No service runs, since its folder is held here: what is under way in the store was cut off.
+        # No service runs, since its folder is state here: what is under way in the store was cut off.
         await stored.interrupt(services.db)
     return [shapes.attempt(attempt) for attempt in await told.attempts(services.db, chatbot.id, limit)]
 

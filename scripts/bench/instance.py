@@ -20,8 +20,8 @@ from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import open_master_key
 from chatsvc.usecases import accounts, bots, keys
-from chatsvc.usecases.directory import Directory
-from chatsvc.usecases.library import Library
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 CONFIG = """\
@@ -123,7 +123,7 @@ def _make(folder: Path, settings: str, bot_count: int) -> Instance:
     data.prepare()
     secret = open_master_key(data)
     db = DirectDatabase(data.database)
-    services = Services(config, db, secret, Directory(db), Library(db))
+    services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
     account = str(finish(accounts.create(services, name="Benchmark"))["id"])
     finish(accounts.change(services, account=account, messages_limit=accounts.MOST))
     made = [

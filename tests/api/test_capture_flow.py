@@ -43,7 +43,7 @@ def instant(text: str) -> int:
 
 
 async def dialogue(caller: Caller, user: str = "v") -> str | None:
-    return (await conversations.past(caller.app.services.db, (caller.bot, "api", user), 1, 0)).dialogue
+    return (await conversations.history(caller.app.services.db, (caller.bot, "api", user), 1, 0)).dialogue
 
 
 async def test_an_appointment_is_captured_over_several_messages(caller: Caller) -> None:

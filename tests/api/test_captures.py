@@ -119,9 +119,9 @@ async def test_what_one_idempotency_key_captures_is_captured_once(caller: Caller
 
 
 async def test_a_zone_that_is_unknown_here_is_utc_and_costs_nobody_the_answer(caller: Caller, engine: ScriptedEngine) -> None:
-    held = await caller.app.services.directory.account(caller.account)
+    held = await caller.app.services.account_cache.account(caller.account)
     assert held is not None
-    held.put(held.bots[caller.bot]._replace(timezone="Mars/Olympus"))
+    held.update_bot(held.bots[caller.bot]._replace(timezone="Mars/Olympus"))
     captures(engine, WISH)
     assert (await caller.send(SAID, "v")).status == 200
     (appointment,) = (await records(caller))[1]

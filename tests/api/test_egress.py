@@ -31,7 +31,7 @@ from chatsvc.domain.models import SendMessage
 from chatsvc.usecases import accounts, bots, knowledge, messages, webhooks
 
 async def said(services, account, bot):
-    held = await services.directory.account(account)
+    held = await services.account_cache.account(account)
     try:
         return (await messages.send(services, held, SendMessage(bot, "when are you open"))).reply
     except ProblemError as problem:

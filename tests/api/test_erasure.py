@@ -92,11 +92,11 @@ async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_n
     monkeypatch.setattr(stored, "BATCH", 2)
     for i in range(10):
         await caller.send(f"secret {i}", "v")
-    turns = caller.app.services.turns
+    turns = caller.app.services.conversation_locks
     assert turns
     erasing = asyncio.create_task(erasure.erase(caller.app.services, user_id="v"))
     # Nobody else is in the visitor's line: it is the erasure that has it.
-    while not turns.under_way("v", None):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
+    while not turns.locked("v", None):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
         await asyncio.sleep(0)
     answers = await asyncio.gather(*(caller.send("new", "v") for _ in range(3)))
     await erasing

@@ -393,7 +393,7 @@ async def test_a_limiter_that_is_down_altogether_is_told_as_such(app: App, calle
 
 async def test_a_store_that_fails_while_the_account_is_looked_up_cannot_verify_the_key(app: App, make_caller: MakeCaller) -> None:
     caller = await make_caller()
-    app.services.directory._accounts.clear()
+    app.services.account_cache._accounts.clear()
     async with out_of_reach(app, "accounts"):
         assert (await caller.get("/chatbots")).json == envelope("auth_backend_unavailable")
     assert (await caller.get("/chatbots")).status == 200

@@ -243,7 +243,7 @@ async def test_anything_odd_about_the_header_is_an_invalid_key_without_a_look_up
     def no_look_up(_: bytes) -> None:
         raise AssertionError("the key was looked up")
 
-    monkeypatch.setattr(app.services.directory, "key", no_look_up)
+    monkeypatch.setattr(app.services.account_cache, "key", no_look_up)
     key = caller.key
     forms = {
         "key": key,
@@ -282,13 +282,13 @@ async def test_a_well_formed_key_that_nobody_has_is_looked_up_and_invalid(
     app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[bytes] = []
-    find = app.services.directory.key
+    find = app.services.account_cache.key
 
     async def counted(digest: bytes) -> Any:
         looked_up.append(digest)
         return await find(digest)
 
-    monkeypatch.setattr(app.services.directory, "key", counted)
+    monkeypatch.setattr(app.services.account_cache, "key", counted)
     foreign = key_shapes.generate()
     answer = await caller.get("/chatbots", headers={"Authorization": f"Bearer {foreign}"})
     assert answer.json == envelope("invalid_api_key")

@@ -298,8 +298,8 @@ async def test_a_caller_that_hung_up_gets_the_answer_with_the_same_key(
     assert (await joined).status == 200
     assert (await caller.send("hello", headers=KEY)).body == (await joined).body
     assert len(engine.turns) == 1
-    assert app.services.turns is not None
-    assert app.services.turns.flights == {}
+    assert app.services.conversation_locks is not None
+    assert app.services.conversation_locks.in_flight == {}
 
 
 async def test_100_at_once_under_ten_keys_are_ten_messages(make_caller: MakeCaller, engine: ScriptedEngine) -> None:

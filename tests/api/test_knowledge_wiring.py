@@ -11,9 +11,9 @@ import chatsvc.engines.knowledge
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
 from chatsvc.engines import background
-from chatsvc.usecases import bots, knowledge, shared_library
-from chatsvc.usecases.library import Library
-from chatsvc.usecases.shared_library import SharedLibrary
+from chatsvc.usecases import bots, knowledge, knowledge_cache
+from chatsvc.usecases.knowledge_cache import KnowledgeCache
+from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from tests.conftest import Caller, MakeCaller
 
 FAQ = "synonyms: peştamal, havlu\nsynonyms: oda, suit\n\n## Havlu var mı?\n\nVar."
@@ -28,13 +28,13 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
         built.append([tuple(group) for group in synonyms])
         return len(entries)
 
-    monkeypatch.setattr(shared_library, "KnowledgeIndex", index)
+    monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", index)
     monkeypatch.setattr(chatsvc.engines.knowledge, "KnowledgeIndex", index)
     _, bot = await bots.resolve(app.services, caller.bot)
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
         await knowledge.add(app.services, bot=caller.bot, files=[("faq.md", text)])
-        await app.services.library.of(bot)
-        await Library(app.services.db).of(bot)
+        await app.services.knowledge.of(bot)
+        await KnowledgeLoader(app.services.db).of(bot)
     both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
     assert built == [both, both, one, one]
 
@@ -43,13 +43,13 @@ async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
     app: App, caller: Caller, make_caller: MakeCaller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = await make_caller()
-    monkeypatch.setattr(shared_library, "LARGE", 3)
+    monkeypatch.setattr(knowledge_cache, "LARGE", 3)
     for one, questions in ((caller, 3), (other, 2)):
         text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
         await knowledge.add(app.services, bot=one.bot, files=[("faq.md", text)])
-    library = SharedLibrary(app.services.db)
-    await library.make_ready(app.services.directory)
-    monkeypatch.setattr(shared_library, "KnowledgeIndex", lambda *_: "made when somebody asked")
+    library = KnowledgeCache(app.services.db)
+    await library.warm(app.services.account_cache)
+    monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", lambda *_: "made when somebody asked")
     _, large = await bots.resolve(app.services, caller.bot)
     _, small = await bots.resolve(app.services, other.bot)
     assert len((await library.of(large)).entries) == 3

@@ -415,7 +415,7 @@ async def test_a_bot_switched_off_while_it_answers_still_answers(app: App, calle
 
 
 def _reserved(app: App, caller: Caller) -> int:
-    return sum(app.services.directory._accounts[caller.account].allowance.reserved.values())
+    return sum(app.services.account_cache._accounts[caller.account].allowance.reserved.values())
 
 
 async def test_a_conversation_is_answered_one_message_at_a_time_first_come_first_served(
@@ -487,8 +487,8 @@ async def test_busy_is_told_at_the_deadline_and_nothing_is_charged(
     monkeypatch.undo()
     assert [turn.message for turn in engine.turns] == ["first"]
     assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 402]
-    assert app.services.turns is not None
-    assert app.services.turns._lines == {}
+    assert app.services.conversation_locks is not None
+    assert app.services.conversation_locks._queues == {}
 
 
 async def test_what_is_left_of_the_deadline_is_what_the_engine_gets(app: App, caller: Caller, engine: ScriptedEngine) -> None:

@@ -231,7 +231,7 @@ async def test_responses_before_the_limiter_have_them_too_and_take_nothing(
 
         broken.setattr(app._limiter, "take", down)
         seen.append(await caller.get("/chatbots"))
-    app.services.directory.forget_keys()
+    app.services.account_cache.invalidate_keys()
     async with out_of_reach(app, "api_keys"):
         seen.append(await caller.get("/chatbots"))
     assert [(answer.error, *standing(answer)) for answer in seen] == [

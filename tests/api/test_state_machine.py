@@ -292,7 +292,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         elif any(flight.pending is expected for flight in self.flights):
             await asyncio.wait([task], timeout=0.02)  # nothing shows that it has joined the first
         else:
-            held = await self.app.services.directory.account(expected.account.id)
+            held = await self.app.services.account_cache.account(expected.account.id)
             assert held is not None
             await until(lambda: task.done() or sum(held.allowance.reserved.values()) == len(expected.account.reserved))
         assert task.done() == isinstance(expected, Expected), task

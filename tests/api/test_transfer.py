@@ -69,7 +69,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     await captures.set_request(services, request=(await captures.list_requests(services, bot=caller.bot))[0]["id"], status="done")  # type: ignore[arg-type]
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)
-    await services.directory.flush_key_uses()
+    await services.account_cache.flush_key_uses()
     return signing_key
 
 

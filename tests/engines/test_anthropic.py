@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 import pytest
 
-from chatsvc.domain.models import Bot, Entry, Said, Usage
+from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 from chatsvc.engines import Engine, EngineError, Finding, Hit, Reply, Turn
 from chatsvc.engines.anthropic import AnthropicEngine, answer, client, prompt, stable
 from tests.engines.conftest import KEY, Make
@@ -90,9 +90,9 @@ def entry(number: int, question: str, reply: str) -> Entry:
     return Entry(f"k{number}", question, (), reply, "en")
 
 
-def past(*texts: str, first: str = "user") -> list[Said]:
+def past(*texts: str, first: str = "user") -> list[HistoryMessage]:
     roles = ["user", "assistant"] if first == "user" else ["assistant", "user"]
-    return [Said(roles[n % 2], text) for n, text in enumerate(texts)]
+    return [HistoryMessage(roles[n % 2], text) for n, text in enumerate(texts)]
 
 
 TURN = Turn(
@@ -856,7 +856,7 @@ def test_whether_the_bot_asks_back_is_its_setting(ask_back: bool | None, told: s
     assert all((words in text) == (words == told) for words in ("ask one short question back", "Do not ask the visitor"))
 
 
-def roles(history: Sequence[Said], text: str = "now", budget: int = 1000) -> list[tuple[object, object]]:
+def roles(history: Sequence[HistoryMessage], text: str = "now", budget: int = 1000) -> list[tuple[object, object]]:
     return [(turn["role"], turn["content"]) for turn in prompt.messages(history, text, budget)]
 
 
@@ -874,13 +874,13 @@ def test_a_message_longer_than_the_budget_goes_along_and_the_last() -> None:
 def test_roles_take_turns_and_the_visitor_begins() -> None:
     assert roles(past("hello", "who?", first="assistant")) == [("user", "who?\n\nnow")]
     twice = [
-        Said("user", "a"),
-        Said("user", "b"),
-        Said("assistant", "c"),
-        Said("assistant", "d"),
+        HistoryMessage("user", "a"),
+        HistoryMessage("user", "b"),
+        HistoryMessage("assistant", "c"),
+        HistoryMessage("assistant", "d"),
     ]
     assert roles(twice) == [("user", "a\n\nb"), ("assistant", "c\n\nd"), ("user", "now")]
-    odd = [Said("system", "obey"), Said("user", " \n")]
+    odd = [HistoryMessage("system", "obey"), HistoryMessage("user", " \n")]
     assert roles(odd) == [("user", "now")]
 
 

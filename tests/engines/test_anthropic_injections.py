@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from chatsvc.domain.captures import Captured
-from chatsvc.domain.models import Said
+from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import EngineError, Turn
 from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.usecases import captures
@@ -27,7 +27,7 @@ def turn_of(injection: Injection, *, own: str) -> Turn:
     if injection.place == "knowledge":
         return replace(turn, knowledge=Shelf((entry(1, "Merhaba?", injection.text),)))
     if injection.place == "history":
-        return replace(turn, history=[*past("Merhaba", injection.text), Said("system", injection.text)])
+        return replace(turn, history=[*past("Merhaba", injection.text), HistoryMessage("system", injection.text)])
     return replace(turn, message=f"{injection.text}\n{own}")
 
 

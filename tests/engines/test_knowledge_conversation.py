@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.domain.models import Bot, Entry, Said
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Engine, EngineError, Finding, Hit, Reply, Turn, language
 from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
@@ -85,7 +85,7 @@ ANSWERS = {one.id: one.answer for one in ENTRIES}
 
 
 def turn(message: str, *history: str, bot: Bot = BOT, lang: str | None = None, channel: str = "web", dialogue: str | None = None) -> Turn:
-    told = [Said("assistant" if at % 2 else "user", text) for at, text in enumerate(history)]
+    told = [HistoryMessage("assistant" if at % 2 else "user", text) for at, text in enumerate(history)]
     return Turn(bot, channel, message, told, lang, KNOWLEDGE, "", 30.0, NOW, dialogue)
 
 

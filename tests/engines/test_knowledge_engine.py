@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatsvc.domain.models import Bot, Entry, Said
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Engine, EngineError, Finding, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.smalltalk import kind
@@ -23,7 +23,7 @@ UNSURE_TURKISH = "ya yağmur yağarsa ne yapıyorsunuz"
 
 
 def turn(message: str, *, bot: Bot = BOT, channel: str = "web", language: str | None = None, history: Sequence[str] = ()) -> Turn:
-    told = [Said("assistant" if at % 2 else "user", text) for at, text in enumerate(history)]
+    told = [HistoryMessage("assistant" if at % 2 else "user", text) for at, text in enumerate(history)]
     return Turn(bot, channel, message, told, language, SAMPLE, "", 30.0, 0)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsvc.domain.captures import Captured, checked
-from chatsvc.domain.models import Bot, Said
+from chatsvc.domain.models import Bot, HistoryMessage
 from chatsvc.domain.times import DAY_MS, local
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine, draft, flow
@@ -41,7 +41,7 @@ class Visit:
     now: int = START
     may_capture: bool = True
     dialogue: str | None = None
-    history: list[Said] = field(default_factory=list)
+    history: list[HistoryMessage] = field(default_factory=list)
 
     def turn(self, message: str) -> Turn:
         bot = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0, opening_hours=self.hours, language=self.speaks)
@@ -54,7 +54,7 @@ class Visit:
             spoken = [told.content for told in self.history[-40:] if told.role == "user"] + [message]
             assert checked(reply.captured, spoken, local(self.now, "Europe/Istanbul"), "TR") == reply.captured
             assert reply.dialogue is None
-        self.history += [Said("user", message), Said("assistant", reply.text)]
+        self.history += [HistoryMessage("user", message), HistoryMessage("assistant", reply.text)]
         self.dialogue = reply.dialogue
         return reply
 

@@ -64,7 +64,7 @@ async def nothing_has_drifted(caller: Caller, answered: int) -> None:
     """Memory, disk and what the callers know agree."""
     used, _, bot = await told(caller)
     assert (used, bot) == await asyncio.to_thread(sums, caller) == (answered, answered)
-    assert caller.app.services.directory._accounts[caller.account].allowance.reserved == {}
+    assert caller.app.services.account_cache._accounts[caller.account].allowance.reserved == {}
     assert await asyncio.to_thread(disagreements, caller.app.config.data_dir / "chatsvc.db") == []
 
 
@@ -140,7 +140,7 @@ async def test_a_disk_that_turns_read_only_is_told_and_reads_go_on(tmp_path: Pat
             await reads_go_on(caller)
             assert (await command(app, tmp_path, "account", "create", "Beta"))[0] == 1
             assert (await told(caller))[0] == 20
-            assert app.services.directory._accounts[account].allowance.reserved == {}
+            assert app.services.account_cache._accounts[account].allowance.reserved == {}
         with pytest.raises(StoreUnavailable, match="data cannot be used: Read-only file system"):
             async with App(config):
                 pass

@@ -35,7 +35,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     ),
     "a conversation with its messages": lambda db: conversations.find(db, "account", "id", 500),
     "a conversation for the administrator": lambda db: conversations.find(db, None, "id", 500),
-    "the history of a visitor": lambda db: conversations.past(db, ("bot", "api", "visitor"), 40, START),
+    "the history of a visitor": lambda db: conversations.history(db, ("bot", "api", "visitor"), 40, START),
     "analytics": lambda db: usage.summary(db, "account", START, START + 10, 3),
     "a key": lambda db: keys.find(db, b"digest"),
     "the keys of an account": lambda db: keys.list_all(db, "account"),

@@ -112,7 +112,7 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
     await caller.send(SAID, "v")
     await hook(caller, receiver)
     await execute(caller.app, "UPDATE accounts SET plan = NULL")
-    held = await caller.app.services.directory.account(caller.account)
+    held = await caller.app.services.account_cache.account(caller.account)
     assert held
     held.account = held.account._replace(plan=None)
     from chatsvc.domain.models import SendMessage

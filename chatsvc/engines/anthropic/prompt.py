@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from chatsvc.domain.models import Entry, Said
+from chatsvc.domain.models import Entry, HistoryMessage
 from chatsvc.engines import Turn, language
 from chatsvc.engines.anthropic import stable
 from chatsvc.engines.anthropic.answer import clean
@@ -126,7 +126,7 @@ def system(turn: Turn, budget: Budget, *, offers_tools: bool = False) -> list[or
     return [rules, knowledge, _moment(turn)]
 
 
-def messages(history: Sequence[Said], message: str, budget: int) -> list[dict[str, object]]:
+def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:
     """The conversation, newest first until `budget` characters are used, then in order; user first, roles in turn.
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from chatsvc.domain.models import Exchange
-from chatsvc.usecases.turns import Busy, Turns
+from chatsvc.usecases.conversation_locks import Busy, ConversationLocks
 
 HERE = ("bot", "api", "visitor")
 
@@ -20,13 +20,13 @@ async def _never() -> Exchange:
 
 @pytest.mark.parametrize("seed", range(20))
 async def test_one_at_a_time_in_the_order_of_their_coming_whoever_gives_up(seed: int) -> None:
-    chance, turns, loop = random.Random(seed), Turns(), asyncio.get_running_loop()
+    chance, locks, loop = random.Random(seed), ConversationLocks(), asyncio.get_running_loop()
     order: list[int] = []
     inside = 0
 
     async def one(number: int, deadline_s: float, steps: int) -> None:
         nonlocal inside
-        async with turns.alone(HERE, loop.time() + deadline_s):
+        async with locks.lock(HERE, loop.time() + deadline_s):
             inside += 1
             assert inside == 1
             order.append(number)
@@ -53,34 +53,34 @@ async def test_one_at_a_time_in_the_order_of_their_coming_whoever_gives_up(seed:
     assert all(outcome is None or isinstance(outcome, (Busy, asyncio.CancelledError)) for outcome in ended), ended
     assert order == sorted(order)
     assert {number for number, outcome in enumerate(ended) if outcome is None} <= set(order)
-    assert turns.waiting == 0
-    assert turns.under_way("visitor", None) == []
+    assert locks.waiting == 0
+    assert locks.locked("visitor", None) == []
 
 
 async def test_the_stop_waits_for_the_answers_and_no_longer_than_it_may() -> None:
-    turns = Turns()
-    hanging = asyncio.create_task(turns.see_through(_never()))
+    locks = ConversationLocks()
+    hanging = asyncio.create_task(locks.run(_never()))
     await asyncio.sleep(0)
-    assert turns.unfinished == 1
-    await turns.finish(0.05)
+    assert locks.unfinished == 1
+    await locks.drain(0.05)
     assert hanging.cancelled()
-    assert turns.unfinished == 0
+    assert locks.unfinished == 0
 
 
 async def test_the_stop_does_not_wait_for_a_caller_who_is_slow_to_listen() -> None:
-    turns, listens = Turns(), asyncio.Event()
+    locks, listens = ConversationLocks(), asyncio.Event()
 
     async def answered() -> Exchange:
         await asyncio.sleep(0)
         return Exchange("bot", "visitor", "api", "hello", "hello", 0)
 
     async def caller() -> None:
-        await turns.see_through(answered())
+        await locks.run(answered())
         await listens.wait()
 
     telling = asyncio.create_task(caller())
     await asyncio.sleep(0)
-    await asyncio.wait_for(turns.finish(60), 5)
+    await asyncio.wait_for(locks.drain(60), 5)
     assert not telling.done()
     listens.set()
     await telling

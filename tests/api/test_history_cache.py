@@ -13,7 +13,7 @@ from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import conversations
-from chatsvc.usecases import captures, erasure, messages, pasts, retention
+from chatsvc.usecases import captures, erasure, history_cache, messages, retention
 from tests.conftest import Caller
 from tests.fakes import FakeClock, ScriptedEngine
 
@@ -26,20 +26,20 @@ def config(config: Config) -> Config:
     return replace(config, retention=Retention(conversations_days=3, webhooks_days=None, usage_days=None))
 
 
-async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversations.Past:
+async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversations.ConversationHistory:
     """The past of a conversation as the store has it."""
     app = caller.app
-    held = await app.services.directory.account(caller.account)
+    held = await app.services.account_cache.account(caller.account)
     assert held
     since = captures.start_of_day(held.bots[caller.bot], clock.now)
-    return await conversations.past(app.services.db, (caller.bot, "api", visitor), messages.HISTORY_MESSAGES, since)
+    return await conversations.history(app.services.db, (caller.bot, "api", visitor), messages.HISTORY_MESSAGES, since)
 
 
 @pytest.mark.parametrize("seed", range(4))
 async def test_every_answer_is_given_what_the_store_would_give(
     seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pasts, "MOST_CONVERSATIONS", 3)
+    monkeypatch.setattr(history_cache, "MOST_CONVERSATIONS", 3)
     monkeypatch.setattr(messages, "HISTORY_MESSAGES", 6)
     monkeypatch.setattr(messages, "MOST_A_DAY", 2)
     chance, services = random.Random(seed), caller.app.services
@@ -70,17 +70,17 @@ async def test_every_answer_is_given_what_the_store_would_give(
                 answer = await caller.send(f"message {step}", visitor, headers=headers)
                 assert answer.status in (200, 502) or (answer.status == 400 and headers)
                 for turn in engine.turns[turns:]:
-                    assert (turn.history, turn.dialogue) == (expected.history, expected.dialogue)
+                    assert (turn.history, turn.dialogue) == (expected.messages, expected.dialogue)
                     assert turn.may_capture == (expected.captured < 2)
-    assert len(services.directory.pasts._kept) <= 3
+    assert len(services.account_cache.histories._cached) <= 3
 
 
 async def test_a_conversation_that_goes_on_reads_nothing(caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def unread(*_: object) -> conversations.Past:
+    async def unread(*_: object) -> conversations.ConversationHistory:
         raise AssertionError("the store was asked")
 
     await caller.send("hello", "v")
-    monkeypatch.setattr(conversations, "past", unread)
+    monkeypatch.setattr(conversations, "history", unread)
     for _ in range(3):
         assert (await caller.send("and then?", "v")).status == 200
     assert [said.content for said in engine.turns[-1].history][:3] == ["hello", "echo: hello", "and then?"]

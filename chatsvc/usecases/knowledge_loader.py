@@ -1,4 +1,4 @@
-"""The knowledge of bots, ready to be searched."""
+"""Loads the knowledge of bots, ready to be searched."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from chatsvc.store.database import Database
 
 
-class Library:
-    """Reads what a bot knows and indexes them at each call; enough for one command."""
+class KnowledgeLoader:
+    """Builds a search index at each call; enough for one command."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def of(self, bot: Bot) -> Knowledge:
-        """The bot's knowledge; raises StoreUnavailable."""
+        """Load a bot's knowledge; raises StoreUnavailable."""
         from chatsvc.engines.knowledge import KnowledgeIndex
         from chatsvc.store import knowledge
 
         entries, synonyms = await knowledge.whole(self._db, bot.id)
         return KnowledgeIndex(entries, bot.language, synonyms=[group.words for group in synonyms])
 
-    def changed(self, bot_id: str) -> None:
-        """The bot's entries or synonyms are other ones now."""
+    def invalidate(self, bot_id: str) -> None:
+        """Drop the bot's index, since its entries or synonyms have changed."""

@@ -1,4 +1,4 @@
-"""The library of the running service: an index is built once, off the event loop, and kept until its entries change."""
+"""Cache of search indexes: each is built once, in a thread, and kept until its entries change."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from chatsvc.engines import Knowledge, background
 from chatsvc.engines.knowledge import KnowledgeIndex
 from chatsvc.store import bots, knowledge
 from chatsvc.store.database import Database
-from chatsvc.usecases.directory import Directory
-from chatsvc.usecases.library import Library
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 
 MOST_KEPT = 256
-LARGE = 500  # entries from which on a knowledge is made ready when the service starts
+LARGE = 500  # entries from which on an index is built when the service starts
 
 
-class SharedLibrary(Library):
-    """Keeps the indexes of the bots asked last; callers that come together wait for the same build."""
+class KnowledgeCache(KnowledgeLoader):
+    """Least-recently-used cache; concurrent callers wait for the same build."""
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
     async def of(self, bot: Bot) -> Knowledge:
-        """See Library.of."""
+        """See KnowledgeLoader.of."""
         key = (bot.id, bot.language)
         build = self._builds.pop(key, None)
         if build is None or (build.done() and (build.cancelled() or build.exception())):
             build = asyncio.create_task(self._build(bot))
-        self._builds[key] = build  # last in the order, and the first of it goes
+        self._builds[key] = build  # moved to the end: the first one is evicted
         if len(self._builds) > MOST_KEPT:
             del self._builds[next(iter(self._builds))]
         return build.result() if build.done() else await asyncio.shield(build)
 
-    async def make_ready(self, directory: Directory) -> None:
-        """Build what the first message to a bot would wait for, one after the other; raises StoreUnavailable."""
+    async def warm(self, accounts: AccountCache) -> None:
+        """Build the large indexes, one after the other; raises StoreUnavailable."""
         for bot_id in (await knowledge.large(self._db, LARGE))[:MOST_KEPT]:
             owner = await bots.owner(self._db, bot_id)
-            held = await directory.account(owner) if owner else None
-            bot = held.bots.get(bot_id) if held else None
+            state = await accounts.account(owner) if owner else None
+            bot = state.bots.get(bot_id) if state else None
             if bot and bot.active:
                 await self.of(bot)
 
@@ -49,8 +49,8 @@ class SharedLibrary(Library):
         entries, synonyms = await knowledge.whole(self._db, bot.id)
         return await background.beside(partial(_built, entries, bot.language, [group.words for group in synonyms]))
 
-    def changed(self, bot_id: str) -> None:
-        """See Library.changed."""
+    def invalidate(self, bot_id: str) -> None:
+        """See KnowledgeLoader.invalidate."""
         for key in [key for key in self._builds if key[0] == bot_id]:
             del self._builds[key]
 

@@ -1,0 +1,104 @@
+"""Cache of API keys, accounts and bots, kept consistent with the store by every write.
+
+One process writes the database, and each write updates the cache right after its commit. A request needs no query, and a
+revoked key, a changed plan or a spent allowance counts from the next request on.
+"""
+
+from __future__ import annotations
+
+from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.models import Account, ApiKey, Bot
+from chatsvc.store import accounts, keys
+from chatsvc.store.database import Database
+from chatsvc.usecases.history_cache import HistoryCache
+
+
+class AccountState:
+    """An account in memory, with its bots and its allowance."""
+
+    __slots__ = ("account", "allowance", "bots", "pages")
+
+    def __init__(self, holding: accounts.Holding) -> None:
+        self.account = holding.account
+        self.bots = {bot.id: bot for bot in holding.bots}
+        self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
+        # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
+        # change and rendered after it is stored in the old one.
+        self.pages: dict[object, bytes] = {}
+
+    def update_account(self, account: Account | None) -> None:
+        """Take over the account's changed row; None changes nothing."""
+        if account is not None:
+            self.account = account
+            self.allowance.limit = account.messages_limit
+            self.allowance.credits = account.message_credits
+
+    def update_bot(self, bot: Bot | None) -> None:
+        """Add or replace a bot and invalidate the cached pages; None changes nothing."""
+        if bot is not None:
+            self.bots[bot.id] = bot
+            self.pages = {}
+
+
+class AccountCache:
+    """Read-through cache over the store; the use-cases that write invalidate it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._keys: dict[bytes, ApiKey] = {}
+        self._accounts: dict[str, AccountState] = {}
+        self._key_generation = 0
+        self.key_uses: dict[str, int] = {}
+        self.histories = HistoryCache()
+
+    async def key(self, digest: bytes) -> ApiKey | None:
+        """Look up the key with this digest; raises StoreUnavailable."""
+        key = self._keys.get(digest)
+        if key is None:
+            generation = self._key_generation
+            key = await keys.find(self._db, digest)
+            # A key read before a revocation must not be cached after it.
+            if key is not None and generation == self._key_generation:
+                self._keys[digest] = key
+        return key
+
+    def invalidate_keys(self) -> None:
+        """Drop all cached keys."""
+        self._key_generation += 1
+        self._keys.clear()
+
+    async def account(self, account_id: str) -> AccountState | None:
+        """Look up an account, None where it is gone; raises StoreUnavailable."""
+        state = self._accounts.get(account_id)
+        if state is None:
+            await accounts.hold(self._db, account_id, self._add)
+            state = self._accounts.get(account_id)
+        return state
+
+    def _add(self, holding: accounts.Holding | None) -> None:
+        if holding is not None:
+            self._accounts.setdefault(holding.account.id, AccountState(holding))
+
+    def invalidate(self, account_id: str) -> None:
+        """Invalidate the account's cached pages and conversation histories."""
+        state = self._accounts.get(account_id)
+        if state is not None:
+            state.pages = {}
+        self.histories.clear()
+
+    def remove_account(self, account_id: str) -> None:
+        """Drop a deleted account, with all keys and histories."""
+        self._accounts.pop(account_id, None)
+        self.invalidate_keys()
+        self.histories.clear()
+
+    async def flush_key_uses(self) -> None:
+        """Write the keys' times of last use; after a fault they are kept for the next call."""
+        uses, self.key_uses = self.key_uses, {}
+        if not uses:
+            return
+        try:
+            await keys.note_use(self._db, uses)
+        except BaseException:
+            self.key_uses = {**uses, **self.key_uses}
+            raise

@@ -1,0 +1,140 @@
+"""Locks of conversations, and the requests in flight: one reply at a time for a conversation, one for an Idempotency-Key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+from chatsvc.deadlines import Deadlines
+from chatsvc.domain.models import Exchange
+from chatsvc.usecases.history_cache import ConversationKey
+
+# Futures of the requests that wait for a lock, first in, first out.
+WaitQueue = deque[asyncio.Future[None]]
+
+
+class Busy(Exception):
+    """The conversation was still locked at the deadline."""
+
+
+class InFlight(NamedTuple):
+    """A request under an Idempotency-Key that is being answered: the digest of its fields, and its task."""
+
+    fingerprint: bytes
+    answer: asyncio.Task[Exchange]
+
+
+class _Lock:
+    """Context manager of ConversationLocks.lock; a class, since a generator takes three times as long for every message."""
+
+    __slots__ = ("_conversation", "_deadline", "_queues")
+
+    def __init__(self, queues: dict[ConversationKey, WaitQueue], conversation: ConversationKey, deadline: float) -> None:
+        self._queues, self._conversation, self._deadline = queues, conversation, deadline
+
+    async def __aenter__(self) -> None:
+        queue = self._queues.get(self._conversation)
+        if queue is None:
+            self._queues[self._conversation] = deque()
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        queue.append(waiter)
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await waiter
+        except BaseException as fault:
+            if waiter.done() and not waiter.cancelled():
+                self._release()  # the lock was handed over in the same step of the event loop
+            elif waiter in queue:
+                queue.remove(waiter)
+            if isinstance(fault, TimeoutError):
+                raise Busy from None
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        queue = self._queues[self._conversation]
+        while queue:
+            waiter = queue.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        del self._queues[self._conversation]
+
+
+class ConversationLocks:
+    """The locks and the requests in flight of this process."""
+
+    def __init__(self) -> None:
+        self.deadlines = Deadlines()
+        self.in_flight: dict[tuple[str, str], InFlight] = {}
+        self._queues: dict[ConversationKey, WaitQueue] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._finished: asyncio.Future[None] | None = None
+
+    @property
+    def unfinished(self) -> int:
+        """Number of requests in flight, those that wait for a lock included."""
+        return len(self._tasks)
+
+    @property
+    def waiting(self) -> int:
+        """Number of requests that wait for an earlier one of their conversation."""
+        return sum(map(len, self._queues.values()))
+
+    def lock(self, conversation: ConversationKey, deadline: float) -> _Lock:
+        """Lock a conversation, first come, first served; an asynchronous context manager.
+
+        `deadline` is a time of the event loop; raises Busy when it passes first.
+        """
+        return _Lock(self._queues, conversation, deadline)
+
+    def locked(self, user_id: str, bot_id: str | None) -> list[ConversationKey]:
+        """List a visitor's locked conversations, with one bot or with all."""
+        return [conversation for conversation in self._queues if conversation[2] == user_id and bot_id in (None, conversation[0])]
+
+    def start(self, work: Coroutine[Any, Any, Exchange]) -> asyncio.Task[Exchange]:
+        """Run a request in a new task, which several callers may await."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._remove(task)
+        if not task.cancelled():
+            # Retrieved here: if all callers have gone, asyncio would log the exception as never retrieved.
+            task.exception()
+
+    async def run(self, work: Coroutine[Any, Any, Exchange]) -> Exchange:
+        """Run a request in the caller's own task, for which `drain` waits."""
+        task = asyncio.current_task(self.deadlines.loop)
+        if task is None:
+            raise RuntimeError("requests are answered in tasks")
+        self._tasks.add(task)
+        try:
+            return await work
+        finally:
+            self._remove(task)
+
+    def _remove(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks and self._finished is not None and not self._finished.done():
+            self._finished.set_result(None)
+
+    async def drain(self, timeout_s: float) -> None:
+        """Wait for the requests in flight, at most `timeout_s` seconds; cancel the rest."""
+        if not self._tasks:
+            return
+        # Not the tasks themselves: they also write to callers, who may be slow to read.
+        self._finished = self.deadlines.loop.create_future()
+        await asyncio.wait([self._finished], timeout=timeout_s)
+        late = set(self._tasks)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
