@@ -85,7 +85,7 @@ LIBRARIES = {
     "httpx2": {"engines/anthropic"},
     "multidict": {"api"},
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
-    "phonenumbers": {"engines/slots"},
+    "phonenumbers": {"engines/reading"},
     "prometheus_client": {"metrics"},
     "sqlite3": {"store"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},

@@ -38,7 +38,7 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)
-    from chatsvc.engines.slots import knows_country
+    from chatsvc.engines.reading import knows_country
 
     if not knows_country(country.upper()):
         raise Refused(f"{country!r} is no country; one is written with two letters, like TR")
@@ -74,9 +74,9 @@ def _clock(now: str | None, timezone: str) -> datetime:
 
 
 def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
-    from chatsvc.engines import slots
+    from chatsvc.engines import reading
 
-    found = slots.read(text, now=now, language=language, country=country)
+    found = reading.read(text, now=now, language=language, country=country)
     return {
         "language": found.language,
         "date": found.date.isoformat() if found.date else None,

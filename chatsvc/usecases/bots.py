@@ -66,7 +66,7 @@ def _timezone(_: Services, value: str) -> str:
 
 
 def _country(_: Services, value: str) -> str:
-    from chatsvc.engines.slots import knows_country
+    from chatsvc.engines.reading import knows_country
 
     if not knows_country(value.upper()):
         raise Refused(f"{value!r} is no country; one is written with two letters, like TR")

@@ -14,9 +14,11 @@ from typing import NamedTuple
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
-from chatsvc.engines.knowledge import KnowledgeIndex, text
-from chatsvc.engines.knowledge.stopwords import STOPWORDS
-from chatsvc.engines.language import guess
+from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.reading.folding import fold, words
+from chatsvc.engines.reading.language_detection import guess
 
 KINDS = (  # worst first
     "answers_another",
@@ -107,7 +109,7 @@ def _other_language(entry: Entry) -> str | None:
     """The language that both the phrasings and the answer are plainly in, where it is not the one said."""
     asked = "\n".join((entry.question, *entry.alt))
     seems = guess(asked)
-    if seems is None or seems == primary(entry.language) or len(text.words(asked)) < _TELLING:
+    if seems is None or seems == primary(entry.language) or len(words(asked)) < _TELLING:
         return None
     return seems if guess(entry.answer) in {seems, None} else None
 
@@ -121,16 +123,16 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
         spoken = primary(entry.language)
         others = set()
         for phrasing in (entry.question, *entry.alt):
-            other = phrased.setdefault((spoken, " ".join(text.words(phrasing)) or phrasing), entry)
+            other = phrased.setdefault((spoken, " ".join(words(phrasing)) or phrasing), entry)
             if other is not entry and other.id not in others:
                 others.add(other.id)
                 yield Finding(
                     "duplicate_phrasing", entry.id, other.id, f"“{phrasing}” is asked by “{entry.question}” and by “{other.question}”"
                 )
-        words = [word for word in text.words(entry.question) if word not in STOPWORDS]
-        near = [answered.setdefault((spoken, text.fold(entry.answer)), entry)]
-        if words:
-            near.append(asked.setdefault((spoken, frozenset(map(text.stem, words))), entry))
+        telling = [word for word in words(entry.question) if word not in STOPWORDS]
+        near = [answered.setdefault((spoken, fold(entry.answer)), entry)]
+        if telling:
+            near.append(asked.setdefault((spoken, frozenset(map(stem, telling))), entry))
         for other in near:
             if other is not entry and other.id not in others:
                 others.add(other.id)

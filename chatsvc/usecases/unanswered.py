@@ -37,15 +37,16 @@ _COMMON = 300  # groups that share a stem: it tells nothing then
 async def note(services: Services, bot: Bot, message: SendMessage) -> None:
     """Keep the question of a message; whatever happens here, the message's own outcome stays what it is."""
     try:
-        from chatsvc.engines import language as languages
-        from chatsvc.engines import slots
-        from chatsvc.engines.knowledge import smalltalk, text
+        from chatsvc.engines import reading
+        from chatsvc.engines.knowledge.dialogue import smalltalk
+        from chatsvc.engines.reading.folding import words
+        from chatsvc.engines.reading.language_detection import guess
 
         question = " ".join(_CONTACT.sub("…", message.message[:MOST_CHARACTERS]).split())
-        said = text.words(question)
-        if not any(word.isalpha() for word in said) or slots.is_only_nod(question) or smalltalk.kind(said, bot.name):
+        said = words(question)
+        if not any(word.isalpha() for word in said) or reading.is_only_nod(question) or smalltalk.kind(said, bot.name):
             return  # an answer, a number or a greeting: there is nothing to write an entry for
-        language = message.language or languages.guess(question) or bot.language
+        language = message.language or guess(question) or bot.language
         async with asyncio.timeout(_PATIENCE_S):
             await stored.note(services.db, bot.id, " ".join(said), question, primary(language), services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
@@ -106,15 +107,16 @@ def _nearest(asked: stored.Asked, index: Knowledge) -> Json | None:
 
 def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
     """Each question joins the group that it is most like, among those that share a stem with it, or begins one."""
-    from chatsvc.engines.knowledge import text
-    from chatsvc.engines.knowledge.stopwords import STOPWORDS
+    from chatsvc.engines.knowledge.search.stemming import stem, trigrams
+    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+    from chatsvc.engines.reading.folding import words
 
     made: list[_Group] = []
     holders: dict[str, list[int]] = {}  # language and the beginning of a stem -> groups
     for one in asked:
-        words = text.words(one.question)
-        stems = {text.stem(word): _STOP if word in STOPWORDS else 1.0 for word in words}
-        letters = frozenset(gram for word in words for gram in text.trigrams(word))
+        said = words(one.question)
+        stems = {stem(word): _STOP if word in STOPWORDS else 1.0 for word in said}
+        letters = frozenset(gram for word in said for gram in trigrams(word))
         # four letters: a stem with a slip at its end is found as well
         keys = {f"{one.language} {stem[:4]}" for stem, weight in stems.items() if weight == 1.0 or max(stems.values()) < 1.0}
         likely = Counter(at for key in keys for at in holders.get(key, ())[:_COMMON])

@@ -1,4 +1,4 @@
-"""Fits the weights of chatsvc/engines/knowledge/confidence.py anew; to be run by hand after the search or the lexicon has changed.
+"""Fits the weights of chatsvc/engines/knowledge/search/confidence.py anew; to be run by hand after the search or the lexicon has changed.
 
     .venv/bin/python scripts/bench/fit.py CLINC150's-data_full.json
 
@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge import confidence
+from chatsvc.engines.knowledge.search import confidence
 from tests.answers import judging
 from tests.answers.judging import Question
 

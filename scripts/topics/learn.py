@@ -4,7 +4,7 @@
 
 A sentence file holds topics: `# name`, and below it what visitors write who want to know about it, a sentence a line, in both languages.
 For each stem and concept that occurs the topics are kept in which it is used most, with how much it says at all: what occurs in many
-topics says little. The result is the same on every machine; tests/engines/test_topics.py holds it against the sentences.
+topics says little. The result is the same on every machine; tests/engines/knowledge/test_topics.py holds it against the sentences.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from chatsvc.engines.knowledge import lexicon, topics
-from chatsvc.engines.knowledge.text import words
+from chatsvc.engines.knowledge.search import lexicon, topics
+from chatsvc.engines.reading.folding import words
 
 SENTENCES = Path(__file__).parent
-DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/topics.txt"
+DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/search/topics.txt"
 MOST = 12  # topics of a feature that are kept
 RARITY = 1.5  # exponent of how much rarity counts
 SHARE = 10_000  # a share of 1.0 as a whole number
@@ -44,7 +44,7 @@ def read() -> dict[str, list[str]]:
 
 
 def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
-    """The lines of the data; see chatsvc.engines.knowledge.topics.Topics for their form."""
+    """The lines of the data; see chatsvc.engines.knowledge.search.topics.Topics for their form."""
     yield "\t".join(sentences)
     used: dict[str, dict[int, int]] = {}  # feature -> topic -> in how many of its sentences
     for topic, said in enumerate(sentences.values()):

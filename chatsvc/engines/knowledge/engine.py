@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsvc.engines import EngineError, Reply, Turn, background, language
-from chatsvc.engines.knowledge import askback, flow, lookup, smalltalk
+from chatsvc.engines.knowledge.dialogue import ask_back, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 
@@ -27,7 +27,7 @@ def _reply(turn: Turn) -> Reply:
     draft = flow.opened(turn)
     if draft is not None:
         return flow.proceed(turn, draft)
-    chosen = askback.answered(turn)
+    chosen = ask_back.answered(turn)
     if chosen is not None:
         return chosen
     small = smalltalk.answer(turn)
@@ -46,7 +46,7 @@ def _reply(turn: Turn) -> Reply:
     if wish is not None:
         return flow.begin(turn, wish)
     if finding.decision == "ask" and _may_ask(turn):
-        return askback.ask(turn, finding)
+        return ask_back.ask(turn, finding)
     raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
 
 

@@ -1,0 +1,1 @@
+"""Dialogue around the answers: small talk, forms, and questions back to the visitor."""

@@ -1,0 +1,1 @@
+"""Ranked search over a bot's entries: index, query, ranking and confidence."""

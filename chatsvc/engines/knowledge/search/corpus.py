@@ -1,0 +1,173 @@
+"""A bot's entries as numbers: the words of each phrasing, how rare each feature is, which entries hold it.
+
+Fifty thousand entries fit into about a hundred megabytes with their texts: flat arrays, and what can be worked out again at once
+is not kept.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge.search import features, topics
+from chatsvc.engines.knowledge.search.lexicon import Lexicon
+from chatsvc.engines.knowledge.search.postings import Postings
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.search.terms import NO_STEM, Terms
+from chatsvc.engines.reading.folding import words
+
+Pair = tuple[int, int]
+
+EDGE = NO_STEM - 1  # stands before the first and behind the last word, for how a question opens says much
+_RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
+_ANSWER = 0.3  # weight of a word that only the answer holds
+_ANSWER_WORDS = 40  # stems of an answer looked at
+_NARROW = 1 << 16  # so many words have a number of two bytes
+_MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
+_A_SENTENCE, _SENTENCES = 12, 24  # characters that one has at least, and how many of a passage are looked at
+PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
+
+
+def is_passage(entry: Entry) -> bool:
+    """Whether nobody wrote down how else an entry is asked for, as of a passage of a document."""
+    return not entry.alt
+
+
+def phrasings_of(entry: Entry) -> tuple[str, ...]:
+    """What an entry is found by: its question and the other phrasings; where there are none, what its answer says."""
+    if not is_passage(entry):
+        return entry.question, *entry.alt
+    sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)
+    return entry.question, *islice(sentences, _SENTENCES)
+
+
+class Corpus:
+    """Built once, then only read."""
+
+    def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
+        self.size = len(entries)
+        self.lexicon = lexicon
+        self._rarities: dict[int, float] = {}
+        self.terms = Terms(lexicon)
+        self.first = array("I", [0])  # entry -> number of its first phrasing
+        self.starts = array("I", [0])  # phrasing -> its first word in `_tokens`
+        self._tokens = array("H")  # wider as soon as there are more words
+        self._holders = array("I")  # feature -> entries that hold it
+        pairs = 16 * sum(1 + len(entry.alt) for entry in entries)
+        self._pairs = array("I", bytes(4 * min(_MOST_PAIRS, 1 << max(6, pairs.bit_length()))))  # hash of a pair -> entries that hold it
+        answers, answer_starts = array("I"), array("I", [0])
+        for number, entry in enumerate(entries):
+            self._read(entry)
+            answers.extend(self._answer_features(entry.answer, number))
+            answer_starts.append(len(answers))
+        self.gains = array("f", map(float.__mul__, self.terms.weights, map(self.rarity, self._holders)))
+        self._weigh(answers, answer_starts)
+
+    def _read(self, entry: Entry) -> None:
+        """First pass: words to numbers, and what the entry holds counted."""
+        held: set[int] = set()
+        pairs: set[Pair] = set()
+        for phrasing in phrasings_of(entry):
+            row = self.terms.row(words(phrasing))
+            if len(self.terms.words) > _NARROW and self._tokens.typecode == "H":
+                self._tokens = array("I", self._tokens)
+            self._tokens.extend(row)
+            self.starts.append(len(self._tokens))
+            held.update(*map(self.terms.of_word.__getitem__, row))
+            pairs.update(self._pairs_of(row))
+        self.first.append(len(self.starts) - 1)
+        self._holders.extend(bytes(len(self.terms.weights) - len(self._holders)))
+        for feature in held:
+            self._holders[feature] += 1
+        for pair in pairs:
+            self._pairs[hash(pair) % len(self._pairs)] += 1
+
+    def _answer_features(self, answer: str, entry: int) -> list[int]:
+        """Stems that the answer alone holds."""
+        said = (word for word in words(answer) if len(word) > 2 and word not in STOPWORDS)
+        stems = list(dict.fromkeys(stem(word) for word in said))[:_ANSWER_WORDS]
+        numbers = [self.terms.number("s" + one, features.STEM) for one in stems]
+        self._holders.extend(bytes(len(self.terms.weights) - len(self._holders)))
+        held = set(chain.from_iterable(map(self.terms.of_word.__getitem__, self._tokens[self.starts[self.first[entry]] :])))
+        return [number for number in numbers if number not in held]
+
+    def _weigh(self, answers: array[int], answer_starts: array[int]) -> None:
+        """Second pass: lengths of phrasings and entries, and the postings."""
+        counts = array("I", self._holders)
+        for feature in answers:
+            counts[feature] += 1
+        self.postings = Postings(counts, self.size)
+        self.lengths = array("f")  # phrasing -> length of its vector
+        self.units = array("f")  # entry -> what its counts are multiplied by, so that its vector has length 1
+        self.topics = topics.OfEntries()
+        rows = list(map(topics.shared().row, self.terms.features))
+        gains = self.gains
+        for entry in range(self.size):
+            both = [self.phrasing(phrasing) for phrasing in range(self.first[entry], self.first[entry + 1])]
+            held = Counter(chain.from_iterable(its for its, _ in both))
+            pairs = Counter(chain.from_iterable(neighbours for _, neighbours in both))
+            pair_gains = {pair: self.pair_gain(pair) for pair in pairs}
+            for its, neighbours in both:
+                squares = sum([gains[feature] ** 2 for feature in its]) + sum([pair_gains[pair] ** 2 for pair in neighbours])
+                self.lengths.append(math.sqrt(squares) or 1.0)
+            values = [(feature, math.log(1 + count) * gains[feature]) for feature, count in held.items()]
+            squares = sum([value**2 for _, value in values])
+            squares += sum([(math.log(1 + count) * pair_gains[pair]) ** 2 for pair, count in pairs.items()])
+            length = math.sqrt(squares) or 1.0
+            self.units.append(1 / length)
+            self.postings.put(entry, ((feature, value / length) for feature, value in values))
+            # an answer's word counts as in one phrasing, times _ANSWER; it stays out of the length
+            most = length / math.log(2 + self.first[entry + 1] - self.first[entry] - 1)
+            only = answers[answer_starts[entry] : answer_starts[entry + 1]]
+            self.postings.put(entry, ((feature, min(1.0, _ANSWER * gains[feature] / most)) for feature in only))
+            said = ((rows[feature], math.log(1 + count)) for feature, count in held.items())
+            self.topics.add(topics.shared().of(chain(said, ((rows[feature], _ANSWER) for feature in only))))
+        self.postings.filled()
+        self.topics.filled()
+
+    def tokens(self, phrasing: int) -> array[int]:
+        """The words of a phrasing."""
+        return self._tokens[self.starts[phrasing] : self.starts[phrasing + 1]]
+
+    def phrasing(self, phrasing: int) -> tuple[set[int], set[Pair]]:
+        """What a phrasing is found by: features of its words, and pairs of neighbouring stems."""
+        row = self.tokens(phrasing)
+        return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
+
+    def held(self, entry: int) -> set[int]:
+        """The features of an entry's phrasings."""
+        start, stop = self.first[entry], min(self.first[entry + 1], self.first[entry] + PHRASINGS)
+        row = self._tokens[self.starts[start] : self.starts[stop]]
+        return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row)))
+
+    def _pairs_of(self, row: Sequence[int]) -> Iterator[Pair]:
+        return pairs([stem for stem in map(self.terms.stems.__getitem__, row) if stem != NO_STEM])
+
+    def holders_of_pair(self, pair: Pair) -> int:
+        """About how many entries hold the pair; 0 is certain."""
+        return self._pairs[hash(pair) % len(self._pairs)]
+
+    def pair_gain(self, pair: Pair) -> float:
+        """Weight of a pair of stems."""
+        weak = all(stem == EDGE or self.terms.weak[stem] for stem in pair)
+        return features.PAIR * (features.STOP if weak else 1.0) * self.rarity(self.holders_of_pair(pair))
+
+    def rarity(self, holders: int) -> float:
+        """Weight of a feature that so many entries hold."""
+        known = self._rarities.get(holders)
+        if known is None:
+            count = min(holders, self.size)  # pairs that share a counter may come to more
+            known = self._rarities[holders] = float(math.log(1 + (self.size - count + 0.5) / (count + 0.5)) ** _RARITY)
+        return known
+
+
+def pairs(stems: Sequence[int]) -> Iterator[Pair]:
+    """Neighbouring stems; the first and the last pair with the edge."""
+    return zip((EDGE, *stems), (*stems, EDGE), strict=True) if stems else iter(())

@@ -1,0 +1,156 @@
+"""The vocabulary of small businesses and their customers: words of both languages that mean the same thing.
+
+The data is the files in `vocabulary/` beside this one, a concept a line:
+
+    hours: saat kac*a acik | open* opening_hours
+
+A name, then the words of all languages, folded. `*` takes any ending, `_` joins an expression of several words (whose parts
+may stand in inflected form), `|` only parts the languages for the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from itertools import pairwise
+
+from chatsvc.engines.knowledge.search.spelling import Speller
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.reading.folding import fold, words
+
+_SHORTEST_BEGINNING = 3
+_EXPRESSION = "_"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A concept found in `words[start:stop]`."""
+
+    concept: str
+    start: int
+    stop: int
+
+
+class Lexicon:
+    """Concepts, to be found in words; `base` is another one whose concepts are found first."""
+
+    def __init__(self, concepts: Iterable[tuple[str, Sequence[str]]], base: Lexicon | None = None) -> None:
+        self._base = base
+        self._words: dict[str, list[str]] = {}  # a word or a stem -> its concepts
+        self._beginnings: dict[str, list[str]] = {}
+        # expressions by their first two stems, or by their first stem where any ending may follow: (what follows, concept)
+        self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
+        self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._openings: set[str] = set()
+        self.names: list[str] = []
+        for name, members in concepts:
+            self.names.append(name)
+            for member in members:
+                self._add(name, member)
+
+    def _add(self, name: str, member: str) -> None:
+        if _EXPRESSION in member:
+            first, second, *rest = (part if part.endswith("*") else stem(part) for part in member.split(_EXPRESSION))
+            if second.endswith("*"):
+                self._open.setdefault(first, []).append(((second, *rest), name))
+            else:
+                self._expressions.setdefault((first, second), []).append(((second, *rest), name))
+            self._openings.add(first)
+        elif member.endswith("*"):
+            self._beginnings.setdefault(member[:-1], []).append(name)
+        else:
+            for key in dict.fromkeys((member, stem(member))):
+                self._words.setdefault(key, []).append(name)
+
+    def find(self, words: Sequence[str]) -> list[Match]:
+        """The concepts of folded words, in the order in which they stand; a word may stand for several."""
+        found = self.expressions(words)
+        found.extend(Match(concept, at, at + 1) for at, word in enumerate(words) for concept in self.of_word(word))
+        return sorted(found, key=lambda match: match.start)
+
+    def expressions(self, words: Sequence[str]) -> list[Match]:
+        """The concepts that several words together stand for."""
+        found = self._base.expressions(words) if self._base else []
+        stems = [stem(word) for word in words]
+        for at, two in enumerate(pairwise(stems)):
+            for parts, concept in (*self._expressions.get(two, ()), *self._open.get(two[0], ())):
+                stop = at + 1 + len(parts)
+                if stop <= len(words) and all(map(_fits, parts, words[at + 1 : stop], stems[at + 1 : stop])):
+                    found.append(Match(concept, at, stop))
+        return found
+
+    def opens(self, word: str) -> bool:
+        """Whether an expression begins with the word."""
+        return stem(word) in self._openings or (self._base is not None and self._base.opens(word))
+
+    def of_word(self, word: str) -> tuple[str, ...]:
+        """The concepts of one folded word."""
+        concepts = list(self._base.of_word(word)) if self._base else []
+        concepts.extend(self._own_of(word))
+        return tuple(dict.fromkeys(concepts))
+
+    def _own_of(self, word: str) -> list[str]:
+        """A word as it stands, else its stem, and its beginnings; the ending of a stop word like "should" or "olur" is none."""
+        if word in STOPWORDS:
+            return self._words.get(word, [])
+        concepts = [*self._words.get(word, ()), *self._words.get(stem(word), ())]
+        for length in range(_SHORTEST_BEGINNING, len(word) + 1):
+            concepts.extend(self._beginnings.get(word[:length], ()))
+        return concepts
+
+    def forms(self) -> list[str]:
+        """The single words, for what visitors mistype."""
+        return [*self._words, *self._beginnings]
+
+
+def _fits(part: str, word: str, its_stem: str) -> bool:
+    return word.startswith(part[:-1]) if part.endswith("*") else its_stem == part
+
+
+def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
+    """The shared lexicon, and the groups of words (or `several words`) that mean the same besides."""
+    groups = [[_EXPRESSION.join(words(member)) for member in group] for group in synonyms]
+    if not any(groups):
+        return shared()
+    return Lexicon(((f"own{number}", [member for member in group if member]) for number, group in enumerate(groups, start=1)), shared())
+
+
+@lru_cache(maxsize=1)
+def shared() -> Lexicon:
+    """The lexicon of the files."""
+    return Lexicon(_lines())
+
+
+@lru_cache(maxsize=1)
+def speller() -> Speller:
+    """The shared lexicon's words, for what visitors mistype."""
+    return Speller(shared().forms())
+
+
+def find(words: Sequence[str]) -> list[Match]:
+    """See Lexicon.find, of the shared one."""
+    return shared().find(words)
+
+
+def of_word(word: str) -> tuple[str, ...]:
+    """See Lexicon.of_word, of the shared one."""
+    return shared().of_word(word)
+
+
+def names() -> tuple[str, ...]:
+    """The concepts, in the data's order."""
+    return tuple(shared().names)
+
+
+def _lines() -> list[tuple[str, list[str]]]:
+    files = sorted(resources.files(__package__).joinpath("vocabulary").iterdir(), key=lambda file: file.name)
+    concepts: dict[str, dict[str, None]] = {}  # in one file words of a trade, in another how visitors put it
+    for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
+        if line.strip() and not line.startswith("#"):
+            name, _, members = line.partition(":")
+            words = fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()
+            concepts.setdefault(name.strip(), {}).update(dict.fromkeys(words))
+    return [(name, list(members)) for name, members in concepts.items()]

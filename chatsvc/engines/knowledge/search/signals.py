@@ -1,0 +1,76 @@
+"""What a search shows of its own certainty, read off its question and its first hit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge.search.confidence import Signs
+from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, is_passage, phrasings_of
+from chatsvc.engines.knowledge.search.query import Query
+from chatsvc.engines.knowledge.search.stemming import trigrams
+from chatsvc.engines.reading.folding import words
+
+_RIVALS = 4  # the first hit and those whose topics are looked at
+_LETTERS = 2_000  # characters of an entry's phrasings whose letters are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """One of the candidates: its score, and how much it is about what the question is about."""
+
+    score: float
+    likeness: float
+
+
+def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], found: Entry, rivals: Sequence[Rival]) -> Signs:
+    """`first` is the first hit's number and that of its best phrasing, `found` the hit itself, `rivals` it and others."""
+    entry, best = first
+    scores = [rival.score for rival in rivals]
+    texts = phrasings_of(found)
+    start, stop = corpus.first[entry], corpus.first[entry + 1]
+    held = corpus.held(entry)
+    asked_for = sum(word.informs for word in query.words) or 1.0
+    said = _informing(corpus.tokens(best), corpus)
+    letters = _letters(asked)
+    closest = _letters(words(texts[best - start]))
+    anywhere = _letters(words(" ".join(texts[:PHRASINGS])[:_LETTERS]))
+    meant = [[number for number in word.features if corpus.terms.means(number)] for word in query.words if not word.light]
+    size = math.log(corpus.size) / 7
+    second = scores[1] if len(scores) > 1 else 0.0
+    return Signs(
+        score=scores[0],
+        coverage=sum(word.informs for word in query.words if not held.isdisjoint(word.features)) / asked_for,
+        known=sum(word.informs for word in query.words if any(corpus.terms.is_stem(number) for number in word.features)) / asked_for,
+        alien=min(1.0, sum(word.alien for word in query.words) / 2) * max(0.0, 1.1 - size),
+        stray=min(1.0, sum(bool(numbers) and held.isdisjoint(numbers) for numbers in meant) / 3),
+        back=sum(gain for gain, its in said if not query.weights.keys().isdisjoint(its)) / (sum(gain for gain, _ in said) or 1.0),
+        margin=(scores[0] - second) / scores[0] if scores[0] > 0 else 0.0,
+        share=scores[0] ** 2 / (sum(score**2 for score in scores) or 1.0),
+        letters=len(letters & closest) / (math.sqrt(len(letters) * len(closest)) or 1.0),
+        spelled=len(letters & anywhere) / (len(letters) or 1),
+        topics=rivals[0].likeness,
+        others=max((rival.likeness for rival in rivals[1:_RIVALS]), default=0.0),
+        content=min(1.0, sum(word.informs > 0 for word in query.words) / 5),
+        length=min(1.0, len(asked) / 12),
+        passage=float(is_passage(found)),
+        entries=min(1.5, size),
+        phrasings=min(1.5, math.log(stop - start) / 3),
+    )
+
+
+def _informing(row: Sequence[int], corpus: Corpus) -> list[tuple[float, tuple[int, ...]]]:
+    """The words of a phrasing that are no stop words: how much each weighs, and what it is found by."""
+    found = []
+    for word in dict.fromkeys(row):
+        if not corpus.terms.is_weak(word):
+            its = corpus.terms.of_word[word]
+            found.append((max(corpus.gains[number] for number in its), its))
+    return found
+
+
+def _letters(said: Sequence[str]) -> set[str]:
+    """The letter triples of all words."""
+    return {gram for word in said for gram in trigrams(word)}

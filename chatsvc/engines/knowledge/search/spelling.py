@@ -1,0 +1,73 @@
+"""The known word that a mistyped or oddly inflected one most likely stands for."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Iterable
+
+from chatsvc.engines.knowledge.search.stemming import trigrams
+
+_SHORTEST = 4  # letters; shorter words have too many neighbours
+_BUDGET = 2_000  # postings looked at for one word
+_CLOSEST = 8  # words compared letter by letter
+
+
+class Speller:
+    """A vocabulary that can be asked for the nearest word."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = [word for word in dict.fromkeys(words) if len(word) >= _SHORTEST and not word.isdigit()]
+        self._holders: dict[str, array[int]] = {}
+        for number, word in enumerate(self._words):
+            for gram in trigrams(word):
+                self._holders.setdefault(gram, array("I")).append(number)
+
+    def nearest(self, word: str) -> str | None:
+        """The word one slip away (two in a long one), or one that begins alike; None where there is none."""
+        if len(word) < _SHORTEST or word.isdigit():
+            return None
+        shared: dict[int, int] = {}
+        left = _BUDGET
+        grams = [self._holders[gram] for gram in trigrams(word) if gram in self._holders]
+        for holders in sorted(grams, key=len):
+            for number in holders[:left]:
+                shared[number] = shared.get(number, 0) + 1
+            left -= len(holders)
+            if left <= 0:
+                break
+        closest = heapq.nsmallest(_CLOSEST, shared, key=lambda number: (-shared[number], number))
+        ranked = [(cost, -shared[number], number) for number in closest if (cost := _cost(word, self._words[number])) is not None]
+        return self._words[min(ranked)[2]] if ranked else None
+
+
+def _cost(word: str, known: str) -> int | None:
+    """How far apart two words are; None where they are not the same word."""
+    allowed = 1 if min(len(word), len(known)) < 8 else 2
+    if abs(len(word) - len(known)) <= allowed and (word[0] == known[0] or word[1:3] == known[1:3]):
+        slips = distance(word, known, allowed)
+        if slips <= allowed:
+            return slips
+    alike = 0
+    for ours, theirs in zip(word, known, strict=False):
+        if ours != theirs:
+            break
+        alike += 1
+    return 3 if alike >= 5 and alike >= 0.7 * min(len(word), len(known)) else None
+
+
+def distance(one: str, other: str, limit: int) -> int:
+    """Insertions, deletions, replacements and swaps of neighbours between two words; limit + 1 where it is more than `limit`."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, left in enumerate(one, start=1):
+        previous, row, older = row, [i], before
+        for j, right in enumerate(other, start=1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        before = previous
+        if min(row) > limit:
+            return limit + 1
+    return row[-1]

@@ -1,0 +1,203 @@
+"""E-mail addresses and telephone numbers, and what looks like one of them and is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+import phonenumbers
+
+from chatsvc.engines.reading import symbols
+from chatsvc.engines.reading.tokenizer import Folded
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """An address or a number and its place in the folded text."""
+
+    value: str
+    start: int
+    end: int
+
+
+_LOCAL = r"[a-z0-9](?:[a-z0-9._%+-]{0,62}[a-z0-9_+-])?"
+_DOMAIN = r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
+_EMAIL = re.compile(rf"(?<![a-z0-9.@])(?:mailto:)?({_LOCAL}@{_DOMAIN})(?![a-z0-9@])")
+# "ayse [at] example [dot] com", "ayse @ example . com", "ayse at example dot com", "ayse et ornek nokta com"
+_AT = r"(?: ?[\[({<] ?(?:at|et|@|kuyruklu a) ?[\])}>] ?| ?@ ?| at | et | kuyruklu a )"
+_DOT = r"(?: ?[\[({<] ?(?:dot|nokta|\.) ?[\])}>] ?| dot | nokta | \. |\.)"
+_TLD = r"(?:com|net|org|edu|gov|info|io|co|biz|tr|uk|de|fr|eu|test|example)"
+_SPELLED = re.compile(
+    rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]*(?:{_DOT}[a-z0-9_+-]+){{0,3}}){_AT}"
+    rf"([a-z0-9-]+(?:{_DOT}[a-z0-9-]+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
+)
+# what people type behind a top-level domain without an apostrophe: gmail.comdan
+_TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya|ye|dir|un|in|u|i)$")
+_DOTS = re.compile(_DOT)
+_SAID_AT = re.compile(r" (?:at|et|a) |[\[({<] ?(?:at|et)")
+_URL = re.compile(r"(?:https?://|www\.)\S+")
+_IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
+_PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
+# a run of digits with what people put between them
+_DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
+_PLUS_WORD = re.compile(r"\b(?:arti|plus) (?=\d)")
+_DATE_LIKE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)(?!\d)|\d{4}-\d\d-\d\d")
+_OTHER_NUMBER = re.compile(
+    r"\b(?:siparis|order|takip|tracking|kargo|fatura|invoice|vergi|vkn|tax|vat|tckn|tc|t\.c|kimlik|pasaport|passport|musteri|customer|kart|card"
+    r"|ref|referans|reference|barkod|barcode|seri|serial|hesap|account|police|policy|iban|booking|reservation|rezervasyon|talep|ticket|bilet"
+    r"|urun|model|isbn|imei|ssn|id|sicil|dosya|stok|sku|parcel|shipment|gonderi|abone|subscriber|uyelik|membership|transaction|islem|dekont"
+    r"|receipt|fis|bakiye|tutar|kod|code|sase|ruhsat|kdv|registration|license|licence|ein|ups|dhl|fedex|lot|uye|case|claim|mersis|product)\w*"
+    r"(?:['\s:#.\-]+(?:no|nolu|numara\w*|number|num|nr|kod\w*|code|id|is|was|of|a|the|su|bu|olan|one|kimlik|takip|siparis|security|card))*[\s:#.,\-]*$"
+)
+_TELEPHONE = re.compile(
+    r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
+    r"|my number|sms|iletisim|contact|hat)[a-z']*"
+)
+_MOST = 12  # runs of digits looked at: nobody gives more numbers than that
+_MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
+_EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
+
+
+def emails(folded: Folded, raw: str) -> list[Contact]:
+    """Every address, in small letters as ASCII people type them; a Turkish ending behind it is left out."""
+    found = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
+    if not found and ("@" in raw or _SAID_AT.search(folded.text)):
+        for match in _SPELLED.finditer(folded.text):
+            address = _DOTS.sub(".", match[1]) + "@" + _DOTS.sub(".", match[2])
+            if "@" in match[0] or match[0].count(" at ") + match[0].count(" et ") < 2:
+                found.append(Contact(_cut(address), match.start(), match.end()))
+    return found
+
+
+def _cut(address: str) -> str:
+    match = _TLD_WITH_SUFFIX.match(address)
+    return match[1] if match else address
+
+
+def other_numbers(folded: Folded) -> list[tuple[int, int]]:
+    """The spans of IBANs, plates and links, whose digits are nothing else."""
+    found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
+    return found + [match.span() for match in _PLATE.finditer(folded.text) if _is_no_word(match["letters"])]
+
+
+def _is_no_word(letters: str) -> bool:
+    """34 ABC 123 is a plate, "11 at 20" is not."""
+    return symbols.symbol_of(letters) == "x" and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
+
+
+def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> list[Contact]:
+    """Every telephone number of a country's plan, in E.164."""
+    text = folded.text
+    for start, end in masked:
+        text = text[:start] + "\x00" * (end - start) + text[end:]
+    text = _PLUS_WORD.sub(lambda match: "+".rjust(len(match[0])), text)
+    found: list[Contact] = []
+    for match in islice(_DIGITS.finditer(text), _MOST):
+        if contact := _phone(match, text, country, found[-1].end if found else 0):
+            found.append(contact)
+    return found
+
+
+def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact | None:
+    run = match[0]
+    if _DATE_LIKE.match(run) or _MONEY_BEHIND.match(text, match.end()):
+        return None
+    before = text[max(floor, match.start() - 45) : match.start()]
+    clause = re.split(r"(?<!\bno)(?<!\bnr)[.;!?](?= )|\n", before)[-1]
+    if _OTHER_NUMBER.search(clause):
+        return None
+    called = bool(_TELEPHONE.search(clause))
+    digits = re.sub(r"\D", "", run)
+    plus = run.lstrip().startswith(("+", "00"))
+    bare = run.isdigit()
+    # ten figures in one piece that begin like no mobile number are an order number as likely as not
+    if bare and not called and not plus and not run.startswith("0") and not _plainly_mobile(run, country):
+        return None
+    number = _valid(run.replace("+ ", "+"), country) or (
+        _valid("+" + digits, country) if called and len(digits) > 10 and not plus else None
+    )
+    if number is None:
+        return None
+    extension = _EXTENSION.match(text, match.end())
+    return Contact(number, match.start() + len(run) - len(run.lstrip()), extension.end() if extension else match.end())
+
+
+def _plainly_mobile(digits: str, country: str) -> bool:
+    if country == "TR":
+        return (len(digits) == 10 and digits[0] == "5") or (len(digits) == 12 and digits.startswith("905"))
+    return len(digits) >= 10
+
+
+@lru_cache(maxsize=4_000)
+def _valid(number: str, country: str) -> str | None:
+    try:
+        parsed = phonenumbers.parse(number, country)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_valid_number(parsed):
+        return None
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+_DIGIT_WORDS = {
+    "sifir": "0", "bir": "1", "iki": "2", "uc": "3", "dort": "4", "bes": "5", "alti": "6", "yedi": "7", "sekiz": "8", "dokuz": "9",
+    "zero": "0", "oh": "0", "o": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9",
+}  # fmt: skip
+_TENS_WORDS = {"on": 10, "yirmi": 20, "otuz": 30, "kirk": 40, "elli": 50, "altmis": 60, "yetmis": 70, "seksen": 80, "doksan": 90}
+_TIMES = {"double": 2, "triple": 3}
+_SPOKEN_WORD = "|".join([*_DIGIT_WORDS, *_TENS_WORDS, *_TIMES, "yuz", "arti", "plus"])
+_SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20}}")
+
+
+def spoken(folded: Folded, country: str) -> list[Contact]:
+    """Numbers written out: `sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi`, `oh seven nine double one ...`."""
+    numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
+    return [Contact(number, start, end) for number, start, end in numbers if number]
+
+
+def _figures(spoken_words: list[str]) -> str:
+    """Groups as they are said: beş yüz otuz iki is 532, kırk beş 45."""
+    groups: list[int | str] = []
+    room = 0  # what the last group still has room for: 100 behind a hundred, 10 behind a ten
+    repeat = 1
+    for word in spoken_words:
+        if word in {"arti", "plus"}:
+            groups.append("+")
+        elif word in _TIMES:
+            repeat = _TIMES[word]
+        elif word == "yuz":
+            last = groups[-1] if groups else 0
+            if room == 1 and isinstance(last, int) and last > 1:
+                groups[-1] = last * 100
+            else:
+                groups.append(100)
+            room = 100
+        elif word in _TENS_WORDS:
+            if room == 100 and isinstance(groups[-1], int):
+                groups[-1] += _TENS_WORDS[word]
+            else:
+                groups.append(_TENS_WORDS[word])
+            room = 10
+        else:
+            digit = _DIGIT_WORDS[word]
+            if room >= 10 and digit != "0" and isinstance(groups[-1], int):
+                groups[-1] += int(digit)
+                room = 0
+            else:
+                groups.extend([int(digit)] * repeat)
+                room, repeat = 1, 1
+    return "".join(map(str, groups))
+
+
+def is_number_of_any_plan(digits: str, country: str) -> str | None:
+    """A bare answer to "what is your number?": whatever can be dialled."""
+    return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
+
+
+def knows_country(code: str) -> bool:
+    """Whether `code` is a country (two capital letters) whose telephone numbers can be read."""
+    return code in phonenumbers.SUPPORTED_REGIONS

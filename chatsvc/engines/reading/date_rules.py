@@ -1,0 +1,206 @@
+"""The rules by which days are read, in the order in which they are tried: the first that fits a place has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+
+from chatsvc.engines.reading import days
+from chatsvc.engines.reading.token_line import rule
+
+# The pieces of the rules; each but _DAY carries the blank behind its symbols.
+_CASE = r"(?:'\w+)?"
+_D = rf"D[te](?P<wd>\d){_CASE} "
+_ANY_D = rf"D[te]\d{_CASE} "
+_GUN = r"(?:day )?"
+_N = r"(?:#(?P<n>\d+)\??|(?P<one>a)) "
+_DAY = r"#(?P<d>3[01]|[12]\d|0?[1-9])"
+_M = rf"M(?P<m>\d+){_CASE} "
+_YEAR = r"(?:(?:, |of )?#(?P<y>20\d\d)(?:'\w+)? (?:year )?)?"
+# the last day of a span, which is left alone: 5-9 March, 5'inden 9'una
+_SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |till |or )(?:the )?)#\d+{_CASE} "
+# what may stand between "next week" and its day
+_LOOSE = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
+_LINK = r"(?:or |and |- |to |neg |, )"
+# behind "the 3rd" something that is counted makes it no day
+_NO_NOUN = r"(?!x |unit |both |label |time |week |month |day |hour |year |minute |road |D)"
+_PART = r"(?:morning|noon|afternoon|evening|night)"
+_HERE = r"(?:(?<=on )|(?<=for )|(?<=by )|(?<=till )|(?<=after )|(?<=neg )|(?<=or )|(?<=to )|(?<=and )|(?<![ ]))"
+_MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|ayin) (?:month |ayin )?"
+_CAME = r"came (?:(?:x |in |there |to |ok |by ){0,3}?)on "
+_NTH = r"(?:the )?(?:ordinal1 |(?P<last>son |past )|#(?P<nth>\d)\??(?:'ord)? )"
+
+Reading = Callable[[re.Match[str], date], date | None]
+
+
+def _number(match: re.Match[str]) -> int:
+    return 1 if match["one"] else int(match["n"])
+
+
+def _nothing(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - it reads nothing on purpose
+    return None
+
+
+def _written(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - a whole date needs no today
+    return days.made(*map(int, match["iso"].split("-")))
+
+
+def _day_and_month(match: re.Match[str], today: date) -> date | None:
+    month, day, year = int(match["m"]), int(match["d"]), match["y"]
+    return days.made(int(year), month, day) if year else days.next_date(today, month, day)
+
+
+def _ahead(match: re.Match[str], today: date) -> date | None:
+    """in three weeks"""
+    unit, number = match["unit"], _number(match)
+    if unit in {"month", "year"}:
+        return days.months_after(today, number * (12 if unit == "year" else 1))
+    return days.after(today, number * {"day": 1, "week": 7, "fortnight": 14}[unit])
+
+
+def _day_of_week_ahead(match: re.Match[str], today: date) -> date | None:
+    """in two weeks on Monday"""
+    return days.weekday_of_week(today, int(match["wd"]), _number(match))
+
+
+def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
+    """a week on Monday"""
+    first = days.next_weekday(today, int(match["wd"]))
+    return first and days.after(first, 7 * _number(match))
+
+
+def _nth_weekday(match: re.Match[str], today: date) -> date | None:
+    """the first Monday of December"""
+    nth, weekday = -1 if match["last"] else int(match["nth"] or 1), int(match["wd"])
+    if not 0 < abs(nth) <= 4:
+        return None
+    months = (int(match["m"]) - today.month) % 12 if match["m"] else 1 if match["nm"] else 0
+    found = days.nth_weekday(today, months, nth, weekday)
+    if found is None or found >= today or match["nm"] or match["tm"]:
+        return found
+    return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, weekday)
+
+
+def _number_of_month(months: int) -> Reading:
+    return lambda match, today: days.in_month(today, months, int(match["d"]))
+
+
+def _next_number(match: re.Match[str], today: date) -> date | None:
+    return days.next_number(today, int(match["d"]))
+
+
+def _after_day(match: re.Match[str], today: date) -> date | None:
+    """the day after Friday"""
+    found = days.next_weekday(today, int(match["wd"]))
+    return found and days.after(found, 1)
+
+
+def _in_week(weeks: int) -> Reading:
+    return lambda match, today: days.weekday_of_week(today, int(match["wd"]), weeks)
+
+
+def _in_days(number: int) -> Reading:
+    return lambda match, today: days.after(today, number)  # noqa: ARG005 - every rule is asked alike
+
+
+def _coming(match: re.Match[str], today: date) -> date | None:
+    return days.next_weekday(today, int(match["wd"]))
+
+
+def _coming_week(match: re.Match[str], today: date) -> date | None:
+    """Monday week"""
+    found = days.next_weekday(today, int(match["wd"]))
+    return found and days.after(found, 7)
+
+
+# said, but no day to come: habits, the past, what has a day's name only
+_NO_DAYS = [
+    rf"every {_ANY_D}(?:(?:and |, ){_ANY_D})*",
+    rf"(?:her|each) (?:x )?Dt\d{_CASE} {_GUN}(?:(?:and |, )Dt\d{_CASE} {_GUN})*",
+    rf"{_ANY_D}(?:(?:, |and |or |- )*{_ANY_D})*recurring ",
+    r"(?<=on )De\d'gen (?!x )",
+    rf"{_ANY_D}(?:x )?market ",
+    rf"{_ANY_D}road ",
+    rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
+    r"(?:nodate|duration|weekend|lastday) ",
+]
+# days that are over, of which none is to be booked
+_GONE = [
+    rf"past (?:week )?(?:on )?{_GUN}{_ANY_D}{_GUN}(?!of (?:the )?(?:month |nextmonth |thismonth |M\d))",
+    rf"{_ANY_D}{_GUN}(?:of )?past week ",
+    rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
+    rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
+    rf"{_ANY_D}till past (?!{_ANY_D})",
+    rf"{_ANY_D}{_GUN}(?:(?:x |unit |ok ){{0,2}}?)came ",
+    r"(?:ayin )?#\d+\??'psl (?:x )?came ",
+    rf"{_DAY}\??{_CASE} {_M}{_GUN}(?:x )?came ",
+    rf"{_CAME}(?:the )?{_DAY}{_CASE} (?:of )?{_M}",
+    rf"{_CAME}{_M}(?:the )?{_DAY}{_CASE} ",
+    rf"{_CAME}(?:the )?{_ANY_D}",
+    r"(?:dun|past day|past week|past month) ",
+]
+# (rule, how it is read)
+_DATES: list[tuple[str, Reading]] = [
+    (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", _written),
+    (rf"(?:the )?{_DAY}\??(?:{_SPAN}|{_CASE} )(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
+    (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
+    (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} {_YEAR}{_GUN}", _day_and_month),
+    (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?nextmonth ", _number_of_month(1)),
+    (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}(?!{_PART} )", _number_of_month(1)),
+    (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?thismonth ", _number_of_month(0)),
+    (rf"thismonth (?:ayin )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}", _number_of_month(0)),
+    (rf"{_NTH}{_D}{_GUN}(?:of |in )(?:the )?{_MONTH_OF}", _nth_weekday),
+    (rf"{_MONTH_OF}{_NTH}{_D}{_GUN}", _nth_weekday),
+    (rf"ayin {_DAY}\??{_CASE} {_GUN}", _next_number),
+    (r"ayin ordinal1 day ", lambda match, today: days.next_number(today, 1)),  # noqa: ARG005
+    # counted from today
+    (rf"(?:in {_N}week (?:time )?|#(?P<n2>\d+)\?? week later )(?:, )?(?:on )?{_D}{_GUN}",
+     lambda match, today: days.weekday_of_week(today, int(match["wd"]), int(match["n"] or match["n2"] or 1))),
+    (rf"(?<!for ){_N}week (?:by|on) {_D}", _weeks_after_day),
+    (rf"{_D}in {_N}week (?:time )?", _day_of_week_ahead),
+    (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
+    (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),
+    (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
+    (rf"{_N}day by tomorrow ", lambda match, today: days.after(today, _number(match) + 1)),
+    (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
+    (r"(?:nextweek today|today nextweek|this time nextweek|nextweek this time) ", _in_days(7)),
+    (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
+    (rf"(?:the )?day after {_D}", _after_day),
+    (rf"D[te](?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
+    (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
+    (r"tomorrow(?:'\w+)? ", _in_days(1)),
+    (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", _in_days(0)),
+    (rf"{_ANY_D}(?:the )?{_DAY}'ord {_NO_NOUN}", _next_number),
+    (rf"(?:the |on the |on ){_DAY}'ord {_NO_NOUN}", _next_number),
+    (rf"{_HERE}{_DAY}'ord {_NO_NOUN}", _next_number),
+    (r"on the #(?P<d>[123])\?'ord " + _NO_NOUN, _next_number),
+    (rf"(?<!morning )(?<!night ){_DAY}'ps[ldab] (?!unit )", _next_number),
+    (rf"{_DAY}'(?:acc|pos) (?=for |ok |neg |or |, |day |\? |D|; |$)(?!ok #)", _next_number),
+]  # fmt: skip
+_WEEKDAYS: list[tuple[str, Reading]] = [
+    (rf"{_D}(?:of )?(?:day )?thisweek (?!D)", _in_week(0)),
+    (rf"thisweek {_LOOSE}{_D}{_GUN}", _in_week(0)),
+    (rf"(?:the )?{_D}{_GUN}after next |(?:the )?{_D}{_GUN}(?:of )?(?:the )?afternext (?!D)".replace("(?P<wd>", "(?P<wd2>", 1),
+     lambda match, today: days.weekday_of_week(today, int(match["wd"] or match["wd2"]), 2)),
+    (rf"afternext {_LOOSE}{_D}{_GUN}", _in_week(2)),
+    (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),
+    (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
+    (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
+    (rf"De(?P<wd>\d) week ", _coming_week),  # noqa: F541
+    (rf"this {_D}{_GUN}coming ", _coming),
+    (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
+    (rf"next {_D}{_GUN}", _in_week(1)),
+    (rf"this {_D}{_GUN}", _in_week(0)),
+    (rf"{_D}{_GUN}", _coming),
+]  # fmt: skip
+
+
+# (rule, how it is read, whether it names the day by itself and not by its weekday alone)
+GONE = [rule(pattern) for pattern in _GONE]
+RULES: list[tuple[re.Pattern[str], Reading, bool]] = [
+    *((pattern, _nothing, False) for pattern in GONE),
+    *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
+    *((rule(pattern), reading, True) for pattern, reading in _DATES),
+    *((rule(pattern), reading, False) for pattern, reading in _WEEKDAYS),
+]

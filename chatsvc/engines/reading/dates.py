@@ -1,0 +1,107 @@
+"""The days a line speaks of, in the order in which they stand."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import islice, pairwise
+
+from chatsvc.engines.reading import days
+from chatsvc.engines.reading.date_rules import GONE, RULES
+from chatsvc.engines.reading.mentions import Mention
+from chatsvc.engines.reading.token_line import Line, rule
+
+_PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
+# before and behind 14.30 or 15.03: what makes it a time, what makes it a day
+_CLOCK_BEFORE = frozenset({"saat", "at", "around", "morning", "noon", "afternoon", "evening", "night"})
+_CLOCK_BEHIND = frozenset({"gibi", "am", "pm", "hrs", "arasi", "oclock"})
+_DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
+_DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
+_BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
+_SAME_WEEK = frozenset({"neg", "or", "and", ",", "ok", "on", "the", "day", "-", "x"})
+_MOST = 20  # days looked at in one text; which of them is wanted is asked of each against the others
+_DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
+
+
+def find(line: Line, today: date) -> list[Mention[date]]:
+    """Every day that is spoken of; those that are none ("every Monday") have no value."""
+    taken = [False] * len(line.tokens)
+    found: list[Mention[date]] = []
+    for pattern, reading, explicit in RULES:
+        for match, first, end in line.found(pattern):
+            if not any(taken[first:end]):
+                taken[first:end] = [True] * (end - first)
+                found.append(Mention(first, end, reading(match, today), explicit, gone=pattern in GONE))
+    found.extend(_pairs(line, today, any(mention.value for mention in found)))
+    found.sort(key=lambda mention: mention.first)
+    del found[_MOST:]
+    _same_week(line, found)
+    _day_after(line, found, today)
+    return _merged(line, found)
+
+
+def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
+    """15.03 and 15/3, which are days where they can be and nothing speaks against it."""
+    found: list[Mention[date]] = []
+    for match, first, end in islice(line.found(_PAIR), _MOST):
+        day, month = int(match[1]), int(match[3])
+        before = line.tokens[first - 1].symbol if first else ""
+        behind = line.tokens[end].symbol if end < len(line.tokens) else ""
+        if before in _CLOCK_BEFORE or behind in _CLOCK_BEHIND or (match[2] == "." and dated and len(match[3]) == 2):
+            continue
+        said = before in _DAY_BEFORE or behind in _DAY_BEHIND or (match[4] or "")[:2] in {"lo", "da", "ps", "ab"}
+        slight = len(match[3]) == 1 and (match[2] == "." or (day < month and len(match[1]) == 1)) and day < 13
+        if (slight and not said) or not 1 <= month <= 12 or (behind == "x" and slight):
+            continue
+        if match[2] == "/" and match[1] == match[3] and behind == "x" and not said:  # 10/10 service
+            continue
+        if 1 <= day <= 31:  # 31/11 has no value, and is a day all the same that somebody meant
+            found.append(Mention(first, end, days.next_date(today, month, day)))
+    return found
+
+
+def _symbols(line: Line, first: int, end: int) -> list[str]:
+    return [token.symbol for token in line.tokens[first:end]]
+
+
+def _same_week(line: Line, found: list[Mention[date]]) -> None:
+    """`next week Monday or Tuesday`, `haftaya pazartesi değil salı`: the second day is of the same week."""
+    for before, mention in pairwise(found):
+        gap = _symbols(line, before.end, mention.first)
+        if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:
+            own = _symbols(line, mention.first, mention.end)
+            if (
+                own[0].startswith("D")
+                and "nextweek" in _symbols(line, before.first, before.end)
+                and not set(own) & {"nextweek", "thisweek"}
+            ):
+                mention.value = days.weekday_of_week(before.value, int(own[0][2]), 0)
+
+
+def _day_after(line: Line, found: list[Mention[date]], today: date) -> None:
+    """`not tomorrow, the day after`; without a day before it `ertesi gün` is tomorrow."""
+    taken = [(mention.first, mention.end) for mention in found]
+    for match, first, end in line.found(_DAY_AFTER):
+        if any(start < end and first < stop for start, stop in taken):
+            continue
+        earlier = [mention.value for mention in found if mention.value and mention.end <= first]
+        if earlier:
+            found.append(Mention(first, end, days.after(earlier[-1], 1)))
+        elif match[0].startswith("ertesi"):
+            found.append(Mention(first, end, days.after(today, 1)))
+    found.sort(key=lambda mention: mention.first)
+
+
+def _merged(line: Line, found: list[Mention[date]]) -> list[Mention[date]]:
+    """`Monday, 15 March`: one day, said twice; the number counts."""
+    merged: list[Mention[date]] = []
+    for mention in found:
+        last = merged[-1] if merged else None
+        if last and last.value and mention.value and last.explicit != mention.explicit:
+            gap = _symbols(line, last.end, mention.first)
+            same = last.value.weekday() == mention.value.weekday()
+            if set(gap) <= _BETWEEN and len(gap) < 4 and (same or not gap):
+                value = last.value if last.explicit else mention.value
+                merged[-1] = Mention(last.first, mention.end, value)
+                continue
+        merged.append(mention)
+    return merged

@@ -1,0 +1,215 @@
+"""Which of several is wanted: `not Monday, Tuesday`, `eski numaram 0532 ..., yenisi 0533 ...`, `move it from Friday to Saturday`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chatsvc.engines.reading import vocabulary as v
+from chatsvc.engines.reading.token_line import Line, Token
+
+_STOPS = frozenset({".", ";", "!", "?"})
+_BUT = frozenset({"but", "ama", "fakat", "ancak"})
+_NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
+_LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
+_QUESTION = re.compile(r"m[iu](?:s[iu]n(?:[iu]z)?|d[iu]r|y[iu]z)?$")
+# gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
+# and what one is asked not to do: aramayın, yazmayın
+_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
+# said of a time or a number this refuses it only where another one follows
+_UNLESS_LAST = frozenset(
+    {"eski", "eskisi", "a problem"}
+    | {f"{much} {when}" for much in ("too", "a bit") for when in ("early", "late")}
+    | {f"{much} {when}" for much in ("cok", "biraz") for when in ("erken", "gec")}
+)
+_NEW = frozenset({"yeni", "yenisi", "new"})
+_REACH = 7
+_FAR = 20  # words looked at on either side; nothing is decided by what stands farther off
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One thing found; `start` and `end` are places in the folded text."""
+
+    start: int
+    end: int
+    case: str = ""
+
+
+def choose(line: Line, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
+    """The number of the one wanted; None where there is none, or where all are rejected.
+
+    `others` are those of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely rejected
+    with it, and of `salı saat 3 değil 5` only the time is.
+    """
+    if not found:
+        return None
+    rejected = rejections(line, found)
+    ranks = [
+        (1 if _across(line, one, others) else 0) if out else 1 if _beside(line, one, beside) else 2
+        for one, out in zip(found, rejected, strict=True)
+    ]
+    best = max(ranks)
+    if best == 0:
+        return None
+    left = [at for at, rank in enumerate(ranks) if rank == best]
+    if len(left) > 1 and (moved := _moved_to(line, found, left)) is not None:
+        return moved
+    return left[0]
+
+
+def rejections(line: Line, found: Sequence[Candidate]) -> list[bool]:
+    """For each, whether it is said not to be wanted."""
+    rejected: list[bool] = []
+    for at, one in enumerate(found):
+        floor = found[at - 1].end if at else 0
+        ceiling = found[at + 1].start if at + 1 < len(found) else -1
+        rejected.append(
+            _refused_before(_before(line, one.start, floor))
+            or _refused_behind(_behind(line, one.end, ceiling), last=ceiling < 0)
+            or (ceiling >= 0 and _corrected(_behind(line, one.end, ceiling)))
+        )
+    for at in range(len(found) - 1):  # pazartesi ve salı olmaz
+        gap = _behind(line, found[at].end, found[at + 1].start)
+        if gap and len(gap) <= 2 and all(token.text in _LINKS for token in gap):
+            joint = rejected[at] or rejected[at + 1]
+            if joint and not (rejected[at + 1] and not rejected[at] and _refused_before(_before(line, found[at + 1].start, found[at].end))):
+                rejected[at] = rejected[at + 1] = True
+    return rejected
+
+
+def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
+    """Whether something of another kind stands beside it, which may be what is rejected."""
+    return any(
+        len(gap := _behind(line, one.end, other.start)) <= 2 and all(token.text in _NEAR for token in gap)
+        for other in others
+        if other.start >= one.end
+    )
+
+
+def _before(line: Line, place: int, floor: int) -> list[Token]:
+    end = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= place]
+
+
+def _behind(line: Line, place: int, ceiling: int) -> list[Token]:
+    first = bisect_left(line.tokens, place, key=_start)
+    return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
+
+
+def _start(token: Token) -> int:
+    return token.start
+
+
+def _refused_before(tokens: list[Token]) -> bool:
+    """not on Monday; I can't come on Monday; instead of Friday"""
+    for back, token in enumerate(reversed(tokens)):
+        if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in v.NO_REJECTION:
+            return False
+        if token.text in _NEW:
+            return False
+        if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
+            at = len(tokens) - 1 - back
+            if token.text == "than" and at and tokens[at - 1].text in v.NO_REJECTION:  # no later than 4
+                return False
+            asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (
+                at > 0 and tokens[at - 1].text in {"why", "if"}
+            )
+            if token.text == "instead":
+                return at + 1 < len(tokens) and tokens[at + 1].text == "of"
+            if token.text == "rather":
+                return at + 1 < len(tokens) and tokens[at + 1].text == "than"
+            if token.text in {"busy", "unavailable", "cancel", "wrong", "previous", "not"} or back <= 5:
+                return not asked
+    return False
+
+
+def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
+    """Monday doesn't work; pazartesi olmaz; salı yerine"""
+    comma = False
+    for at, token in enumerate(tokens[: _REACH + 2]):
+        if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
+            return False
+        comma = comma or token.text == ","
+        asked = at + 1 < len(tokens) and bool(_QUESTION.match(tokens[at + 1].text))
+        if token.text in _UNLESS_LAST and not last:
+            return True
+        if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
+            return not asked
+        if token.text in v.NOT_BEHIND_EN:
+            left = tokens[at + 1 :]
+            forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)
+            if forward and (comma or token.text == "not" or at > 0) and (all(one.text in _NEAR for one in left) or comma):
+                return False
+            if (
+                token.text in {"not", "cant", "dont"}
+                and at + 1 < len(tokens)
+                and tokens[at + 1].text in {*v.NEGATED_QUESTION, *v.NO_REJECTION}
+            ):
+                return False
+            return not (comma and not last and token.text == "not")
+    return False
+
+
+def _corrected(gap: list[Token]) -> bool:
+    """Tuesday, sorry, Wednesday"""
+    texts = [token.text for token in gap]
+    if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
+        return False
+    if "but" in texts and not {"need", "want", "meant", "mean", "prefer"}.isdisjoint(texts):  # I said Monday but I need Wednesday
+        return True
+    for at, text in enumerate(texts):
+        if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
+            continue
+        if text in v.CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
+            return True
+    return False
+
+
+def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
+    """The day an appointment is moved to, where one is moved."""
+    moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
+    taking = any(
+        token.text
+        in {
+            "alalim",
+            "alabilir",
+            "alin",
+            "alsak",
+            "alinabilir",
+            "al",
+            "aldirmak",
+            "aldirabilir",
+            "almak",
+            "alir",
+            "alsaniz",
+            "yapabilir",
+            "yapalim",
+            "yapsak",
+        }
+        for token in line.tokens
+    )
+    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
+        token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
+        for token in _behind(line, found[left[0]].end, found[left[1]].start)
+    )
+    if taking and found[left[0]].case == "acc":  # 15:00'i 16:00 yapabilir miyiz
+        return left[1]
+    if not moving and not (taking and from_day and found[left[-1]].case == "dat"):
+        return None
+    for at in reversed(left[1:]):
+        before = _before(line, found[at].start, found[at - 1].end)
+        if found[at].case == "dat" or any(token.text in {"to", "for", "onto", "until", "till", "become"} for token in before):
+            return at
+    return None
+
+
+def _beside(line: Line, one: Candidate, rejected: Sequence[Candidate]) -> bool:
+    for other in rejected:
+        first, second = sorted((one, other), key=lambda candidate: candidate.start)
+        gap = _behind(line, first.end, second.start)
+        if len(gap) <= 2 and all(token.text in _NEAR for token in gap):
+            return True
+    return False

@@ -1,0 +1,56 @@
+"""Whole files of sentences: slots.tsv with a floor for each kind, and the forms a kind is written in, each of which is read."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from chatsvc.engines.reading import KINDS, read
+
+HERE = Path(__file__).parent
+NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
+FLOORS = {"date": 0.97, "time": 0.95, "email": 0.99, "phone": 0.99, "name": 0.90, "nothing": 0.99}
+Held = tuple[str | None, ...]
+
+
+def rows(path: Path) -> list[tuple[str, Held]]:
+    """Each sentence of a file with what it holds, in the order of KINDS."""
+    with path.open(encoding="utf-8", newline="") as file:
+        found = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return [(text.replace("\\n", "\n"), tuple(None if one == "-" else one for one in held)) for _, text, *held in found]
+
+
+def found_in(text: str) -> Held:
+    slots = read(text, now=NOW)
+    day = None if slots.date is None else slots.date.isoformat()
+    clock = None if slots.time is None else slots.time.isoformat("minutes")
+    return day, clock, slots.email, slots.phone, slots.name
+
+
+@pytest.mark.parametrize("half", [1, 0], ids=["odd lines", "even lines"])
+def test_each_kind_is_read_as_often_as_promised(half: int) -> None:
+    every: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for number, (text, held) in enumerate(rows(HERE.parents[1] / "answers" / "slots.tsv"), 1):
+        if number % 2 != half:
+            continue
+        found = found_in(text)
+        for kind, one, other in zip(KINDS, held, found, strict=True):
+            if one is not None:
+                every[kind] += 1
+                right[kind] += one == other
+        if not any(held):
+            every["nothing"] += 1
+            right["nothing"] += not any(found)
+    assert {kind: right[kind] / every[kind] for kind, floor in FLOORS.items() if right[kind] < floor * every[kind]} == {}
+
+
+@pytest.mark.parametrize("language", ["tr", "en"])
+def test_every_form_is_read(language: str) -> None:
+    told = rows(HERE / f"slots_forms_{language}.tsv")
+    assert len(told) > 700
+    assert [(text, held, found) for text, held in told if (found := found_in(text)) != held] == []
