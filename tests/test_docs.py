@@ -1,4 +1,4 @@
-"""README and the example configuration are held against the code: every code, reason, operation, command and setting."""
+"""README, the manual and the example configuration are compared with the code, and their examples are run."""
 
 from __future__ import annotations
 
@@ -31,54 +31,39 @@ from tests.cli.support import CHATSVC, PATIENCE_S, Done, Site, environment
 from tests.cli.test_help import command_of
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
 EXAMPLE = (ROOT / "config.example.yaml").read_text("utf-8")
 TABLES = ("models", "plans")
-CELLS = set(re.findall(r"`([^`\n]+)`", README))
+README = "README"
+PAGES = {README: (ROOT / "README.md").read_text("utf-8")} | {
+    file.stem: file.read_text("utf-8") for file in sorted((ROOT / "chatsvc" / "help").glob("*.md"))
+}
+CELLS = {cell for page in PAGES.values() for cell in re.findall(r"`([^`\n]+)`", page)}
 
 
-def sections() -> dict[str, str]:
-    """The README by its titles; a heading within a fenced block is none."""
-    found: dict[str, str] = {}
-    title, fenced = "", False
-    for line in README.splitlines(keepends=True):
-        fenced ^= line.startswith("```")
-        if line.startswith("## ") and not fenced:
-            title = line.removeprefix("## ").strip()
-        found[title] = found.get(title, "") + line
-    return found
+def test_the_generated_tables_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "documentation.py", "--check"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0, f"run scripts/docs\n{done.stdout}{done.stderr}"
 
 
-def section(title: str) -> str:
-    """One section of the README."""
-    return sections()[title]
+def test_every_part_that_is_generated_is_in_a_page() -> None:
+    parts = re.findall(r"<!-- begin (.+?): written by scripts/docs -->", "".join(PAGES.values()))
+    assert sorted(parts) == ["commands", "error codes", "metrics", "reasons", "settings"]
 
 
-def rows(title: str) -> list[list[str]]:
-    """The rows of the section's last table."""
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in section(title).splitlines() if line.startswith("| `")]
-
-
-def test_every_error_code_is_listed_with_its_status_its_extra_fields_and_what_to_do() -> None:
-    listed: dict[str, tuple[int, str]] = {}
-    for row in rows("The interface"):
-        if len(row) == 4 and row[1].isdigit():
-            listed |= {code: (int(row[1]), row[2]) for code in re.findall(r"`(\w+)`", row[0])}
-            assert row[3], row
-    assert listed.keys() == PROBLEMS.keys()
-    for code, problem in PROBLEMS.items():
-        assert listed[code][0] == problem.status
-        assert [name for name in re.findall(r"`(\w+)`", listed[code][1]) if name in problem.extra] == list(problem.extra), code
-
-
-def test_every_reason_of_a_502_is_listed_once() -> None:
-    table = section("The interface").split("| Reason of a 502 |")[1]
-    listed = [reason for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for reason in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(UNAVAILABLE_REASONS | EMPTY_REASONS)
+def test_every_error_code_and_every_reason_is_in_the_manual() -> None:
+    listed = set(re.findall(r"^\| `(\w+)` \|", PAGES["errors"], re.MULTILINE))
+    assert listed == PROBLEMS.keys() | UNAVAILABLE_REASONS | EMPTY_REASONS
 
 
 def test_every_operation_is_listed() -> None:
-    assert [row[0] for row in rows("The interface")[: len(ROUTES)]] == [f"`{route.method} {route.path}`" for route in ROUTES]
+    assert re.findall(r"^\| `([A-Z]+ /\S+)` \|", PAGES["interface"], re.MULTILINE) == [f"{route.method} {route.path}" for route in ROUTES]
+
+
+def test_readme_is_short_and_links_every_topic() -> None:
+    assert len(PAGES[README].splitlines()) <= 200
+    assert set(re.findall(r"\(chatsvc/help/(\w+)\.md\)", PAGES[README])) == PAGES.keys() - {README}
 
 
 def commands() -> set[str]:
@@ -93,11 +78,6 @@ def commands() -> set[str]:
     return found
 
 
-def test_every_command_is_listed_and_nothing_else() -> None:
-    listed = {re.sub(r" \[.*", "", name) for row in rows("Command line") for name in re.findall(r"`([^`]+)`", row[0])}
-    assert listed == commands()
-
-
 def settings(text: str) -> set[str]:
     """The dotted names of the example configuration; tiers and plans by one name each."""
     import yaml
@@ -108,12 +88,6 @@ def settings(text: str) -> set[str]:
         return {path}
 
     return walk(yaml.safe_load(text), "")
-
-
-def test_every_setting_of_the_example_is_in_the_table_and_nothing_else() -> None:
-    listed = {name for row in rows("Configuration") for name in re.findall(r"`([\w.]+)`", row[0])}
-    listed = {name.removesuffix(".TIER").removesuffix(".NAME") for name in listed} - {"engines.anthropic.api_key_file", "master_key_file"}
-    assert listed == settings(EXAMPLE)
 
 
 def test_every_setting_that_the_program_has_is_in_the_example_and_nothing_else(tmp_path: Path) -> None:
@@ -152,14 +126,15 @@ def test_a_setting_of_the_example_that_is_given_something_odd_is_refused_at_its_
 
 
 def test_the_two_commands_for_a_newcomer_exist() -> None:
-    named = re.findall(r"^scripts/\w+", section("Try it"), re.MULTILINE)
+    named = re.findall(r"^scripts/\w+", PAGES[README].split("## Try it")[1], re.MULTILINE)
     assert named == ["scripts/quickstart", "scripts/test"]
     assert all((ROOT / name).stat().st_mode & 0o111 for name in named)
 
 
-def blocks(language: str, title: str | None = None) -> list[str]:
-    """The fenced blocks in a language, of one section or of all."""
-    return re.findall(rf"^```{language}\n(.*?)^```", section(title) if title else README, re.DOTALL | re.MULTILINE)
+def blocks(language: str, page: str | None = None) -> list[str]:
+    """Return the fenced blocks in a language, of one page or of all."""
+    text = PAGES[page] if page else "".join(PAGES.values())
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_every_command_line_that_is_shown_is_one_that_the_program_takes() -> None:
@@ -192,17 +167,25 @@ def test_every_configuration_that_is_shown_is_one_that_the_program_takes(tmp_pat
         config.load(file, {})
 
 
-def test_links_within_the_page_lead_somewhere() -> None:
-    titles = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^##+ (.*)$", README, re.MULTILINE)}
-    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= titles
+def anchors(page: str) -> set[str]:
+    """Return what a link may name of a page: its headings, in the form of GitHub."""
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^##+ (.*)$", PAGES[page], re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    folder = ROOT if page == README else ROOT / "chatsvc" / "help"
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", PAGES[page]):
+        assert not target or (folder / target).is_file(), target
+        assert not anchor or anchor in anchors(Path(target).stem if target else page), anchor
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A service whose bot knows the README's own sample of knowledge, and whose log names each request's route."""
+    """A service whose bot knows README's sample of knowledge, and whose log names each request's route."""
     site = Site(tmp_path_factory.mktemp("shop"), "models: {offline: {engine: knowledge}}\nlog: {access: true}")
     site.json("init")
-    (site.folder / "faq.md").write_text(blocks("markdown", "Install")[0])
+    (site.folder / "faq.md").write_text(blocks("markdown", README)[0])
     with site.serve():
         yield site
     assert "Traceback" not in site.log.read_text()
@@ -244,7 +227,7 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is no
 def test_the_first_message_is_answered_as_the_page_says(shop: Site) -> None:
     assert shop.serving
     known = caller(shop)
-    (block,) = [text for text in blocks("sh", "Install") if "knowledge add" in text]
+    (block,) = [text for text in blocks("sh", README) if "knowledge add" in text]
     script = re.sub(r"^export .*\n", "", block).replace("http://127.0.0.1:8080", shop.serving.url)
     answer = json.loads(shell(shop, script, **known).out[-1000:].split("faq.md", 1)[1].split("\n", 1)[1])
     assert answer["data"]["reply"] == "Monday to Friday from 9 to 18, Saturday from 10 to 14."
@@ -258,7 +241,7 @@ def test_the_shell_examples_call_all_six_operations(shop: Site) -> None:
     message = {"chatbot_id": known["BOT"], "message": "opening hours", "user_id": "customer-7"}
     assert shop.serving.ask(known["KEY"], "POST", "/messages", message).status == 200
     since = len(shop.log.read_text())
-    (block,) = [text for text in blocks("sh", "The interface") if "api()" in text]
+    (block,) = [text for text in blocks("sh", "interface") if "api()" in text]
     answers = shell(shop, block, **known, CONVERSATION=shop.json("conversation", "list")[0]["id"]).out.splitlines()
     assert [json.loads(line)["success"] for line in answers] == [True] * 6
     assert routes(shop, since) == OPERATIONS
@@ -268,7 +251,7 @@ def test_the_python_example_calls_all_six_operations(shop: Site) -> None:
     known = caller(shop)
     shop.json("knowledge", "add", known["BOT"], shop.folder / "faq.md")
     since = len(shop.log.read_text())
-    block = blocks("python", "The interface")[0]
+    block = blocks("python", "interface")[0]
     done = subprocess.run(
         [sys.executable, "-c", block], env=environment(**known), capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
@@ -285,7 +268,7 @@ def python_example(monkeypatch: pytest.MonkeyPatch, known: dict[str, str]) -> di
     for name, value in known.items():
         monkeypatch.setenv(name, value)
     names: dict[str, Any] = {}
-    exec(blocks("python", "The interface")[0].split("\nfor bot in every(")[0], names)  # noqa: S102  # the README's own words are what is tested
+    exec(blocks("python", "interface")[0].split("\nfor bot in every(")[0], names)  # noqa: S102  # the page's own words are tested
     return names
 
 
@@ -346,7 +329,7 @@ def test_the_python_example_repeats_what_passes_under_one_key_and_nothing_else(m
 
 
 def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site, tmp_path: Path) -> None:
-    make, restore = [text for text in blocks("sh", "Operate") if "backup verify" in text or "doctor" in text]
+    make, restore = [text for text in blocks("sh", "operate") if "backup verify" in text or "doctor" in text]
     shell(shop, make.replace("/mnt/backup", str(tmp_path)))
     other = Site(tmp_path)
     (tmp_path / "master.key").write_bytes((shop.data / "master.key").read_bytes())
@@ -355,12 +338,12 @@ def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site,
 
 
 def test_the_body_that_is_shown_is_one_that_would_be_sent() -> None:
-    shown = json.loads(blocks("json", "Webhooks")[0])
+    shown = json.loads(blocks("json", "webhooks")[0])
     at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
     request = Request(**{**shown["data"], "created_at": at})
     sent = build_request(shown["event"], shown["delivery_id"], at, shown["bot_id"], shapes.request(request))
     assert json.dumps(shown) == json.dumps(json.loads(sent))  # in the same order, too
-    told = section("Webhooks").split("`request_type` is ")[1].split("Answer 2xx")[0]
+    told = PAGES["webhooks"].split("`request_type` is ")[1].split("Answer 2xx")[0]
     types, rest = told.split(". The `data` of `appointment.created` has ")
     assert tuple(re.findall(r"`(\w+)`", types)) == REQUEST_TYPES
     fields = shapes.appointment(Appointment("", request, "pending", "2026-11-25", "14:30", at, at))
@@ -371,13 +354,13 @@ VECTOR = ("It's a Secret to Everybody", b"Hello, World!", "sha256=757107ea0eb250
 
 
 def snippet(language: str) -> str:
-    """The function that the README gives to receivers in one language."""
-    return blocks(language, "Webhooks")[0]
+    """Return the function for receivers in one language."""
+    return blocks(language, "webhooks")[0]
 
 
 def test_the_python_function_verifies_the_published_vector() -> None:
     names: dict[str, Any] = {}
-    exec(snippet("python"), names)  # noqa: S102  # the README's own words are what is tested
+    exec(snippet("python"), names)  # noqa: S102  # the page's own words are tested
     key, body, signature = VECTOR
     assert names["verified"](key, body, signature)
     assert not names["verified"](key, body + b"!", signature)
@@ -398,4 +381,4 @@ def test_the_functions_that_can_run_here_verify_the_published_vector(language: s
         pytest.skip(f"{program} is not on this machine")
     key, body, signature = VECTOR
     code = f"{snippet(language)}\n{call.format(json.dumps(key), json.dumps(body.decode()), json.dumps(signature))}"
-    subprocess.run([found, *options, code], check=True, timeout=30)  # the README's own words
+    subprocess.run([found, *options, code], check=True, timeout=30)  # the page's own words

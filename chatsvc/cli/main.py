@@ -37,6 +37,7 @@ COMMANDS = {
     "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
     "audit": ("chatsvc.cli.audit:audit", "Who has administered what, and when."),
     "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
+    "help": ("chatsvc.cli.help:manual", "The manual: a list of its topics, or one topic."),
     "completion": ("chatsvc.cli.completion:completion", "A script for your shell: the Tab key completes commands, options and ids."),
 }
 
@@ -79,7 +80,7 @@ def chatsvc(ctx: click.Context, config_file: str | None) -> None:
     """A chatbot messaging service that you run yourself.
 
     Everything is one program: `init` makes an installation, `serve` runs it, the other commands administer it, with or without a
-    running service and in force at once. `chatsvc COMMAND --help` tells about each.
+    running service and in force at once. `chatsvc COMMAND --help` tells about each, `chatsvc help` has the manual.
 
     \b
     Examples:

@@ -7,28 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.errors import REPLY_FAILURES
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 
-UNAVAILABLE_REASONS = frozenset(
-    {
-        "timeout",
-        "unreachable",
-        "rate_limited",
-        "overloaded",
-        "provider_error",
-        "provider_auth",
-        "model_not_found",
-        "request_rejected",
-        "bad_response",
-        "refused",
-        "no_answer",
-        "tool_loop",
-        "context_exceeded",
-        "busy",
-        "not_configured",
-    }
-)
 EMPTY_REASONS = frozenset({"empty", "truncated"})
+UNAVAILABLE_REASONS = frozenset(REPLY_FAILURES) - EMPTY_REASONS
 
 
 class EngineError(Exception):
@@ -38,7 +21,7 @@ class EngineError(Exception):
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
-        if reason not in UNAVAILABLE_REASONS and reason not in EMPTY_REASONS:
+        if reason not in REPLY_FAILURES:
             raise ValueError(f"unknown reason {reason!r}")
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason

@@ -1,11 +1,11 @@
-"""From what the service has counted to Prometheus' families, made anew at each scrape: between scrapes nothing is done for them."""
+"""Metric families for Prometheus, made from the service's counters at each scrape."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, InfoMetricFamily, Metric
@@ -21,8 +21,41 @@ from chatsvc.usecases.services import Services
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 
 
+class Family(NamedTuple):
+    """Declaration of a metric family: kind, name without the kind's suffix, description, labels."""
+
+    kind: Literal["counter", "gauge", "histogram", "info"]
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+BUILD = Family("info", "chatsvc_build", "Version of the program and of Python; always 1.", ("version", "python"))
+REQUESTS = Family("counter", "chatsvc_requests", "Requests answered, by operation, status and error code.", ("route", "status", "error"))
+REQUEST_SECONDS = Family("histogram", "chatsvc_request_seconds", "Time from a request's head to its answer.", ("route",))
+REQUESTS_IN_FLIGHT = Family("gauge", "chatsvc_requests_in_flight", "Requests being processed after the gates (key, plan, rate limit).")
+REPLY_SECONDS = Family(
+    "histogram", "chatsvc_reply_seconds", "Time an engine took, by outcome: ok, or the reason of the 502.", ("tier", "outcome")
+)
+TOKENS = Family("counter", "chatsvc_tokens", "Tokens of stored replies.", ("tier", "plan", "kind"))
+COST = Family("counter", "chatsvc_cost_usd", "Cost of stored replies by the configured prices, in US dollars.", ("tier", "plan"))
+MESSAGES_UNDER_WAY = Family("gauge", "chatsvc_messages_under_way", "Messages being answered, waiting ones included.")
+MESSAGES_WAITING = Family("gauge", "chatsvc_messages_waiting", "Messages that wait for an earlier one of their conversation.")
+BATCH_SIZE = Family("histogram", "chatsvc_store_batch_size", "Units of work in a transaction; kind is read or write.", ("kind",))
+BATCH_SECONDS = Family("histogram", "chatsvc_store_batch_seconds", "Time a transaction takes, its commit included.", ("kind",))
+STORE_FAULTS = Family("counter", "chatsvc_store_faults", "Units of work that failed because of the disk or SQLite.", ("kind",))
+STORE_WAITING = Family("gauge", "chatsvc_store_waiting", "Units of work that wait for a transaction.", ("kind",))
+WEBHOOK_ATTEMPTS = Family(
+    "counter", "chatsvc_webhook_attempts", "Deliveries, by outcome: delivered, or the reason of the failure.", ("outcome",)
+)
+EVENTS_PENDING = Family("gauge", "chatsvc_webhook_events_pending", "Webhook events that were never attempted.")
+ATTEMPTS_UNDER_WAY = Family("gauge", "chatsvc_webhook_attempts_under_way", "Deliveries without an outcome.")
+EGRESS = Family("counter", "chatsvc_egress_connections", "Outbound connections; outcome is opened or refused.", ("purpose", "outcome"))
+FAMILIES = [declared for declared in list(globals().values()) if isinstance(declared, Family)]
+
+
 class ServiceCollector(Collector):
-    """The families of one service. `outstanding` is what was last read from the store; None where it could not be read."""
+    """Prometheus collector of one service. `outstanding` is the last reading of the store; None after a failed one."""
 
     def __init__(self, services: Services, db: GroupCommitDatabase) -> None:
         self._services = services
@@ -31,7 +64,7 @@ class ServiceCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
-        yield InfoMetricFamily("chatsvc_build", "The program.", {"version": __version__, "python": platform.python_version()})
+        yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
         yield from self._requests()
         yield from self._replies()
         yield from self._store()
@@ -39,50 +72,42 @@ class ServiceCollector(Collector):
         egress = self._services.egress
         opened = {(purpose, "opened"): count for purpose, count in egress.opened.items()}
         refused = {(purpose, "refused"): count for purpose, count in egress.refused.items()}
-        yield _counter("chatsvc_egress_connections", "Outbound connections by purpose.", ("purpose", "outcome"), opened | refused)
+        yield _counter(EGRESS, opened | refused)
 
     def _requests(self) -> Iterator[Metric]:
         tallies = self._services.tallies
-        by_code = {(route, str(status), error): count for (route, status, error), count in tallies.requests.items()}
-        yield _counter("chatsvc_requests", "Requests answered, by operation, status and error code.", ("route", "status", "error"), by_code)
-        by_route = {(route,): histogram for route, histogram in tallies.durations.items()}
-        yield _histogram("chatsvc_request_seconds", "From a request's head to its answer.", ("route",), by_route)
-        yield _gauge("chatsvc_requests_in_flight", "Requests behind the gates.", {(): tallies.in_flight})
+        yield _counter(REQUESTS, {(route, str(status), error): count for (route, status, error), count in tallies.requests.items()})
+        yield _histogram(REQUEST_SECONDS, {(route,): histogram for route, histogram in tallies.durations.items()})
+        yield _gauge(REQUESTS_IN_FLIGHT, {(): tallies.in_flight})
 
     def _replies(self) -> Iterator[Metric]:
         tallies, locks = self._services.tallies, self._services.conversation_locks
-        yield _histogram("chatsvc_reply_seconds", "Replies of engines, by outcome: ok, or why not.", ("tier", "outcome"), tallies.replies)
+        yield _histogram(REPLY_SECONDS, tallies.replies)
         tokens = {
             (*key, name.removesuffix("_tokens")): count
             for key, spending in tallies.spendings.items()
             for name, count in spending.usage._asdict().items()
         }
-        yield _counter("chatsvc_tokens", "Tokens of the replies written down.", ("tier", "plan", "kind"), tokens)
-        dollars = {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()}
-        yield _counter("chatsvc_cost_usd", "What they cost by the configuration's prices, in US dollars.", ("tier", "plan"), dollars)
+        yield _counter(TOKENS, tokens)
+        yield _counter(COST, {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()})
         if locks is not None:
-            yield _gauge("chatsvc_messages_under_way", "Messages being answered, those that wait included.", {(): locks.unfinished})
-            yield _gauge("chatsvc_messages_waiting", "Messages that wait for an earlier one of their conversation.", {(): locks.waiting})
+            yield _gauge(MESSAGES_UNDER_WAY, {(): locks.unfinished})
+            yield _gauge(MESSAGES_WAITING, {(): locks.waiting})
 
     def _store(self) -> Iterator[Metric]:
         threads = {("read",): self._db.readers, ("write",): [self._db.writer]}
-        sizes = {kind: _sum(thread.sizes for thread in of_kind) for kind, of_kind in threads.items()}
-        seconds = {kind: _sum(thread.seconds for thread in of_kind) for kind, of_kind in threads.items()}
-        faults = {kind: sum(thread.outages for thread in of_kind) for kind, of_kind in threads.items()}
-        waiting = {kind: sum(len(thread.queue) for thread in of_kind) for kind, of_kind in threads.items()}
-        yield _histogram("chatsvc_store_batch_size", "Units of work in a transaction.", ("kind",), sizes)
-        yield _histogram("chatsvc_store_batch_seconds", "How long a transaction takes, its commit included.", ("kind",), seconds)
-        yield _counter("chatsvc_store_faults", "Units of work that the disk or SQLite failed.", ("kind",), faults)
-        yield _gauge("chatsvc_store_waiting", "Units of work that wait for a transaction.", waiting, ("kind",))
+        yield _histogram(BATCH_SIZE, {kind: _sum(thread.sizes for thread in of_kind) for kind, of_kind in threads.items()})
+        yield _histogram(BATCH_SECONDS, {kind: _sum(thread.seconds for thread in of_kind) for kind, of_kind in threads.items()})
+        yield _counter(STORE_FAULTS, {kind: sum(thread.outages for thread in of_kind) for kind, of_kind in threads.items()})
+        yield _gauge(STORE_WAITING, {kind: sum(len(thread.queue) for thread in of_kind) for kind, of_kind in threads.items()})
 
     def _webhooks(self) -> Iterator[Metric]:
         dispatcher = self._services.dispatcher
         if dispatcher is not None:
-            outcomes = {(outcome,): count for outcome, count in dispatcher.outcomes.items()}
-            yield _counter("chatsvc_webhook_attempts", "Deliveries, by outcome: delivered, or why not.", ("outcome",), outcomes)
+            yield _counter(WEBHOOK_ATTEMPTS, {(outcome,): count for outcome, count in dispatcher.outcomes.items()})
         if self.outstanding is not None:
-            yield _gauge("chatsvc_webhook_events_pending", "Events that were never attempted.", {(): self.outstanding.pending})
-            yield _gauge("chatsvc_webhook_attempts_under_way", "Deliveries without an outcome.", {(): self.outstanding.under_way})
+            yield _gauge(EVENTS_PENDING, {(): self.outstanding.pending})
+            yield _gauge(ATTEMPTS_UNDER_WAY, {(): self.outstanding.under_way})
 
 
 class Exposition:
@@ -97,7 +122,7 @@ class Exposition:
         PlatformCollector(registry=self._registry)
 
     async def text(self) -> bytes:
-        """All metrics as they stand; without those from the store where it cannot answer."""
+        """Return all current metrics, without those of the store when it cannot answer."""
         try:
             self._collector.outstanding = await outstanding(self._db)
         except StoreUnavailable:
@@ -105,22 +130,22 @@ class Exposition:
         return generate_latest(self._registry)
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...], numbers: Mapping[Labels, float]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=labels)
+def _counter(declared: Family, numbers: Mapping[Labels, float]) -> Metric:
+    family = CounterMetricFamily(declared.name, declared.text, labels=declared.labels)
     for key, number in numbers.items():
         family.add_metric(key, number)
     return family
 
 
-def _gauge(name: str, text: str, numbers: Mapping[Labels, float], labels: tuple[str, ...] = ()) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=labels)
+def _gauge(declared: Family, numbers: Mapping[Labels, float]) -> Metric:
+    family = GaugeMetricFamily(declared.name, declared.text, labels=declared.labels)
     for key, number in numbers.items():
         family.add_metric(key, number)
     return family
 
 
-def _histogram(name: str, text: str, labels: tuple[str, ...], histograms: Mapping[Labels, Histogram]) -> Metric:
-    family = HistogramMetricFamily(name, text, labels=labels)
+def _histogram(declared: Family, histograms: Mapping[Labels, Histogram]) -> Metric:
+    family = HistogramMetricFamily(declared.name, declared.text, labels=declared.labels)
     for key, histogram in histograms.items():
         bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
         family.add_metric(key, list(zip(bounds, accumulate(histogram.counts), strict=True)), histogram.total)

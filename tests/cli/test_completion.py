@@ -72,6 +72,7 @@ LINES = {
         "chatsvc -c config.yaml bot create x --model off\t",
         "chatsvc -c config.yaml bot create x --model offline",
     ),
+    "topics of the manual": ("chatsvc help ope\t", "chatsvc help operate"),
     "files": ("chatsvc backup verify some-\t", "chatsvc backup verify some-file"),
 }
 

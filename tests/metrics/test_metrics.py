@@ -28,7 +28,7 @@ from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine, failing
 
 Labels = dict[str, str]
-README = Path(__file__).parents[2] / "README.md"
+TOPIC = Path(__file__).parents[2] / "chatsvc" / "help" / "metrics.md"
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ async def test_no_label_tells_of_a_visitor_a_key_an_account_or_a_path(
     assert routes <= {f"{route.method} {route.path}" for route in ROUTES} | {"other"}
 
 
-async def test_the_readme_names_every_metric_with_its_labels(
+async def test_the_manual_names_every_metric_with_its_labels(
     app: App, session: ClientSession, caller: Caller, engine: ScriptedEngine
 ) -> None:
     engine.script = lambda _: Reply("yes", Usage(1, 1))
@@ -200,7 +200,7 @@ async def test_the_readme_names_every_metric_with_its_labels(
             name = re.sub("_(bucket|count|sum)$", "", sample.name)
             shown.setdefault(name, set()).update(sample.labels.keys() - {"le"})
     listed: dict[str, set[str]] = {}
-    for row in re.findall(r"^\| (`chatsvc_\w+`.*?) \| (.*?) ?\|", README.read_text("utf-8"), re.MULTILINE):
+    for row in re.findall(r"^\| (`chatsvc_\w+`.*?) \| (.*?) ?\|", TOPIC.read_text("utf-8"), re.MULTILINE):
         listed |= {name: set(re.findall(r"`(\w+)`", row[1])) for name in re.findall(r"`(\w+)`", row[0])}
     assert listed == shown
     assert {"process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "python_info"} <= {

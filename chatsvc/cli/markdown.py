@@ -1,0 +1,78 @@
+"""Markdown as terminal text: headings and code are set apart, paragraphs wrapped, tables become lists."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+import click
+
+_LINK = re.compile(r"\[([^\]]+)\]\(([^)]*)\)")
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_CODE = re.compile(r"`([^`]+)`")
+_ITEM = re.compile(r"- |[0-9]+\. ")
+_CELLS = re.compile(r"(?<!\\)\|")
+_START = re.compile(r"#+ |```|\||- |[0-9]+\. |$")
+
+
+def formatted(markdown: str, width: int) -> Iterator[str]:
+    """Yield the lines to show on a terminal of `width` columns."""
+    lines = markdown.splitlines()
+    at = 0
+    while at < len(lines):
+        begin, line = at, lines[at]
+        at += 1
+        if line.startswith("```"):
+            at = lines.index("```", at) + 1
+            yield from (f"    {code}".rstrip() for code in lines[begin + 1 : at - 1])
+        elif line.startswith("#"):
+            yield click.style(line.lstrip("# "), bold=True, underline=line.startswith("# "))
+        elif line.startswith("|"):
+            while at < len(lines) and lines[at].startswith("|"):
+                at += 1
+            yield from _table([_cells(row) for row in lines[begin:at]], width)
+        else:
+            while line and at < len(lines) and not _START.match(lines[at]):
+                at += 1
+            yield from _paragraph(" ".join(part.strip() for part in lines[begin:at]), width)
+
+
+def plain(text: str) -> str:
+    """Return text without the marks of links."""
+    return _LINK.sub(r"\1", text)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _CELLS.split(row.strip("|"))]
+
+
+def _paragraph(text: str, width: int) -> Iterator[str]:
+    """Wrap before marks are replaced, so that codes that take no space on the screen break no line early."""
+    mark = _ITEM.match(text)
+    lines = textwrap.wrap(plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
+    yield from _styled("\n".join(lines)).split("\n")
+
+
+def _styled(text: str) -> str:
+    text = _CODE.sub(lambda found: click.style(found[1], fg="cyan"), text)
+    return _BOLD.sub(lambda found: click.style(found[1], bold=True), text)
+
+
+def _table(rows: list[list[str]], width: int) -> Iterator[str]:
+    """A row's first cell is a line of its own; the others follow below it, with their column's heading."""
+    heading, _, *body = rows
+    for row in body:
+        yield "  " + click.style(plain(row[0]).replace("`", ""), bold=True)
+        for name, cell in zip(heading[1:], row[1:], strict=True):
+            if cell:
+                text = f"{name}: {cell}" if len(heading) > 2 and name else cell
+                lines = textwrap.wrap(
+                    plain(text),
+                    width,
+                    initial_indent="    ",
+                    subsequent_indent="      ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+                yield from _styled("\n".join(lines)).split("\n")

@@ -1,0 +1,193 @@
+"""Writes the generated parts of the manual from the code. See scripts/docs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from chatsvc import config
+from chatsvc.cli.main import COMMANDS, chatsvc
+from chatsvc.domain.errors import PROBLEMS, REPLY_FAILURES
+from chatsvc.metrics.collector import FAMILIES
+
+ROOT = Path(__file__).resolve().parent.parent
+HELP = ROOT / "chatsvc" / "help"
+DECLARED = ROOT / "chatsvc" / "config" / "example.yaml"
+NAMED = ("models", "plans")  # maps whose keys are names that the operator chooses
+_PART = re.compile(r"(<!-- begin (.+?): written by scripts/docs -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+
+
+def table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield f"| {' | '.join(heading)} |"
+    yield "|---" * len(heading) + "|"
+    for cells in rows:
+        line = " | ".join(re.sub("“([^”]+)”", r"`\1`", cell).replace("|", "\\|") for cell in cells)
+        yield re.sub(" +", " ", f"| {line} |")
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    """Yield the lines of a paragraph and an empty one; nothing for no text."""
+    if text:
+        yield from (*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), "")
+
+
+def error_codes() -> Iterator[str]:
+    """Yield a row for each error code, by status."""
+    rows = (
+        (f"`{one.code}`", str(one.status), ", ".join(f"`{name}`" for name in one.extra), one.en, one.remedy)
+        for one in sorted(PROBLEMS.values(), key=lambda one: one.status)
+    )
+    return table(("Code", "Status", "Also in the body", "Meaning", "What to do"), rows)
+
+
+def reasons() -> Iterator[str]:
+    """Yield a row for each reason of a 502."""
+    return table(("Reason", "Meaning", "What to do"), ((f"`{name}`", *texts) for name, texts in REPLY_FAILURES.items()))
+
+
+def metrics() -> Iterator[str]:
+    """Yield a row for each metric, under the name that Prometheus shows."""
+    suffixes = {"counter": "_total", "info": "_info"}
+    rows = (
+        (f"`{one.name}{suffixes.get(one.kind, '')}`", ", ".join(f"`{label}`" for label in one.labels), one.kind, one.text)
+        for one in FAMILIES
+    )
+    return table(("Metric", "Labels", "Type", "Meaning"), rows)
+
+
+def commands() -> Iterator[str]:
+    """Yield a section for each command of the program."""
+    for name, (_, about) in COMMANDS.items():
+        command = chatsvc.get_command(click.Context(chatsvc), name)
+        yield from (f"## {name}", "")
+        if isinstance(command, click.Group):
+            yield from _wrapped(about)
+            for inner, subcommand in command.commands.items():
+                yield from _command(subcommand, f"{name} {inner}", 3)
+        else:
+            yield from _command(command, name, 0)
+
+
+def _command(command: click.Command, words: str, level: int) -> Iterator[str]:
+    ctx = click.Context(command, info_name=words)
+    usage = " ".join(piece for piece in command.collect_usage_pieces(ctx) if piece != "[OPTIONS]")
+    line = f"`{words} {usage}".rstrip() + "`"
+    paragraphs = [" ".join(part.split()) for part in (command.help or "").split("\n\n") if not part.lstrip().startswith("\b")]
+    yield from (f"{'#' * level} {line}".lstrip(), "")
+    for paragraph in paragraphs:
+        yield from _wrapped(paragraph)
+    records = [one.get_help_record(ctx) for one in command.params if isinstance(one, click.Option) and "--json" not in one.opts]
+    rows = [(f"`{record[0]}`", record[1]) for record in records if record]
+    if rows:
+        yield from (*table(("Option", "Meaning"), rows), "")
+
+
+class Section(NamedTuple):
+    """A map of the example configuration: what its comment says, and a row for each setting right in it."""
+
+    about: str
+    rows: list[tuple[str, ...]]
+
+
+def settings() -> Iterator[str]:
+    """Yield a table for each section of the example configuration, which declares names, defaults and meanings."""
+    for name, (about, rows) in _sections(DECLARED.read_text("utf-8").splitlines()).items():
+        if about or rows:
+            yield from (f"{'###' if '.' in name else '##'} {name}", "")
+            yield from _wrapped(about)
+            yield from (*table(("Setting", "Type", "Default", "Meaning"), rows), "")
+
+
+def _sections(lines: list[str]) -> dict[str, Section]:
+    sections: dict[str, Section] = {}
+    path: list[str] = []
+    comment: list[str] = []
+    for number, line in enumerate(lines):
+        found = re.fullmatch(r"( *)(\w+):(?: +(.*))?", line)
+        if found is None:
+            comment = [*comment, line.strip("# ")] if line else []
+            continue
+        indent, key, default = found.groups()
+        path = [*path[: len(indent) // 2], key]
+        name, text = ".".join(path), " ".join(comment)
+        comment = []
+        if path[0] in NAMED:
+            if not indent:
+                sections[name] = Section("", [(f"`{name}.NAME`", *_named(lines, number), text)])
+        elif default is None:
+            sections[name] = Section(text, [])
+        else:
+            section = sections.setdefault(".".join(path[:-1]) or name, Section("", []))
+            section.rows.append((f"`{name}`", _type(lines, number), "" if default == "null" else f"`{default}`", text))
+    return sections
+
+
+def _named(lines: list[str], number: int) -> tuple[str, str]:
+    """Return the keys that each entry of a map of names has, and the default entries."""
+    block = lines[number + 1 : lines.index("", number)]
+    (keys,) = (fault.rpartition("expected ")[2] for fault in _faults([lines[number], "  x: {odd: 1}"]) if "unknown" in fault)
+    return keys, "; ".join(f"`{' '.join(line.split())}`" for line in block)
+
+
+def _type(lines: list[str], number: int) -> str:
+    """Return the type of a setting, in the words with which another type is refused."""
+    faults = _faults([*lines[:number], re.sub(":.*", ": [[odd]]", lines[number]), *lines[number + 1 :]])
+    path, _, expected = faults[-1].partition(": expected ")
+    return f"list; each is {expected}" if path.endswith("]") else expected
+
+
+def _faults(lines: list[str]) -> list[str]:
+    """Return the faults of a configuration of these lines, without their places."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.yaml"
+        file.write_text("\n".join(lines), "utf-8")
+        try:
+            config.load(file, {})
+        except config.ConfigError as fault:
+            return [re.sub(r"^.*?:\d+:\d+: ", "", one) for one in str(fault).splitlines()]
+    raise AssertionError("an odd value was taken")
+
+
+PARTS: dict[str, Callable[[], Iterator[str]]] = {
+    "error codes": error_codes,
+    "reasons": reasons,
+    "metrics": metrics,
+    "commands": commands,
+    "settings": settings,
+}
+
+
+def generated(markdown: str) -> str:
+    """Return a topic with its generated parts written anew."""
+
+    def write(found: re.Match[str]) -> str:
+        lines = "\n".join(line.rstrip() for line in PARTS[found[2]]())
+        return f"{found[1]}{lines.strip()}\n{found[3]}"
+
+    return _PART.sub(write, markdown)
+
+
+def main() -> int:
+    """Write all files, or with --check only name those that are out of date."""
+    parser = argparse.ArgumentParser(prog="scripts/docs", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when a file is out of date")
+    check: bool = parser.parse_args().check
+    files = {file: generated(file.read_text("utf-8")) for file in sorted(HELP.glob("*.md"))}
+    stale = [file for file, text in files.items() if file.read_text("utf-8") != text]
+    for file in stale:
+        if not check:
+            file.write_text(files[file], "utf-8")
+        print(f"{file.relative_to(ROOT)} {'is out of date: run scripts/docs' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+sys.exit(main())
