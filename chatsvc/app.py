@@ -31,7 +31,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, retention
+from chatsvc.usecases import backups, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.conversation_locks import ConversationLocks
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
@@ -118,7 +118,7 @@ class App:
         keepers = [
             asyncio.create_task(self._keep()),
             asyncio.create_task(self._back_up()),
-            asyncio.create_task(retention.keep(self.services)),
+            asyncio.create_task(self._expire()),
             asyncio.create_task(_ready(knowledge, self.services.account_cache)),
         ]
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
@@ -203,9 +203,18 @@ class App:
                 while await accounts.sweep(self.services.db):
                     pass
                 await self.services.account_cache.flush_key_uses()
+                await unanswered.mask(self.services)
             except StoreUnavailable as fault:
                 log.error("the store cannot answer: %s", fault)
             await asyncio.sleep(FLUSH_EVERY_S)
+
+    async def _expire(self) -> None:
+        while True:
+            try:
+                await retention.once(self.services)
+            except StoreUnavailable as fault:
+                log.error("old records cannot be deleted: %s", fault)
+            await asyncio.sleep(retention.EVERY_S)
 
     async def _back_up(self) -> None:
         """Make the scheduled backups."""

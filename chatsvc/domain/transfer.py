@@ -12,7 +12,7 @@ from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
 
 FORMAT = "chatsvc account"
-VERSION = 1
+VERSION = 2
 LAST_INSTANT = 253_402_300_799_999  # the end of the year 9999
 MOST = 2**53 - 1
 
@@ -27,6 +27,7 @@ _FIELDS = {
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
     "unanswered": "bot_id folded question language times:number first_asked_at:time last_asked_at:time",
+    "asker": "bot_id folded channel user_id wording times:number last_asked_at:time",
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?",
     "message": "conversation_id id role content created_at:time",
@@ -43,6 +44,7 @@ _FIELDS = {
 _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("account", "subscription_status"): SUBSCRIPTION_STATUSES,
     ("conversation", "channel"): CHANNELS,
+    ("asker", "channel"): CHANNELS,
     ("message", "role"): ("user", "assistant"),
     ("request", "request_type"): REQUEST_TYPES,
     ("request", "status"): REQUEST_STATUSES,

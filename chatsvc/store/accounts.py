@@ -9,9 +9,9 @@ from typing import NamedTuple
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import bots_of
 from chatsvc.store.database import Database, assign
+from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
 _COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
-COMING = 0  # `deleted_at` of an account that is being imported: out of everyone's sight, and not to be swept
 CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit", "message_credits", "updated_at"})
 
 
@@ -92,7 +92,7 @@ async def arrive(db: Database, account_id: str) -> bool:
     """Let an account that has been imported whole be seen; False where none was being imported."""
 
     def unit(connection: sqlite3.Connection) -> bool:
-        done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, COMING))
+        done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
         return done.rowcount == 1
 
     return await db.write(unit)
@@ -102,67 +102,23 @@ async def abandon_imports(db: Database, account_id: str | None = None) -> None:
     """Leave what imports that broke off have brought in to `sweep`, of one account or of all."""
 
     def unit(connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (COMING, account_id))
+        connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))
 
     await db.write(unit)
 
 
-# Children first: what a foreign key points at goes last. A batch is small enough not to hold up the writers beside it.
-_SWEEP = (
-    """
-    DELETE FROM webhook_attempts WHERE number IN (
-        SELECT w.number FROM bots b JOIN webhook_attempts w ON w.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    """
-    DELETE FROM webhook_events WHERE number IN (
-        SELECT e.number FROM bots b JOIN webhook_events e ON e.bot_id = b.id WHERE b.account_id = ?1 ORDER BY e.number DESC LIMIT ?2)
-    """,
-    "DELETE FROM webhooks WHERE bot_id IN (SELECT id FROM bots WHERE account_id = ?1) AND ?2",
-    """
-    DELETE FROM appointments WHERE number IN (
-        SELECT a.number FROM bots b JOIN appointments a ON a.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    """
-    DELETE FROM requests WHERE number IN (
-        SELECT r.number FROM bots b JOIN requests r ON r.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    """
-    DELETE FROM messages WHERE number IN (
-        SELECT m.number FROM conversations c JOIN messages m ON m.conversation = c.number WHERE c.account_id = ?1 LIMIT ?2)
-    """,
-    "DELETE FROM conversations WHERE number IN (SELECT number FROM conversations WHERE account_id = ?1 LIMIT ?2)",
-    "DELETE FROM usage_records WHERE number IN (SELECT number FROM usage_records WHERE account_id = ?1 LIMIT ?2)",
-    """
-    DELETE FROM knowledge_entries WHERE number IN (
-        SELECT k.number FROM bots b JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    """
-    DELETE FROM knowledge_synonyms WHERE number IN (
-        SELECT s.number FROM bots b JOIN knowledge_synonyms s ON s.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    """
-    DELETE FROM unanswered_questions WHERE number IN (
-        SELECT u.number FROM bots b JOIN unanswered_questions u ON u.bot_id = b.id WHERE b.account_id = ?1 LIMIT ?2)
-    """,
-    "DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys WHERE account_id = ?1 LIMIT ?2) AND account_id = ?1",
-    "DELETE FROM conversation_counts WHERE account_id = ?1 AND ?2",
-    "DELETE FROM allowances WHERE account_id = ?1 AND ?2",
-    "DELETE FROM bots WHERE account_id = ?1 AND ?2",
-    # A use of the key may have been noted since `delete`.
-    "UPDATE api_keys SET account_id = NULL, last_used_at = NULL WHERE account_id = ?1 AND ?2",
-    "DELETE FROM accounts WHERE id = ?1 AND ?2",
-)
-_SWEEP_BATCH = 1000
+_DELETIONS = tuple(deletion(table) for table in CHILDREN_FIRST if table.owner)
+_SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 
 
 async def sweep(db: Database) -> bool:
     """Remove one batch of what deleted accounts held; False once nothing is left, so that a crash in between loses nothing."""
 
     def unit(connection: sqlite3.Connection) -> bool:
-        row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (COMING,)).fetchone()
+        row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
         if row is None:
             return False
-        for statement in _SWEEP:
+        for statement in _DELETIONS:
             if connection.execute(statement, (row[0], _SWEEP_BATCH)).rowcount >= _SWEEP_BATCH:
                 break
         return True

@@ -18,47 +18,14 @@ from chatsvc.store.database import StoreUnavailable, connect
 from chatsvc.store.facts import check_in
 from chatsvc.store.folder import sync_names
 from chatsvc.store.migrations import APPLICATION_ID, is_newer, migrate, schema_version
+from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
 
 FORMAT = 1
 _DIGEST = "chatsvc-backup-sha256:"
 _CHUNK = 1 << 20
-# All tables of all versions; a backup has those of its own.
-COUNTS = (
-    ("accounts", "SELECT count(*) FROM accounts"),
-    ("administrative_acts", "SELECT count(*) FROM administrative_acts"),
-    ("allowances", "SELECT count(*) FROM allowances"),
-    ("api_keys", "SELECT count(*) FROM api_keys"),
-    ("appointments", "SELECT count(*) FROM appointments"),
-    ("bots", "SELECT count(*) FROM bots"),
-    ("conversation_counts", "SELECT count(*) FROM conversation_counts"),
-    ("conversations", "SELECT count(*) FROM conversations"),
-    ("idempotency_keys", "SELECT count(*) FROM idempotency_keys"),
-    ("knowledge_entries", "SELECT count(*) FROM knowledge_entries"),
-    ("knowledge_synonyms", "SELECT count(*) FROM knowledge_synonyms"),
-    ("messages", "SELECT count(*) FROM messages"),
-    ("requests", "SELECT count(*) FROM requests"),
-    ("store_facts", "SELECT count(*) FROM store_facts"),
-    ("unanswered_questions", "SELECT count(*) FROM unanswered_questions"),
-    ("usage_records", "SELECT count(*) FROM usage_records"),
-    ("webhook_attempts", "SELECT count(*) FROM webhook_attempts"),
-    ("webhook_events", "SELECT count(*) FROM webhook_events"),
-    ("webhooks", "SELECT count(*) FROM webhooks"),
-)
-# When something last happened, as far as a table tells; making a backup is no change.
-_MOMENTS = (
-    ("accounts", "SELECT max(max(created_at, updated_at)) FROM accounts"),
-    ("administrative_acts", "SELECT max(at) FROM administrative_acts WHERE operation <> 'backup.create'"),
-    ("api_keys", "SELECT max(max(created_at, coalesce(revoked_at, 0))) FROM api_keys"),
-    ("appointments", "SELECT max(updated_at) FROM appointments"),
-    ("bots", "SELECT max(max(created_at, updated_at)) FROM bots"),
-    ("conversations", "SELECT max(updated_at) FROM conversations"),
-    ("knowledge_entries", "SELECT max(created_at) FROM knowledge_entries"),
-    ("requests", "SELECT max(updated_at) FROM requests"),
-    ("usage_records", "SELECT max(created_at) FROM usage_records"),
-    ("webhook_attempts", "SELECT max(at) FROM webhook_attempts"),
-    ("webhooks", "SELECT max(updated_at) FROM webhooks"),
-)
+COUNTS = {table.name: f"SELECT count(*) FROM {table.name}" for table in TABLES}
+_CHANGES = {table.name: f"SELECT max({table.changed}) FROM {table.name}" for table in TABLES if table.changed}
 
 
 @dataclass
@@ -186,7 +153,7 @@ def last_change(database: Path) -> int:
             if is_newer(connection):
                 raise StoreUnavailable(f"{database} was written by a newer chatsvc")
             there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-            moments = [connection.execute(question).fetchone()[0] for name, question in _MOMENTS if name in there]
+            moments = [connection.execute(_CHANGES[name]).fetchone()[0] for name in _CHANGES if name in there]
     except sqlite3.Error as fault:
         raise StoreUnavailable(f"{database} cannot be read: {fault}") from fault
     return max((moment or 0 for moment in moments), default=0)
@@ -194,7 +161,7 @@ def last_change(database: Path) -> int:
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int]:
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    return {name: connection.execute(question).fetchone()[0] for name, question in COUNTS if name in there}
+    return {name: connection.execute(COUNTS[name]).fetchone()[0] for name in COUNTS if name in there}
 
 
 def _describe(copy: sqlite3.Connection, made: Backup, digest: str) -> None:

@@ -1,7 +1,7 @@
-"""What goes with a conversation when it goes: because its visitor asks for it, or because it is old.
+"""Erasure of a conversation with its requests, appointments and webhook events, in small batches.
 
-Small batches, each a transaction that leaves the counts right, so that nobody beside waits noticeably and a crash between two of
-them leaves a conversation that is shorter and whole.
+Each batch is one transaction that keeps the counts right: other writers hardly wait, and a crash between two batches leaves a
+shorter but consistent conversation. Visitors' requests and retention use the same batches.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
 from chatsvc.store.database import Database
+from chatsvc.store.tables import BY_NAME, erasing
 
-BATCH = 200
+BATCH = 200  # rows
+_STATEMENTS = {by: erasing(by) for by in ("requests", "conversation")}
+_ANSWERS = getattr(BY_NAME["idempotency_keys"].visitor, "rows", "")
 
 
 class Erased(NamedTuple):
-    """How many records of each kind have gone."""
+    """Numbers of deleted records."""
 
     conversations: int = 0
     messages: int = 0
@@ -26,14 +30,15 @@ class Erased(NamedTuple):
     appointments: int = 0
     events: int = 0
     attempts: int = 0
+    questions: int = 0
 
     def plus(self, other: Erased) -> Erased:
-        """Both together."""
+        """Return the sum of both."""
         return Erased(*(one + more for one, more in zip(self, other, strict=True)))
 
 
 class Place(NamedTuple):
-    """Which conversation: at most one for each bot, channel and visitor."""
+    """Identity of a conversation, of which there is one for each bot, channel and visitor."""
 
     account_id: str
     bot_id: str
@@ -42,7 +47,7 @@ class Place(NamedTuple):
 
 
 async def places(db: Database, user_id: str, bot_id: str | None) -> list[Place]:
-    """The conversations of a visitor, with one bot or with all."""
+    """List the conversations of a visitor with one bot, or with all."""
     channels = ", ".join("?" * len(CHANNELS))
 
     def unit(connection: sqlite3.Connection) -> list[Place]:
@@ -59,7 +64,7 @@ async def places(db: Database, user_id: str, bot_id: str | None) -> list[Place]:
 
 
 async def some_of(db: Database, place: Place, applied: Callable[[Erased], None]) -> Erased | None:
-    """Erase one batch of a conversation with what hangs on it; None once nothing of it is left."""
+    """Erase one batch of a conversation; return None once nothing of it is left."""
 
     def unit(connection: sqlite3.Connection) -> Erased | None:
         row = connection.execute("SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", place[1:]).fetchone()
@@ -69,8 +74,8 @@ async def some_of(db: Database, place: Place, applied: Callable[[Erased], None])
 
 
 def some_in(connection: sqlite3.Connection, conversation: int) -> Erased:
-    """Erase one batch of a conversation within a unit: what it captured first, then its messages, itself at the end."""
-    erased = _captures(connection, conversation)
+    """Erase one batch of a conversation within a unit: its requests first, then its messages, at last the conversation."""
+    erased = _requests(connection, conversation)
     if erased.requests:
         return erased
     messages = connection.execute(
@@ -80,54 +85,39 @@ def some_in(connection: sqlite3.Connection, conversation: int) -> Erased:
     if messages == BATCH:
         connection.execute("UPDATE conversations SET message_count = message_count - ? WHERE number = ?", (messages, conversation))
         return Erased(messages=messages)
-    owner = connection.execute(
-        "DELETE FROM conversations WHERE number = ? RETURNING account_id, bot_id, channel", (conversation,)
-    ).fetchone()
+    owner = connection.execute("SELECT account_id, bot_id, channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
     connection.execute(
         "UPDATE conversation_counts SET conversations = conversations - 1 WHERE account_id = ? AND bot_id = ? AND channel = ?", owner
     )
-    return Erased(conversations=1, messages=messages)
+    # Few messages are left, or none.
+    return _deleted(connection, "conversation", (conversation,)).plus(Erased(messages=messages))
 
 
-def _captures(connection: sqlite3.Connection, conversation: int) -> Erased:
-    records = connection.execute(
-        """
-        SELECT r.number, r.bot_id, r.created_at, r.id, a.id FROM requests r LEFT JOIN appointments a ON a.request = r.number
-        WHERE r.conversation = ? ORDER BY r.created_at LIMIT ?
-        """,
-        (conversation, BATCH),
+def _requests(connection: sqlite3.Connection, conversation: int) -> Erased:
+    rows = connection.execute(
+        "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at LIMIT ?", (conversation, BATCH)
     ).fetchall()
-    if not records:
-        return Erased()
-    # An event bears the time of the request that it tells of, which is how the index finds it.
-    find = "SELECT number FROM webhook_events WHERE bot_id = ? AND created_at = ? AND record_id IN (?, ?)"
-    events = [event for record in records for event in connection.execute(find, record[1:]).fetchall()]
-    numbers = [record[:1] for record in records]
-    attempts = connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", events).rowcount if events else 0
-    connection.executemany("DELETE FROM webhook_events WHERE number = ?", events)
-    appointments = connection.executemany("DELETE FROM appointments WHERE request = ?", numbers).rowcount
-    connection.executemany("DELETE FROM requests WHERE number = ?", numbers)
-    return Erased(0, 0, len(records), appointments, len(events), attempts)
+    return _deleted(connection, "requests", (json.dumps([number for (number,) in rows]),)) if rows else Erased()
 
 
-async def forget_answers(db: Database, user_id: str, bot_id: str | None, until: int) -> None:
-    """Forget the answers kept under an Idempotency-Key for a visitor's messages that were accepted up to an instant."""
+def _deleted(connection: sqlite3.Connection, by: str, values: tuple[object, ...]) -> Erased:
+    return Erased(**{counted: connection.execute(_STATEMENTS[by][counted], values).rowcount for counted in _STATEMENTS[by]})
+
+
+async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) -> None:
+    """Delete the idempotency records of a visitor's messages that were accepted up to `until`."""
 
     def find(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-        # The first two fields of the exchange are the bot and the visitor; looking for the text alone spares most rows the parsing.
         return connection.execute(
-            """
-            SELECT account_id, key FROM idempotency_keys WHERE created_at <= ?1 AND instr(exchange, ?2)
-            AND json_extract(exchange, '$[1]') = ?3 AND json_extract(exchange, '$[0]') = coalesce(?4, json_extract(exchange, '$[0]'))
-            """,
-            (until, json.dumps(user_id), user_id, bot_id),
+            f"SELECT account_id, key FROM idempotency_keys WHERE {_ANSWERS} AND created_at <= ?4",
+            (bot_id, user_id, json.dumps(user_id), until),
         ).fetchall()
 
     kept = await db.read(find)
     while kept:
         batch, kept = kept[:BATCH], kept[BATCH:]
-        await db.write(_forgetting(batch))
+        await db.write(partial(_delete_answers, batch=batch))
 
 
-def _forgetting(batch: list[tuple[str, str]]) -> Callable[[sqlite3.Connection], int]:
-    return lambda connection: connection.executemany("DELETE FROM idempotency_keys WHERE account_id = ? AND key = ?", batch).rowcount
+def _delete_answers(connection: sqlite3.Connection, batch: list[tuple[str, str]]) -> None:
+    connection.executemany("DELETE FROM idempotency_keys WHERE account_id = ? AND key = ?", batch)

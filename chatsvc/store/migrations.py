@@ -257,6 +257,26 @@ MIGRATIONS: tuple[str, ...] = (
         outcome TEXT
     ) STRICT;
     """,
+    # 5: the visitors behind the questions without an answer, so that erasure finds them; `masked`: without names and contact data.
+    """
+    ALTER TABLE unanswered_questions ADD COLUMN masked INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX unanswered_unmasked ON unanswered_questions (number) WHERE masked = 0;
+    CREATE INDEX unanswered_by_age ON unanswered_questions (bot_id, last_asked_at);
+
+    CREATE TABLE unanswered_askers (
+        number INTEGER PRIMARY KEY,
+        question INTEGER NOT NULL REFERENCES unanswered_questions (number),
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        channel TEXT NOT NULL,
+        user_id TEXT NOT NULL,
+        wording TEXT NOT NULL,
+        times INTEGER NOT NULL,
+        last_asked_at INTEGER NOT NULL,
+        UNIQUE (question, channel, user_id)
+    ) STRICT;
+    CREATE INDEX unanswered_askers_of_visitor ON unanswered_askers (bot_id, user_id);
+    CREATE INDEX unanswered_askers_by_age ON unanswered_askers (bot_id, last_asked_at);
+    """,
 )
 
 

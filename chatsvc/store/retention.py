@@ -1,74 +1,69 @@
-"""What is too old to be kept, deleted a batch at a time: each is a unit so small that the writers beside it hardly notice."""
+"""Deletion of old rows by the rules of the table registry, in batches that hardly delay other writers."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 
-from chatsvc.domain.models import CHANNELS
-from chatsvc.domain.times import DAY_MS
-from chatsvc.store import erasure
+from chatsvc.store import erasure, unanswered
 from chatsvc.store.database import Database
+from chatsvc.store.exchanges import IDEMPOTENCY_MS
+from chatsvc.store.tables import CHILDREN_FIRST, old_rows
 
 BATCH = erasure.BATCH
 
-# CROSS JOIN holds SQLite to the order: the few bots or accounts first, and of each only what an index finds.
-_CHANNELS = ", ".join(f"'{channel}'" for channel in CHANNELS)
-_OLD_CONVERSATIONS = f"""
-    SELECT c.number, c.account_id FROM bots b CROSS JOIN conversations c
-    ON c.bot_id = b.id AND c.channel IN ({_CHANNELS}) AND c.last_message_at < ? LIMIT ?
-"""
-# What was sent again lately, is on its way or is still to be sent is not old.
-_OLD_EVENTS = """
-    SELECT e.number FROM bots b CROSS JOIN webhook_events e ON e.bot_id = b.id AND e.created_at < ?1
-    WHERE e.state <> 0 AND NOT EXISTS
-        (SELECT 1 FROM webhook_attempts a WHERE a.event_number = e.number AND (a.success IS NULL OR a.at >= ?1)) LIMIT ?2
-"""
+RULES = {table.name: table.retention for table in CHILDREN_FIRST if table.retention}
+_OLD = {table.name: old_rows(table) for table in CHILDREN_FIRST if table.retention}
+_DELETE = {
+    table.name: f"DELETE FROM {table.name} WHERE ({', '.join(table.key)}) IN ({_OLD[table.name]})"
+    for table in CHILDREN_FIRST
+    if table.retention
+}
 
 
-async def conversations(db: Database, before: int, applied: Callable[[set[str]], None]) -> set[str]:
-    """Delete from conversations whose last message is older, with all that hangs on them; gives their accounts, none at the end."""
+async def expire(db: Database, table: str, before: int, now: int, applied: Callable[[set[str]], None]) -> bool:
+    """Delete a batch of a table's rows that are older than `before`; return False once none is left.
 
-    def unit(connection: sqlite3.Connection) -> set[str]:
-        accounts: set[str] = set()
-        old, room = connection.execute(_OLD_CONVERSATIONS, (before, BATCH)).fetchall(), BATCH
-        while old and room > 0:
-            number, account = old[-1]
-            erased = erasure.some_in(connection, number)
-            accounts.add(account)
-            room -= sum(erased)
-            if erased.conversations:
-                old.pop()
-        return accounts
-
-    return await db.write(unit, applied)
-
-
-async def answers(db: Database, now: int) -> bool:
-    """Delete answers kept under an Idempotency-Key for longer than they are good for; False at the end."""
-    statement = """
-        DELETE FROM idempotency_keys WHERE (account_id, key) IN
-            (SELECT account_id, key FROM idempotency_keys WHERE created_at <= ? LIMIT ?)
+    `applied` gets the accounts whose conversations have changed.
     """
-    return await db.write(lambda connection: connection.execute(statement, (now - DAY_MS, BATCH)).rowcount == BATCH)
+    if table == "conversations":
+        accounts: set[str] = await db.write(lambda connection: _conversations(connection, before), applied)
+        return bool(accounts)
+    unit = _UNITS.get(table)
+    if unit is not None:
+        return await db.write(partial(unit, before=before))
+    # An idempotency record is of no use after a day, however long conversations are kept.
+    limit = now - IDEMPOTENCY_MS + 1 if table == "idempotency_keys" else before
+    return await db.write(lambda connection: connection.execute(_DELETE[table], (limit, BATCH)).rowcount == BATCH)
 
 
-async def events(db: Database, before: int) -> bool:
-    """Delete webhook events that are older, with their attempts; False at the end."""
+def _conversations(connection: sqlite3.Connection, before: int) -> set[str]:
+    """Erase from old conversations; return their accounts, none once no old conversation is left."""
+    accounts: set[str] = set()
+    old, room = connection.execute(_OLD["conversations"], (before, BATCH)).fetchall(), BATCH
+    while old and room > 0:
+        (number,) = old[-1]
+        account = connection.execute("SELECT account_id FROM conversations WHERE number = ?", (number,)).fetchone()
+        erased = erasure.some_in(connection, number)
+        accounts.update(account)
+        room -= sum(erased)
+        if erased.conversations:
+            old.pop()
+    return accounts
 
-    def unit(connection: sqlite3.Connection) -> bool:
-        old = connection.execute(_OLD_EVENTS, (before, BATCH)).fetchall()
-        connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
-        connection.executemany("DELETE FROM webhook_events WHERE number = ?", old)
-        return len(old) == BATCH
 
-    return await db.write(unit)
+def _events(connection: sqlite3.Connection, before: int) -> bool:
+    old = connection.execute(_OLD["webhook_events"], (before, BATCH)).fetchall()
+    connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
+    connection.executemany("DELETE FROM webhook_events WHERE number = ?", old)
+    return len(old) == BATCH
 
 
-async def usage(db: Database, before: int) -> bool:
-    """Delete usage records that are older; False at the end."""
-    statement = """
-        DELETE FROM usage_records WHERE number IN
-            (SELECT u.number FROM accounts a CROSS JOIN usage_records u ON u.account_id = a.id AND u.created_at < ? LIMIT ?)
-    """
-    return await db.write(lambda connection: connection.execute(statement, (before, BATCH)).rowcount == BATCH)
+def _askers(connection: sqlite3.Connection, before: int) -> bool:
+    old = connection.execute(_OLD["unanswered_askers"], (before, BATCH)).fetchall()
+    unanswered.forget_askers(connection, [number for (number,) in old])
+    return len(old) == BATCH
+
+
+_UNITS: dict[str, Callable[..., bool]] = {"webhook_events": _events, "unanswered_askers": _askers}

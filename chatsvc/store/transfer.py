@@ -14,69 +14,48 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.transfer import RECORDS, Record
 from chatsvc.store import facts
-from chatsvc.store.accounts import COMING
 from chatsvc.store.database import Database
+from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
 WINDOW = 500  # numbers looked at in one query
 WINDOWS = 40  # in one unit
 _EACH = 200
 
-# The tables whose rows are walked by their number. What comes into being after the walk has begun is left out.
-_TABLES = {
-    "bot": "bots",
-    "knowledge": "knowledge_entries",
-    "synonyms": "knowledge_synonyms",
-    "unanswered": "unanswered_questions",
-    "conversation": "conversations",
-    "message": "messages",
-    "request": "requests",
-    "appointment": "appointments",
-    "event": "webhook_events",
-    "attempt": "webhook_attempts",
-    "usage": "usage_records",
-}
-_BY_KEY = {
-    "account": "SELECT id, {} FROM accounts t WHERE id = ?1 AND id > ?2 LIMIT ?3",
-    "allowance": "SELECT month, {} FROM allowances t WHERE account_id = ?1 AND month > ?2 ORDER BY month LIMIT ?3",
-    "webhook": "SELECT bot_id, {} FROM webhooks t WHERE bot_id IN (SELECT id FROM bots WHERE account_id = ?1) AND bot_id > ?2"
-    " ORDER BY bot_id LIMIT ?3",
-    "answer": "SELECT key, {} FROM idempotency_keys t WHERE account_id = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
-    "key": "SELECT id, {} FROM api_keys t WHERE account_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-}
-_ELSEWHERE = {
-    ("message", "conversation_id"): "p.id",
-    ("request", "conversation_id"): "p.id",
-    ("appointment", "request_id"): "p.id",
-    ("attempt", "event"): "p.event",
-    ("attempt", "record_id"): "p.record_id",
-    ("attempt", "told_at"): "p.created_at",
-}
-_JOINS = {
-    "message": "JOIN conversations p ON p.number = t.conversation",
-    "request": "JOIN conversations p ON p.number = t.conversation",
-    "appointment": "JOIN requests p ON p.number = t.request",
-    "attempt": "JOIN webhook_events p ON p.number = t.event_number",
-}
-_OF_ACCOUNT = {
-    "bot": "t.account_id = ?1",
-    "conversation": "t.account_id = ?1",
-    "message": "p.account_id = ?1",
-    "usage": "t.account_id = ?1",
-}
-_OF_BOTS = "t.bot_id IN (SELECT id FROM bots WHERE account_id = ?1)"
+_OF = {table.record: table for table in TABLES if table.record}
+# Tables walked by number. Rows that are written after the walk began are left out.
+_BY_NUMBER = {kind: table.name for kind, table in _OF.items() if table.key == ("number",)}
+_OF_BOTS = "IN (SELECT id FROM bots WHERE account_id = ?1)"
 
 
 def _fields(kind: str) -> str:
-    return ", ".join(_ELSEWHERE.get((kind, name), f"t.{name}") for name in RECORDS[kind])
+    reference = _OF[kind].reference
+    elsewhere = reference.fields if reference else {}
+    return ", ".join(f"p.{elsewhere[name]}" if name in elsewhere else f"t.{name}" for name in RECORDS[kind])
 
 
-_SELECT = {
-    kind: f"SELECT t.number, {_fields(kind)} FROM {table} t {_JOINS.get(kind, '')}"
-    f" WHERE t.number > ?2 AND t.number <= ?3 AND +{_OF_ACCOUNT.get(kind, _OF_BOTS)} ORDER BY t.number"
-    for kind, table in _TABLES.items()
-} | {kind: text.format(_fields(kind)) for kind, text in _BY_KEY.items()}
-_LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {table}" for kind, table in _TABLES.items()}
+def _select(kind: str) -> str:
+    """Statement for some records of an account: ?1 is the account, ?2 the last number or key, ?3 the last number or how many."""
+    table = _OF[kind]
+    if table.owner == CONVERSATION:
+        owned = "p.account_id = ?1"
+    else:
+        owned = f"t.{table.owner} = ?1" if table.owner != BOT else f"t.bot_id {_OF_BOTS}"
+    if kind not in _BY_NUMBER:
+        key = f"t.{_KEYS[kind]}"
+        return f"SELECT {key}, {_fields(kind)} FROM {table.name} t WHERE {owned} AND {key} > ?2 ORDER BY {key} LIMIT ?3"
+    parent = f"JOIN {table.reference.table} p ON p.number = t.{table.reference.column}" if table.reference else ""
+    # The plus sign keeps SQLite from the owner's index, by which a window would be searched among all rows of the account.
+    return (
+        f"SELECT t.number, {_fields(kind)} FROM {table.name} t {parent}"
+        f" WHERE t.number > ?2 AND t.number <= ?3 AND +{owned} ORDER BY t.number"
+    )
+
+
+# The column by which the others are walked.
+_KEYS = {"account": "id", "allowance": "month", "webhook": "bot_id", "answer": "key", "key": "id"}
+_SELECT = {kind: _select(kind) for kind in RECORDS}
+_LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {name}" for kind, name in _BY_NUMBER.items()}
 _KINDS = tuple(RECORDS)
 
 
@@ -92,7 +71,7 @@ async def begin(db: Database) -> Place:
     """Where a walk over an account begins."""
 
     def unit(connection: sqlite3.Connection) -> Place:
-        return Place(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _TABLES})
+        return Place(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
 
     return await db.read(unit)
 
@@ -120,7 +99,7 @@ async def walk(db: Database, account_id: str, place: Place) -> tuple[list[tuple[
 
 def _window(connection: sqlite3.Connection, account_id: str, at: Place) -> tuple[list[tuple[Any, ...]], Place | None]:
     """A few rows of one kind, and where to go on among them; None where that kind is through."""
-    if at.kind in _TABLES:
+    if at.kind in _BY_NUMBER:
         start, end = int(at.after or 0), at.until[at.kind]
         stop = min(start + WINDOW, end)
         rows = connection.execute(_SELECT[at.kind], (account_id, start, stop)).fetchall()
@@ -144,58 +123,39 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
     return record
 
 
-def _insert(kind: str, table: str, given: Sequence[str], parent: str = "") -> str:
-    """An INSERT whose row is made only where the parent is the account's; `given` are columns that the record has under its name."""
-    columns = [name for name in RECORDS[kind] if (kind, name) not in _ELSEWHERE]
-    places = ", ".join((*columns, *(one.split("=")[0] for one in given)))
-    values = ", ".join((*(f":{name}" for name in columns), *(one.split("=")[1] for one in given)))
-    return f"INSERT INTO {table} ({places}) SELECT {values} {parent}"
+def _insert(kind: str) -> str:
+    """INSERT of one record, whose row is made only where its parent is the account's."""
+    table = _OF[kind]
+    reference, elsewhere = table.reference, table.reference.fields if table.reference else {}
+    values = {name: f":{name}" for name in RECORDS[kind] if name not in elsewhere} | dict(table.local)
+    if table.owner == ACCOUNT:
+        values[ACCOUNT] = ":account_id"
+    parent = ""
+    if BOT in values and (reference is None or reference.table != "conversations"):
+        parent = "FROM bots b"
+        conditions = ["b.id = :bot_id", "b.account_id = :account_id"]
+    else:
+        conditions = ["1"]
+    if reference:
+        values[reference.column] = "p.number"
+        conditions += [f"p.{column} = :{field}" for field, column in reference.fields.items()]
+        if reference.table == "conversations":
+            parent = "FROM conversations p"
+            conditions += ["p.account_id = :account_id"] + (["p.bot_id = :bot_id"] if BOT in values else [])
+        else:
+            parent += f" JOIN {reference.table} p ON p.bot_id = b.id"
+    return (
+        f"INSERT INTO {table.name} ({', '.join(values)}) SELECT {', '.join(values.values())} {parent}"
+        f" WHERE {' AND '.join(conditions)} LIMIT 1"
+    )
 
 
-_MINE = ["account_id=:account_id"]
-_OWN_BOT = "FROM bots b WHERE b.id = :bot_id AND b.account_id = :account_id"
-_INSERT = {
-    "account": _insert("account", "accounts", [f"deleted_at={COMING}"]),
-    "allowance": _insert("allowance", "allowances", _MINE),
-    "bot": _insert("bot", "bots", _MINE),
-    "knowledge": _insert("knowledge", "knowledge_entries", [], _OWN_BOT),
-    "synonyms": _insert("synonyms", "knowledge_synonyms", [], _OWN_BOT),
-    "unanswered": _insert("unanswered", "unanswered_questions", [], _OWN_BOT),
-    "webhook": _insert("webhook", "webhooks", [], _OWN_BOT),
-    "conversation": _insert("conversation", "conversations", [*_MINE, "message_count=0"], _OWN_BOT),
-    "message": _insert(
-        "message",
-        "messages",
-        ["conversation=p.number"],
-        "FROM conversations p WHERE p.id = :conversation_id AND p.account_id = :account_id",
-    ),
-    "request": _insert(
-        "request",
-        "requests",
-        ["conversation=p.number"],
-        "FROM conversations p WHERE p.id = :conversation_id AND p.bot_id = :bot_id AND p.account_id = :account_id",
-    ),
-    "appointment": _insert(
-        "appointment",
-        "appointments",
-        ["request=p.number"],
-        "FROM requests p JOIN bots b ON b.id = p.bot_id WHERE p.id = :request_id AND b.id = :bot_id AND b.account_id = :account_id",
-    ),
-    "event": _insert("event", "webhook_events", [], _OWN_BOT),
-    "attempt": _insert(
-        "attempt",
-        "webhook_attempts",
-        ["event_number=p.number"],
-        "FROM webhook_events p JOIN bots b ON b.id = p.bot_id WHERE b.id = :bot_id AND b.account_id = :account_id"
-        " AND p.created_at = :told_at AND p.event = :event AND p.record_id = :record_id LIMIT 1",
-    ),
-    "usage": _insert("usage", "usage_records", _MINE, "FROM bots b WHERE b.id = :bot_id AND b.account_id = :account_id"),
-    "answer": _insert("answer", "idempotency_keys", _MINE),
-    # The digest of a key stays behind where its account has been deleted; the account is back.
-    "key": _insert("key", "api_keys", _MINE, "WHERE 1")
-    + " ON CONFLICT (digest) DO UPDATE SET account_id = excluded.account_id, label = excluded.label, prefix = excluded.prefix,"
-    " last_used_at = excluded.last_used_at WHERE api_keys.account_id IS NULL",
-}
+_INSERT = {kind: _insert(kind) for kind in RECORDS}
+# The digest of a key stays where its account has been deleted; the account is back.
+_INSERT["key"] += (
+    " ON CONFLICT (digest) DO UPDATE SET account_id = excluded.account_id, label = excluded.label, prefix = excluded.prefix,"
+    " last_used_at = excluded.last_used_at WHERE api_keys.account_id IS NULL"
+)
 
 
 class Unfitting(Exception):

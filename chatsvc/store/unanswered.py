@@ -1,18 +1,20 @@
-"""What visitors asked a bot in vain: each question once, with how often it came. It is kept without who asked."""
+"""Questions that a bot had no answer to: each text once, with its count and the visitors who asked it."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.store.database import Database
 
 MOST_KEPT = 10_000  # questions a bot
-_CLEAN_EVERY = 100  # new questions, over all bots: looking at each would cost more than writing it
+_CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
 
 
 class Asked(NamedTuple):
-    """A question that the bot's knowledge had no answer to."""
+    """One question with its count; `last_asked_at` is in Unix milliseconds."""
 
     question: str
     language: str
@@ -20,35 +22,68 @@ class Asked(NamedTuple):
     last_asked_at: int
 
 
-async def note(db: Database, bot_id: str, folded: str, question: str, language: str, now: int) -> None:
-    """Count a question; one of the same folded text is the same. Beyond MOST_KEPT or so the rarest and oldest go."""
+class Question(NamedTuple):
+    """A question to note: `folded` identifies it; `visitor` is (channel, user_id), None for a visitor without a user_id."""
+
+    folded: str
+    wording: str
+    language: str
+    visitor: tuple[str, str] | None = None
+
+
+class Unmasked(NamedTuple):
+    """A stored question whose personal data has not been masked yet."""
+
+    number: int
+    question: str
+    language: str
+    country: str
+
+
+async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
+    """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
 
     def unit(connection: sqlite3.Connection) -> None:
-        # The bot may have been deleted while its reply was awaited.
+        # The bot may have been deleted in the meantime.
         row = connection.execute(
             """
-            INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at)
-            SELECT id, ?2, ?3, ?4, 1, ?5, ?5 FROM bots WHERE id = ?1
+            INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
+            SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1
             ON CONFLICT (bot_id, folded) DO UPDATE SET times = times + 1, last_asked_at = max(last_asked_at, excluded.last_asked_at)
             RETURNING number, times
             """,
-            (bot_id, folded, question, language, now),
+            (bot_id, question.folded, question.wording, question.language, now),
         ).fetchone()
-        if row and row[1] == 1 and row[0] % _CLEAN_EVERY == 0:
+        if row is None:
+            return
+        if question.visitor:
             connection.execute(
                 """
-                DELETE FROM unanswered_questions WHERE number IN (
-                    SELECT number FROM unanswered_questions WHERE bot_id = ?1
-                    ORDER BY times DESC, last_asked_at DESC LIMIT -1 OFFSET ?2)
+                INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
+                VALUES (?, ?, ?, ?, ?, 1, ?)
+                ON CONFLICT (question, channel, user_id) DO UPDATE SET
+                    times = times + 1, last_asked_at = max(last_asked_at, excluded.last_asked_at)
                 """,
-                (bot_id, MOST_KEPT),
+                (row[0], bot_id, *question.visitor, question.wording, now),
             )
+        if row[1] == 1 and row[0] % _CLEAN_EVERY == 0:
+            _delete(connection, connection.execute(_RAREST, (bot_id, MOST_KEPT)))
 
     await db.write(unit)
 
 
+_RAREST = "SELECT number FROM unanswered_questions WHERE bot_id = ?1 ORDER BY times DESC, last_asked_at DESC LIMIT -1 OFFSET ?2"
+_OF_BOT = "SELECT number FROM unanswered_questions WHERE bot_id = ?1"
+
+
+def _delete(connection: sqlite3.Connection, rows: Iterable[tuple[int]]) -> int:
+    numbers = json.dumps([number for (number,) in rows])
+    connection.execute("DELETE FROM unanswered_askers WHERE question IN (SELECT value FROM json_each(?))", (numbers,))
+    return connection.execute("DELETE FROM unanswered_questions WHERE number IN (SELECT value FROM json_each(?))", (numbers,)).rowcount
+
+
 async def most_asked(db: Database, bot_id: str) -> list[Asked]:
-    """All that is kept of a bot, what was asked most and last first."""
+    """List a bot's questions, the most frequent and newest first."""
 
     def unit(connection: sqlite3.Connection) -> list[Asked]:
         rows = connection.execute(
@@ -64,5 +99,96 @@ async def most_asked(db: Database, bot_id: str) -> list[Asked]:
 
 
 async def clear(db: Database, bot_id: str) -> int:
-    """Forget what a bot was asked in vain; gives the number of questions."""
-    return await db.write(lambda connection: connection.execute("DELETE FROM unanswered_questions WHERE bot_id = ?", (bot_id,)).rowcount)
+    """Delete a bot's questions; return how many there were."""
+    return await db.write(lambda connection: _delete(connection, connection.execute(_OF_BOT, (bot_id,))))
+
+
+async def erase(db: Database, bot_id: str, user_id: str) -> int:
+    """Delete what a visitor asked a bot, on all channels; return how many questions. Counts of other visitors stay."""
+
+    def unit(connection: sqlite3.Connection) -> int:
+        rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
+        forget_askers(connection, [number for (number,) in rows])
+        return len(rows)
+
+    return await db.write(unit)
+
+
+def forget_askers(connection: sqlite3.Connection, askers: Sequence[int]) -> None:
+    """Delete the links of questions to visitors, and the questions that nobody else asked, within a unit."""
+    for number in askers:
+        question, times = connection.execute(
+            "DELETE FROM unanswered_askers WHERE number = ? RETURNING question, times", (number,)
+        ).fetchone()
+        # The wording may be this visitor's: another one takes its place.
+        (left,) = connection.execute(
+            """
+            UPDATE unanswered_questions SET times = times - ?2, question = coalesce(
+                (SELECT wording FROM unanswered_askers WHERE question = ?1 ORDER BY number LIMIT 1), folded)
+            WHERE number = ?1 RETURNING times
+            """,
+            (question, times),
+        ).fetchone()
+        if left <= 0:
+            connection.execute("DELETE FROM unanswered_questions WHERE number = ?", (question,))
+
+
+async def unmasked(db: Database, limit: int) -> list[Unmasked]:
+    """List questions that an older version or an import has written, with the language and country to read them in."""
+
+    def unit(connection: sqlite3.Connection) -> list[Unmasked]:
+        rows = connection.execute(
+            """
+            SELECT q.number, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
+            WHERE q.masked = 0 ORDER BY q.number LIMIT ?
+            """,
+            (limit,),
+        )
+        return [Unmasked(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def mask(db: Database, masked: Sequence[tuple[int, str, str]]) -> None:
+    """Replace stored questions by (number, folded, wording) without personal data; equal ones are merged."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        for number, folded, wording in masked:
+            _merge(connection, number, folded)
+            connection.execute(
+                "UPDATE unanswered_questions SET folded = ?, question = ?, masked = 1 WHERE number = ?", (folded, wording, number)
+            )
+            connection.execute("UPDATE unanswered_askers SET wording = ? WHERE question = ?", (wording, number))
+
+    await db.write(unit)
+
+
+def _merge(connection: sqlite3.Connection, number: int, folded: str) -> None:
+    """Move the counts of another question of the same text to this one, and delete it."""
+    other = connection.execute(
+        """
+        SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o
+        ON o.bot_id = q.bot_id AND o.folded = ? AND o.number <> q.number WHERE q.number = ?
+        """,
+        (folded, number),
+    ).fetchone()
+    if other is None:
+        return
+    connection.execute(
+        """
+        INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
+        SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
+        ON CONFLICT (question, channel, user_id) DO UPDATE SET
+            times = times + excluded.times, last_asked_at = max(last_asked_at, excluded.last_asked_at)
+        """,
+        (number, other[0]),
+    )
+    connection.execute("DELETE FROM unanswered_askers WHERE question = ?", other[:1])
+    connection.execute("DELETE FROM unanswered_questions WHERE number = ?", other[:1])
+    connection.execute(
+        """
+        UPDATE unanswered_questions SET times = times + ?, first_asked_at = min(first_asked_at, ?), last_asked_at = max(last_asked_at, ?)
+        WHERE number = ?
+        """,
+        (*other[1:], number),
+    )

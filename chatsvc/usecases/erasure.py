@@ -9,6 +9,7 @@ from functools import partial
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.shapes import Json
 from chatsvc.store import erasure as stored
+from chatsvc.store import unanswered
 from chatsvc.store.erasure import Erased, Place
 from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.services import Services
@@ -27,6 +28,7 @@ async def erase(services: Services, *, user_id: str, bot: str | None = None, acc
     for bot_id in theirs:
         erased = erased.plus(await _with_bot(services, user_id, bot_id))
         await stored.forget_answers(services.db, user_id, bot_id, began)
+        erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user_id)))
     await services.db.purge()
     return {"user_id": user_id, **erased._asdict()}
 

@@ -122,7 +122,7 @@ async def _answer(sending: _Sending) -> Exchange:
         raise errors.assistant_unavailable(reason="busy") from None
     except EngineError as fault:
         if fault.reason == "no_answer":
-            await unanswered.note(services, bot, message)
+            await unanswered.note(services, bot, message, channel)
         raise _as_problem(bot, fault) from fault
     finally:
         reservation.release()

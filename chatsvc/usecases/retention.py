@@ -1,55 +1,35 @@
-"""What the configuration wants kept for so many days and no longer (`retention`)."""
+"""Retention: deletion of conversations, webhook events and usage records after the days that the configuration sets."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from functools import partial
 
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import retention as stored
-from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
-
-log = logging.getLogger(__name__)
 
 EVERY_S = 600.0
 PAUSE_S = 0.05
 
 
-async def keep(services: Services) -> None:
-    """Delete what is too old, now and again, for as long as the service runs."""
-    while True:
-        try:
-            await once(services)
-        except StoreUnavailable as fault:
-            log.error("what is too old cannot be deleted: %s", fault)
-        await asyncio.sleep(EVERY_S)
-
-
 async def once(services: Services) -> None:
-    """Delete all that is too old; raises StoreUnavailable."""
+    """Delete all old rows; raises StoreUnavailable."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     async for _ in _batches(services):
-        # Writers have nine tenths of the time to themselves, however slow the disk is.
+        # Nine tenths of the time stay for other writers, however slow the disk is.
         await asyncio.sleep(max(PAUSE_S, 9 * (loop.time() - began)))
         began = loop.time()
 
 
 async def _batches(services: Services) -> AsyncIterator[None]:
-    wanted, db, now = services.config.retention, services.db, services.clock()
-    if wanted.conversations_days is not None:
-        while await stored.conversations(db, now - wanted.conversations_days * DAY_MS, partial(_invalidate, services)):
-            yield
-        while await stored.answers(db, now):
-            yield
-    if wanted.webhooks_days is not None:
-        while await stored.events(db, now - wanted.webhooks_days * DAY_MS):
-            yield
-    if wanted.usage_days is not None:
-        while await stored.usage(db, now - wanted.usage_days * DAY_MS):
+    settings, now = services.config.retention, services.clock()
+    applied = partial(_invalidate, services)
+    for table, rule in stored.RULES.items():
+        days = getattr(settings, rule.setting)
+        while days is not None and await stored.expire(services.db, table, now - days * DAY_MS, now, applied):
             yield
 
 

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
@@ -26,7 +28,11 @@ log = logging.getLogger(__name__)
 MOST_CHARACTERS = 500  # of a question that is kept
 MOST_SHOWN = 50  # wordings of a group
 _PATIENCE_S = 2.0  # for the note: the caller waits for its error
-# A question is kept without its visitor, whose wish to be forgotten could not find it: so it must not say how to reach anybody.
+_BATCH = 200  # questions masked in one transaction
+_MOST_MASKED = 20  # passes over a question, each of which finds a name, an address and a number at most
+_ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
+MASK = "…"
+# Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
 _CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
 _ALIKE = 0.66  # likeness from which two questions ask the same
 _LETTERS = 0.8  # what sharing all letter triples counts, where sharing all stems counts 1
@@ -34,23 +40,60 @@ _STOP = 0.35  # weight of the stem of a stop word
 _COMMON = 300  # groups that share a stem: it tells nothing then
 
 
-async def note(services: Services, bot: Bot, message: SendMessage) -> None:
-    """Keep the question of a message; whatever happens here, the message's own outcome stays what it is."""
+async def note(services: Services, bot: Bot, message: SendMessage, channel: str) -> None:
+    """Store the question of a message without personal data; a fault here does not change the message's outcome."""
     try:
-        from chatsvc.engines import reading
-        from chatsvc.engines.knowledge.dialogue import smalltalk
-        from chatsvc.engines.reading.folding import words
-        from chatsvc.engines.reading.language_detection import guess
-
-        question = " ".join(_CONTACT.sub("…", message.message[:MOST_CHARACTERS]).split())
-        said = words(question)
-        if not any(word.isalpha() for word in said) or reading.is_only_nod(question) or smalltalk.kind(said, bot.name):
-            return  # an answer, a number or a greeting: there is nothing to write an entry for
-        language = message.language or guess(question) or bot.language
+        question = _question(message.message, bot, message.language)
+        if question is None:
+            return
+        if message.user_id is not None:
+            question = question._replace(visitor=(channel, message.user_id))
         async with asyncio.timeout(_PATIENCE_S):
-            await stored.note(services.db, bot.id, " ".join(said), question, primary(language), services.clock())
+            await stored.note(services.db, bot.id, question, services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
+
+
+def _question(said: str, bot: Bot, language: str | None) -> stored.Question | None:
+    """The question to store; None for an answer, a number or a greeting, which need no entry."""
+    from chatsvc.engines import reading
+    from chatsvc.engines.knowledge.dialogue import smalltalk
+    from chatsvc.engines.reading.folding import words
+    from chatsvc.engines.reading.language_detection import guess
+
+    question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
+    found = words(question)
+    if not any(word.isalpha() for word in found) or reading.is_only_nod(question) or smalltalk.kind(found, bot.name):
+        return None
+    return stored.Question(" ".join(found), question, primary(language or guess(question) or bot.language))
+
+
+def without_personal_data(said: str, country: str, language: str | None = None) -> str:
+    """Replace names, e-mail addresses and telephone numbers by an ellipsis, as the slot reader finds them."""
+    from chatsvc.engines import reading
+
+    # Longer than what is kept: a number that the cut would divide is found whole.
+    question = said[: 2 * MOST_CHARACTERS]
+    for _ in range(_MOST_MASKED):
+        spans = reading.examine(question, now=_ANY_TIME, language=language, country=country).spans
+        found = sorted((spans[kind] for kind in ("email", "phone", "name") if kind in spans), reverse=True)
+        if not found:
+            break
+        for start, end in found:
+            question = question[:start] + MASK + question[end:]
+    return " ".join(_CONTACT.sub(MASK, question).split())
+
+
+async def mask(services: Services) -> None:
+    """Remove personal data from questions that an older version or an import has stored; raises StoreUnavailable."""
+    from chatsvc.engines.reading.folding import words
+
+    def masked(questions: list[stored.Unmasked]) -> list[tuple[int, str, str]]:
+        wordings = [(one.number, without_personal_data(one.question, one.country, one.language)) for one in questions]
+        return [(number, " ".join(words(wording)), wording) for number, wording in wordings]
+
+    while questions := await stored.unmasked(services.db, _BATCH):
+        await stored.mask(services.db, await services.offload(partial(masked, questions)))
 
 
 async def groups(services: Services, *, bot: str, limit: int = 20) -> list[Json]:

@@ -16,7 +16,7 @@ from tests.conftest import Caller
 from tests.fakes import ScriptedEngine
 from tests.webhooks.support import BOTH, SAID, captures, hook
 
-NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0}
+NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0, "questions": 0}
 
 
 def readable(config: Config, *texts: str) -> list[Path]:
@@ -31,7 +31,8 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
         assert (await caller.send(message, "v", headers={"Idempotency-Key": str(len(message))})).status == 200
     assert readable(config, "Selin", "üzere")
     erased = await erasure.erase(caller.app.services, user_id="v")
-    assert erased == {"user_id": "v", "conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4, "attempts": 0}
+    gone = {"conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4}
+    assert erased == {"user_id": "v", **NOTHING, **gone}
     assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
     assert await erasure.erase(caller.app.services, user_id="v") == {"user_id": "v", **NOTHING}
 

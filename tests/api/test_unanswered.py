@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.config.model import Retention
 from chatsvc.engines import EngineError
-from chatsvc.usecases import accounts, knowledge, unanswered
+from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import FakeClock, ScriptedEngine, failing
@@ -72,7 +77,83 @@ async def test_how_to_reach_the_visitor_is_not_kept_and_little_of_a_long_text(ca
     await caller.send("Ara beni: +90 (532) 123 45 67 ya da ayse@example.com, 12 kişilik yer var mı?")
     await caller.send("x" * 4000)
     kept = [one["question"] for one in await groups(caller)]
-    assert sorted(kept) == ["Ara beni: … ya da … 12 kişilik yer var mı?", "x" * 500]
+    assert sorted(kept) == ["Ara beni: … ya da …, 12 kişilik yer var mı?", "x" * 500]
+
+
+NAMED = [
+    ("Benim adım Ayşe Yılmaz, şemsiye tamir ediyor musunuz?", ["Ayşe", "Yılmaz"]),
+    ("My name is John Carpenter, do you mend umbrellas?", ["John", "Carpenter"]),
+    ("Do you mend umbrellas? I am reachable at ayse [at] example [dot] com", ["ayse"]),
+    ("Şemsiye tamiri? numaram sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi", ["otuz", "altmış"]),
+    ("Do you mend umbrellas? call 0532.123.45.67 or +44 7700 900123 or 0212 555 12 34", ["0532", "7700", "0212", "900123"]),
+    ("a@example.com, b@example.com and c@example.com want umbrellas " + "x" * 430 + " d@example.com", ["@", "a@", "example.co"]),
+]
+
+
+@pytest.mark.parametrize(("said", "gone"), NAMED, ids=lambda one: str(one)[:30])
+async def test_neither_names_nor_contact_data_are_kept(
+    caller: Caller, engine: ScriptedEngine, config: Config, said: str, gone: list[str]
+) -> None:
+    engine.script = failing("no_answer")
+    await caller.send(said, "v")
+    (kept,) = await groups(caller)
+    assert not [text for text in gone if text.lower() in kept["question"].lower()], kept["question"]
+    assert "umbrella" in kept["question"] or "emsiye" in kept["question"]
+    (row,) = await execute(caller.app, "SELECT q.folded, q.question, a.wording FROM unanswered_questions q JOIN unanswered_askers a")
+    assert not [text for text in gone for column in row if text.lower() in column.lower()]
+
+
+async def test_what_a_visitor_asked_goes_when_it_is_erased_and_the_others_still_count(
+    caller: Caller, engine: ScriptedEngine, config: Config
+) -> None:
+    engine.script = failing("no_answer")
+    for visitor, message in (
+        ("v", "Grunwald UMBRELLAS?"),
+        ("w", "grunwald umbrellas"),
+        ("v", "a Zanzibar parasol"),
+        ("v", "grunwald umbrellas"),
+    ):
+        await caller.send(message, visitor)
+    await caller.send("Grunwald umbrellas!")
+    assert {one["question"]: one["count"] for one in await groups(caller)} == {"Grunwald UMBRELLAS?": 4, "a Zanzibar parasol": 1}
+    erased = await erasure.erase(caller.app.services, user_id="v")
+    assert (erased["questions"], erased["conversations"]) == (2, 0)
+    assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 2}
+    files = [file.read_bytes() for file in config.data_dir.iterdir() if file.is_file()]
+    assert not [text for text in (b"Zanzibar", b"zanzibar", b"UMBRELLAS") for content in files if text in content]
+    await erasure.erase(caller.app.services, user_id="w")
+    assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 1}
+
+
+async def test_questions_of_an_older_version_lose_their_personal_data(caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("no_answer")
+    await caller.send("Do you mend umbrellas? Mail …", "v")
+    for folded in ("do you mend umbrellas mail ann example com", "do you mend umbrellas mail bob example com"):
+        name = folded.split()[5]
+        await execute(
+            caller.app,
+            "INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at)"
+            " VALUES (?, ?, ?, 'en', 2, 1, 2)",
+            *(caller.bot, folded, f"Do you mend umbrellas? Mail {name}@example.com"),
+        )
+    await unanswered.mask(caller.app.services)
+    assert [(one["question"], one["count"]) for one in await groups(caller)] == [("Do you mend umbrellas? Mail …", 5)]
+    assert await execute(caller.app, "SELECT count(*), min(masked) FROM unanswered_questions") == [(1, 1)]
+    assert await execute(caller.app, "SELECT user_id, times FROM unanswered_askers") == [("v", 1)]
+
+
+async def test_questions_go_with_the_days_of_conversations(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
+    engine.script = failing("no_answer")
+    await caller.send("old umbrellas", "v")
+    await caller.send("all umbrellas", "v")
+    await caller.send("anonymous umbrellas")
+    clock.advance(20 * 86_400)
+    await caller.send("all umbrellas", "w")
+    clock.advance(11 * 86_400)
+    services = caller.app.services
+    services.config = replace(services.config, retention=Retention(30, None, None))
+    await retention.once(services)
+    assert {one["question"]: one["count"] for one in await groups(caller)} == {"all umbrellas": 1}
 
 
 async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_caller(

@@ -42,6 +42,7 @@ def test_erasing_wants_a_yes_and_then_says_what_has_gone(fresh: Site) -> None:
             "appointments": 0,
             "events": 0,
             "attempts": 0,
+            "questions": 0,
         }
         assert sorted(c["user_id"] for c in fresh.json("conversation", "list", "--bot", bot)) == ["v0", "v2"]
     fresh.serving = None

@@ -17,13 +17,6 @@ from tests.store.support import rows
 STEP = "CREATE TABLE later (a INTEGER) STRICT"
 
 
-def test_every_table_is_counted(path: Path) -> None:
-    connect(path, writes=True).close()
-    tables = rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
-    assert [name for name, _ in backup.COUNTS] == [name for (name,) in tables]
-    assert all(question.split() == ["SELECT", "count(*)", "FROM", name] for name, question in backup.COUNTS)
-
-
 def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(connect(path, writes=True)) as connection:
         connection.execute("INSERT INTO store_facts (name, value) VALUES ('master_key_check', x'00')")

@@ -49,10 +49,12 @@ async def hook(db: Database) -> None:
 
 async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     total = Erased()
-    for place in await erasure.places(db, user_id, bot):
+    found = await erasure.places(db, user_id, bot)
+    for place in found:
         while (some := await erasure.some_of(db, place, ignore)) is not None:
             total = total.plus(some)
-    await erasure.forget_answers(db, user_id, bot, START + 10_000)
+    for bot_id in {place.bot_id for place in found}:
+        await erasure.forget_answers(db, user_id, bot_id, START + 10_000)
     return total
 
 
@@ -100,7 +102,7 @@ async def test_answers_that_were_given_later_are_kept(db: Database, path: Path) 
     await furnish(db)
     await say(db, "v", "before", at=START)
     await say(db, "v", "after", at=START + 2)
-    await erasure.forget_answers(db, "v", None, START + 1)
+    await erasure.forget_answers(db, "v", "bot", START + 1)
     assert [json.loads(str(row[0]))[3] for row in rows(path, "SELECT exchange FROM idempotency_keys")] == ["after"]
 
 

@@ -1,0 +1,229 @@
+"""Registry of all tables: owner, export, erasure of a visitor, retention, last change.
+
+Deletion of an account, erasure, export, import, retention and the checks of a backup are derived from TABLES.
+A table that is not declared here fails a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from chatsvc.domain.models import CHANNELS
+
+# Owner columns.
+ACCOUNT, BOT, CONVERSATION = "account_id", "bot_id", "conversation"
+# `deleted_at` of an account during its import: invisible, and not deleted by the sweep.
+IMPORTING = 0
+
+
+class Erasure(NamedTuple):
+    """Rule that finds a visitor's rows in a table; `rows` is an SQL condition, `counted` the field of the report.
+
+    by: "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
+        (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).
+    """
+
+    by: str
+    rows: str
+    counted: str
+
+
+class Retention(NamedTuple):
+    """Rule that deletes old rows: the setting under `retention` in days, and the column with the time (Unix milliseconds).
+
+    `unless` is an SQL condition for rows that stay all the same; in it `t` is the table and ?1 the earliest time that is kept.
+    `prefix` names all values of columns between owner and time in the index. `by_age`: the index begins with the time.
+    """
+
+    setting: str
+    column: str
+    unless: str = "0"
+    prefix: str = "1"
+    by_age: bool = False
+
+
+class Reference(NamedTuple):
+    """Parent row of a row: an export names it by `fields` (field of the record -> column of the parent), never by its number."""
+
+    column: str
+    table: str
+    fields: Mapping[str, str]
+
+
+class Table(NamedTuple):
+    """Declaration of one table.
+
+    owner: the column that leads to the account (ACCOUNT, BOT or CONVERSATION); None for a table of the store itself.
+    key: the columns of the primary key.
+    record: the kind of record in an account's export file; None for a table that is not exported.
+    local: columns that an export leaves out beside numbers and the account, each with its SQL value after an import.
+    reference: the parent beside the owner.
+    visitor: the rule of erasure; None for a table without a visitor's data.
+    retention: the rule for old rows; None for rows that stay.
+    changed: SQL expression for the time of a row's last change; None where a change shows in another table.
+    anonymous: SET clause that an account's deletion applies instead of deleting the rows.
+    """
+
+    name: str
+    owner: str | None
+    key: tuple[str, ...] = ("number",)
+    record: str | None = None
+    local: Mapping[str, str] = MappingProxyType({})
+    reference: Reference | None = None
+    visitor: Erasure | None = None
+    retention: Retention | None = None
+    changed: str | None = None
+    anonymous: str | None = None
+
+
+_REQUESTS = "IN (SELECT value FROM json_each(?1))"
+# An event has the time of the request that it reports, which is how the index finds it.
+_EVENTS = (
+    "IN (SELECT e.number FROM requests r LEFT JOIN appointments a ON a.request = r.number CROSS JOIN webhook_events e"
+    f" ON e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id) WHERE r.number {_REQUESTS})"
+)
+# Events that wait, are in flight or were sent again lately stay.
+_IN_USE = "t.state = 0 OR EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.event_number = t.number AND (a.success IS NULL OR a.at >= ?1))"
+# The first two fields of the exchange are the bot and the visitor. The search in the text spares most rows the parsing.
+_EXCHANGES = "instr(exchange, ?3) AND json_extract(exchange, '$[0]') = ?1 AND json_extract(exchange, '$[1]') = ?2"
+
+_ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
+_CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})
+
+# Parents stand before the tables that refer to them.
+TABLES = (
+    Table("store_facts", None, ("name",)),
+    Table("administrative_acts", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
+    Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING)}, changed="max(created_at, updated_at)"),
+    Table("allowances", ACCOUNT, (ACCOUNT, "month"), "allowance"),
+    Table(
+        "api_keys",
+        ACCOUNT,
+        ("digest",),
+        "key",
+        changed="max(created_at, coalesce(revoked_at, 0))",
+        # The digests stay: they tell a caller that the account is gone.
+        anonymous="account_id = NULL, label = NULL, prefix = '', last_used_at = NULL",
+    ),
+    Table("bots", ACCOUNT, record="bot", changed="max(created_at, updated_at)"),
+    Table("conversation_counts", ACCOUNT, (ACCOUNT, BOT, "channel")),
+    Table(
+        "idempotency_keys",
+        ACCOUNT,
+        (ACCOUNT, "key"),
+        "answer",
+        visitor=Erasure("user", _EXCHANGES, ""),
+        retention=Retention("conversations_days", "created_at", by_age=True),
+    ),
+    Table("usage_records", ACCOUNT, record="usage", retention=Retention("usage_days", "created_at"), changed="created_at"),
+    Table("knowledge_entries", BOT, record="knowledge", changed="created_at"),
+    Table("knowledge_synonyms", BOT, record="synonyms"),
+    Table(
+        "unanswered_questions",
+        BOT,
+        record="unanswered",
+        local={"masked": "0"},
+        # Not before the askers: rows of an import may have any times.
+        retention=Retention(
+            "conversations_days", "last_asked_at", "EXISTS (SELECT 1 FROM unanswered_askers a WHERE a.question = t.number)"
+        ),
+    ),
+    Table(
+        "unanswered_askers",
+        BOT,
+        record="asker",
+        reference=Reference("question", "unanswered_questions", {"folded": "folded"}),
+        visitor=Erasure("user", "bot_id = ?1 AND user_id = ?2", "questions"),
+        retention=Retention("conversations_days", "last_asked_at"),
+    ),
+    Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at"),
+    Table(
+        "conversations",
+        ACCOUNT,
+        record="conversation",
+        local={"message_count": "0"},
+        visitor=Erasure("conversation", "number = ?1", "conversations"),
+        retention=Retention("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
+        changed="updated_at",
+    ),
+    Table(
+        "messages",
+        CONVERSATION,
+        record="message",
+        reference=_CONVERSATION,
+        visitor=Erasure("conversation", "conversation = ?1", "messages"),
+    ),
+    Table(
+        "requests",
+        BOT,
+        record="request",
+        reference=_CONVERSATION,
+        visitor=Erasure("requests", f"number {_REQUESTS}", "requests"),
+        changed="updated_at",
+    ),
+    Table(
+        "appointments",
+        BOT,
+        record="appointment",
+        reference=Reference("request", "requests", {"request_id": "id"}),
+        visitor=Erasure("requests", f"request {_REQUESTS}", "appointments"),
+        changed="updated_at",
+    ),
+    Table(
+        "webhook_events",
+        BOT,
+        record="event",
+        local={"follows": "NULL"},
+        visitor=Erasure("requests", f"number {_EVENTS}", "events"),
+        retention=Retention("webhooks_days", "created_at", _IN_USE),
+    ),
+    Table(
+        "webhook_attempts",
+        BOT,
+        record="attempt",
+        reference=Reference("event_number", "webhook_events", {"event": "event", "record_id": "record_id", "told_at": "created_at"}),
+        visitor=Erasure("requests", f"event_number {_EVENTS}", "attempts"),
+        changed="at",
+    ),
+)
+BY_NAME = {table.name: table for table in TABLES}
+CHILDREN_FIRST = TABLES[::-1]
+
+
+def _rows_of_account(table: Table) -> str:
+    """SELECT of the keys of some of an account's rows: ?1 is the account, ?2 how many."""
+    key = ", ".join(f"t.{column}" for column in table.key)
+    if table.owner in (ACCOUNT, "id"):
+        return f"SELECT {key} FROM {table.name} t WHERE t.{table.owner} = ?1 LIMIT ?2"
+    parent = "bots p JOIN {0} t ON t.bot_id = p.id" if table.owner == BOT else "conversations p JOIN {0} t ON t.conversation = p.number"
+    return f"SELECT {key} FROM {parent.format(table.name)} WHERE p.account_id = ?1 LIMIT ?2"
+
+
+def deletion(table: Table) -> str:
+    """Statement that deletes (or makes anonymous) some of an account's rows: ?1 is the account, ?2 how many."""
+    verb = f"UPDATE {table.name} SET {table.anonymous}" if table.anonymous else f"DELETE FROM {table.name}"
+    return f"{verb} WHERE ({', '.join(table.key)}) IN ({_rows_of_account(table)})"
+
+
+def old_rows(table: Table) -> str:
+    """SELECT of the keys of some old rows, by the owner's index: ?1 is the earliest time that is kept, ?2 how many."""
+    rule = table.retention
+    if rule is None:
+        raise ValueError(f"{table.name} has no retention")
+    key = ", ".join(f"t.{column}" for column in table.key)
+    if rule.by_age:
+        return f"SELECT {key} FROM {table.name} t WHERE t.{rule.column} < ?1 AND NOT ({rule.unless}) LIMIT ?2"
+    # CROSS JOIN keeps SQLite to this order: the few owners first, then what an index finds of each.
+    owners = "accounts p" if table.owner == ACCOUNT else "bots p"
+    return (
+        f"SELECT {key} FROM {owners} CROSS JOIN {table.name} t ON t.{table.owner} = p.id AND {rule.prefix} AND t.{rule.column} < ?1"
+        f" WHERE NOT ({rule.unless}) LIMIT ?2"
+    )
+
+
+def erasing(by: str) -> dict[str, str]:
+    """The statements that delete a visitor's rows, children first, under the field of the report that counts them."""
+    found = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
+    return {rule.counted: f"DELETE FROM {table.name} WHERE {rule.rows}" for table, rule in found}
