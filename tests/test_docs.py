@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,6 +60,14 @@ def test_every_error_code_and_every_reason_is_in_the_manual() -> None:
 
 def test_every_operation_is_listed() -> None:
     assert re.findall(r"^\| `([A-Z]+ /\S+)` \|", PAGES["interface"], re.MULTILINE) == [f"{route.method} {route.path}" for route in ROUTES]
+
+
+def test_every_dependency_has_its_reason_in_the_manual() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = PAGES["contribute"].split("## Dependencies")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `([\w-]+)` \| .+ \| .+ \|$", table, re.MULTILINE) == [
+        re.split("[<>=]", wanted)[0] for wanted in project["dependencies"]
+    ]
 
 
 def test_readme_is_short_and_links_every_topic() -> None:

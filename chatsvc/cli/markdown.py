@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-_LINK = re.compile(r"\[([^\]]+)\]\(([^)]*)\)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?:(\w+)\.md)?[^)]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _CODE = re.compile(r"`([^`]+)`")
 _ITEM = re.compile(r"- |[0-9]+\. ")
@@ -38,9 +38,9 @@ def formatted(markdown: str, width: int) -> Iterator[str]:
             yield from _paragraph(" ".join(part.strip() for part in lines[begin:at]), width)
 
 
-def plain(text: str) -> str:
-    """Return text without the marks of links."""
-    return _LINK.sub(r"\1", text)
+def _plain(text: str) -> str:
+    """Replace links: those to other topics by the command that shows them."""
+    return _LINK.sub(lambda found: f"{found[1]} (chatsvc help {found[2]})" if found[2] else found[1], text)
 
 
 def _cells(row: str) -> list[str]:
@@ -50,7 +50,7 @@ def _cells(row: str) -> list[str]:
 def _paragraph(text: str, width: int) -> Iterator[str]:
     """Wrap before marks are replaced, so that codes that take no space on the screen break no line early."""
     mark = _ITEM.match(text)
-    lines = textwrap.wrap(plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(_plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
     yield from _styled("\n".join(lines)).split("\n")
 
 
@@ -63,12 +63,12 @@ def _table(rows: list[list[str]], width: int) -> Iterator[str]:
     """A row's first cell is a line of its own; the others follow below it, with their column's heading."""
     heading, _, *body = rows
     for row in body:
-        yield "  " + click.style(plain(row[0]).replace("`", ""), bold=True)
+        yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)
         for name, cell in zip(heading[1:], row[1:], strict=True):
             if cell:
                 text = f"{name}: {cell}" if len(heading) > 2 and name else cell
                 lines = textwrap.wrap(
-                    plain(text),
+                    _plain(text),
                     width,
                     initial_indent="    ",
                     subsequent_indent="      ",

@@ -76,7 +76,7 @@ SAMPLE = """\
 # Title
 
 A **bold** word, `code`
-and a [link](other.md#part).
+and a [link](other.md#part), a [part](#here).
 
 - One item
   of two lines.
@@ -97,7 +97,8 @@ def test_markdown_becomes_text_for_a_terminal() -> None:
     assert [ESCAPE.sub("", line) for line in formatted(SAMPLE, 40)] == [
         "Title",
         "",
-        "A bold word, code and a link.",
+        "A bold word, code and a link",
+        "(chatsvc help other), a part.",
         "",
         "- One item of two lines.",
         "- Another.",
@@ -108,7 +109,7 @@ def test_markdown_becomes_text_for_a_terminal() -> None:
         "    Status: 400",
         "    Meaning: a | b",
         "  two",
-        "    Meaning: there",
+        "    Meaning: there (chatsvc help x)",
     ]
 
 
