@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 
 from chatsvc.domain import contacts
 
@@ -19,9 +20,38 @@ MOST_A_DAY = 5
 FURTHEST_DAYS = 730
 
 
+class CapturedRecord(NamedTuple):
+    """A request or an appointment that a conversation has captured before, as engines read it.
+
+    `kind` is "request" or "appointment"; an appointment stands for its request too. `date` and `time` are local to the bot.
+    """
+
+    kind: str
+    id: str
+    request_type: str
+    status: str
+    message: str
+    created_at: int
+    date: date | None = None
+    time: time | None = None
+    visitor_name: str | None = None
+    visitor_email: str | None = None
+    visitor_phone: str | None = None
+
+
+class Change(NamedTuple):
+    """A wish to cancel a captured appointment or, with `cancels` False, to move it."""
+
+    appointment: CapturedRecord
+    cancels: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A request as an engine has understood it; an appointment where both `date` and `time` (local to the bot) are given."""
+    """A request as an engine has understood it; an appointment where both `date` and `time` (local to the bot) are given.
+
+    With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
+    """
 
     request_type: str
     message: str
@@ -30,6 +60,7 @@ class Captured:
     visitor_phone: str | None = None
     date: date | None = None
     time: time | None = None
+    change: Change | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +123,8 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         visitor_email=contacts.own_email(email, spoken) if email else None,
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
     )
+    if kept.change:
+        kept = _changing(kept, kept.change)
     if kept.date is None or kept.time is None:
         return replace(kept, date=None, time=None)
     clock = kept.time.replace(second=0, microsecond=0, tzinfo=None)
@@ -100,7 +133,47 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
     return replace(kept, time=clock)
 
 
+def _changing(captured: Captured, change: Change) -> Captured:
+    """Complete a change from its appointment: the contact data, and the day or the time that stays."""
+    old = change.appointment
+    moves = not change.cancels and (captured.date or captured.time)
+    return replace(
+        captured,
+        request_type="appointment",
+        visitor_name=captured.visitor_name or old.visitor_name,
+        visitor_email=captured.visitor_email or old.visitor_email,
+        visitor_phone=captured.visitor_phone or old.visitor_phone,
+        date=(captured.date or old.date) if moves else None,
+        time=(captured.time or old.time) if moves else None,
+    )
+
+
+def change_message(captured: Captured, change: Change, language: str) -> str:
+    """The message of a change request: the appointment (date, time, id), what is wanted, and the visitor's own words."""
+    old = change.appointment
+    which = f"{old.date} {old.time:%H:%M}" if old.date and old.time else old.message
+    wanted = f"{captured.date} {captured.time:%H:%M}" if captured.date and captured.time else None
+    if language == "tr":
+        what = "iptal" if change.cancels else f"yeni zaman {wanted}" if wanted else "başka bir zaman"
+        head = f"Randevu değişikliği isteği ({which}, {old.id}): {what}."
+    else:
+        what = "cancel" if change.cancels else f"move to {wanted}" if wanted else "another time"
+        head = f"Request to change the appointment ({which}, {old.id}): {what}."
+    return f"{head} “{captured.message}”"[:MAX_MESSAGE]
+
+
 def instant(day: date, clock: time, zone: tzinfo) -> int:
     """The instant of a local date and time, milliseconds since the epoch; in an hour that the clocks skip, the one after it."""
     local = datetime.combine(day, clock, tzinfo=zone)
     return int(local.astimezone(UTC).timestamp()) * 1000
+
+
+def as_captured(request: Request, appointment: Appointment | None) -> CapturedRecord:
+    """Describe a record to engines: the appointment where there is one, else the request."""
+    contact = request.visitor_name, request.visitor_email, request.visitor_phone
+    if appointment is None:
+        kind, record_id, status, day, clock = "request", request.id, request.status, None, None
+    else:
+        kind, record_id, status = "appointment", appointment.id, appointment.status
+        day, clock = date.fromisoformat(appointment.date), time.fromisoformat(appointment.time)
+    return CapturedRecord(kind, record_id, request.request_type, status, request.message, request.created_at, day, clock, *contact)

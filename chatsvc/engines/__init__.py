@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from chatsvc.domain.captures import Captured
+from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.errors import REPLY_FAILURES
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 
@@ -72,7 +72,8 @@ class Turn:
 
     `model` is the provider's model name of the tier; `timeout_s` is what is left of the message's one deadline; `now_ms` the
     instant at which the message was accepted; `dialogue` is what the engine's last reply in this conversation left for itself;
-    `may_capture` is False where the conversation has captured as much today as it may.
+    `may_capture` is False where the conversation has captured as much today as it may; `captured` are the newest records of
+    the conversation, oldest first.
     """
 
     bot: Bot
@@ -86,6 +87,7 @@ class Turn:
     now_ms: int
     dialogue: str | None = None
     may_capture: bool = False
+    captured: Sequence[CapturedRecord] = ()
 
 
 @dataclass(frozen=True, slots=True)

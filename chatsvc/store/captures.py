@@ -9,7 +9,7 @@ from dataclasses import astuple
 from typing import Any
 
 from chatsvc.domain import shapes
-from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database
@@ -82,6 +82,18 @@ def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
         Appointment(id=row[0], request=Request(*row[6:]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
     ]
+
+
+def of_conversation(connection: sqlite3.Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
+    """The newest records of a conversation (its row number), oldest first."""
+    rows = connection.execute(
+        f"""
+        SELECT {_APPOINTMENT}, {_REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
+        WHERE r.conversation = ? ORDER BY r.number DESC LIMIT ?
+        """,
+        (conversation, limit),
+    ).fetchall()
+    return tuple(as_captured(Request(*row[6:]), _appointments([row])[0] if row[0] else None) for row in reversed(rows))
 
 
 async def appointments(db: Database, bot_id: str) -> list[Appointment]:

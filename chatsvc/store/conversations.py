@@ -6,10 +6,13 @@ import sqlite3
 from operator import itemgetter
 from typing import NamedTuple
 
+from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
+from chatsvc.store import captures
 from chatsvc.store.database import Database, Together
 
+MAX_RECORDS = 20
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
 
 
@@ -113,11 +116,15 @@ async def find(db: Database, account_id: str | None, conversation_id: str, messa
 
 
 class ConversationHistory(NamedTuple):
-    """The newest messages of a conversation, the engine's state of the dialogue, and the number of recent captures."""
+    """The newest messages of a conversation, the engine's state of the dialogue, and its captured records.
+
+    `captured` is how many of them are recent, `records` the newest ones, oldest first.
+    """
 
     messages: list[HistoryMessage]
     dialogue: str | None
     captured: int
+    records: tuple[CapturedRecord, ...] = ()
 
 
 NO_HISTORY = ConversationHistory([], None, 0)
@@ -131,7 +138,8 @@ def _history(connection: sqlite3.Connection, asked: tuple[str, str, str, int, in
     rows = connection.execute(
         """
         SELECT m.role, m.content, c.dialogue,
-            (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= ?5)
+            (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= ?5),
+            (SELECT r.conversation FROM requests r WHERE r.conversation = c.number LIMIT 1)
         FROM conversations c LEFT JOIN messages m ON m.conversation = c.number
         WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 ORDER BY m.number DESC LIMIT ?4
         """,
@@ -139,8 +147,11 @@ def _history(connection: sqlite3.Connection, asked: tuple[str, str, str, int, in
     ).fetchall()
     if not rows:
         return NO_HISTORY
+    dialogue, captured, capturing = rows[0][2:]
+    records = captures.of_conversation(connection, capturing, MAX_RECORDS) if capturing is not None else ()
     # A conversation has messages, unless what wrote it was not this program; the join gives one row then, of nothing.
-    return ConversationHistory([HistoryMessage(*row[:2]) for row in reversed(rows) if row[0] is not None], *rows[0][2:])
+    messages = [HistoryMessage(*row[:2]) for row in reversed(rows) if row[0] is not None]
+    return ConversationHistory(messages, dialogue, captured, records)
 
 
 async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:

@@ -36,22 +36,22 @@ def _start_of_day(timezone: str, quarter: int) -> int:
 
 def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -> tuple[Request, Appointment | None]:
     """The records of what an engine has captured, with only what code could verify; `spoken` are the visitor's own messages."""
-    zone = _zone(bot)
     kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
         id=str(uuid.uuid4()),
         request_type=kept.request_type,
         status=REQUEST_STATUSES[0],
-        message=kept.message,
+        message=captures.change_message(kept, kept.change, bot.language) if kept.change else kept.message,
         visitor_name=kept.visitor_name,
         visitor_email=kept.visitor_email,
         visitor_phone=kept.visitor_phone,
         source_page_host="",
         created_at=accepted_at,
     )
-    if kept.date is None or kept.time is None:
+    # A change leaves one appointment, not two: the team moves it.
+    if kept.change or kept.date is None or kept.time is None:
         return request, None
-    at = captures.instant(kept.date, kept.time, zone)
+    at = captures.instant(kept.date, kept.time, _zone(bot))
     day, clock = kept.date.isoformat(), f"{kept.time:%H:%M}"
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 
@@ -79,6 +79,7 @@ async def set_request(services: Services, *, request: str, status: str) -> Json:
     changed = await stored.set_request(services.db, request, _status(status, REQUEST_STATUSES), services.clock())
     if changed is None:
         raise Refused(f"there is no request {request}")
+    services.account_cache.histories.clear()
     return shapes.request(changed)
 
 
@@ -87,4 +88,5 @@ async def set_appointment(services: Services, *, appointment: str, status: str) 
     changed = await stored.set_appointment(services.db, appointment, _status(status, APPOINTMENT_STATUSES), services.clock())
     if changed is None:
         raise Refused(f"there is no appointment {appointment}")
+    services.account_cache.histories.clear()
     return shapes.appointment(changed)

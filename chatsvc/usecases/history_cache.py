@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
-from chatsvc.store.conversations import ConversationHistory
+from chatsvc.store.conversations import MAX_RECORDS, ConversationHistory
 
 # Bot, channel and user.
 ConversationKey = tuple[str, str, str]
@@ -58,8 +59,10 @@ class HistoryCache:
 
 
 def extended(
-    history: ConversationHistory, message: str, reply: str, dialogue: str | None, *, captured: bool, most: int
+    history: ConversationHistory, message: str, reply: str, dialogue: str | None, *, captured: CapturedRecord | None, most: int
 ) -> ConversationHistory:
-    """Append one exchange to a history, keeping the newest `most` messages."""
+    """Append one exchange and the record that it captured to a history, keeping the newest `most` messages."""
     messages = [*history.messages, HistoryMessage("user", message), HistoryMessage("assistant", reply)][-most:]
-    return ConversationHistory(messages, dialogue, history.captured + captured)
+    if captured is None:
+        return ConversationHistory(messages, dialogue, history.captured, history.records)
+    return ConversationHistory(messages, dialogue, history.captured + 1, (*history.records, captured)[-MAX_RECORDS:])

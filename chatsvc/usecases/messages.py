@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
-from chatsvc.domain.captures import MOST_A_DAY
+from chatsvc.domain.captures import MOST_A_DAY, as_captured
 from chatsvc.domain.errors import Because, ProblemError
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
@@ -180,6 +180,7 @@ async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
         now_ms=sending.accepted_at,
         dialogue=history.dialogue,
         may_capture=history.captured < MOST_A_DAY,
+        captured=history.records,
     )
 
 
@@ -237,8 +238,9 @@ async def _record(
             if captured and captured.tell and dispatcher:
                 dispatcher.wake(exchange.chatbot_id)
             if sending.message.user_id is not None:
+                record = as_captured(captured.request, captured.appointment) if captured else None
                 history = extended(
-                    sending.history, exchange.message, exchange.reply, reply.dialogue, captured=bool(captured), most=HISTORY_MESSAGES
+                    sending.history, exchange.message, exchange.reply, reply.dialogue, captured=record, most=HISTORY_MESSAGES
                 )
                 conversation = (exchange.chatbot_id, exchange.channel, exchange.user_id)
                 sending.services.account_cache.histories.put(conversation, history, sending.since, sending.generation)

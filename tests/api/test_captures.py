@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 
 import pytest
 
-from chatsvc.domain.captures import Appointment, Captured, Request
+from chatsvc.domain.captures import Appointment, Captured, Change, Request
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import captures as stored
 from tests.conftest import Caller
@@ -41,6 +41,33 @@ async def test_a_request_and_its_appointment_are_written_with_the_exchange(
     assert (appointment.status, appointment.date, appointment.time) == ("pending", "2026-11-21", "10:30")
     # Istanbul is three hours ahead of UTC.
     assert appointment.at == instant("2026-11-21T07:30:00+00:00")
+
+
+async def test_a_change_leaves_one_appointment_and_a_request_that_names_it(caller: Caller, engine: ScriptedEngine) -> None:
+    captures(engine, WISH)
+    await caller.send(SAID, "v")
+    (_,), (appointment,) = await records(caller)
+
+    def move(turn: Turn) -> Reply:
+        (record,) = turn.captured
+        assert (record.kind, record.id, record.status, record.date, record.time) == (
+            "appointment",
+            appointment.id,
+            "pending",
+            WISH.date,
+            WISH.time,
+        )
+        change = Change(record, cancels=False)
+        return Reply("İlettim.", captured=Captured("appointment", turn.message, date=date(2026, 11, 28), time=time(11), change=change))
+
+    engine.script = move
+    assert (await caller.send("Cumartesi 11'e alın", "v")).status == 200
+    (request, _), appointments = await records(caller)
+    assert appointments == [appointment]
+    assert (request.request_type, request.visitor_phone) == ("appointment", "+905321234567")
+    assert request.message == (
+        f"Randevu değişikliği isteği (2026-11-21 10:30, {appointment.id}): yeni zaman 2026-11-28 11:00. “Cumartesi 11'e alın”"
+    )
 
 
 async def test_name_and_email_appear_on_the_conversation_and_stay(caller: Caller, engine: ScriptedEngine) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
-from chatsvc.domain.captures import Captured
+from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Captured
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import conversations
@@ -35,6 +36,15 @@ async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversation
     return await conversations.history(app.services.db, (caller.bot, "api", visitor), messages.HISTORY_MESSAGES, since)
 
 
+async def set_statuses(caller: Caller, chance: random.Random) -> None:
+    """Set the status of every record of the bot, as its team would."""
+    services = caller.app.services
+    for found in await captures.list_appointments(services, bot=caller.bot):
+        await captures.set_appointment(services, appointment=str(found["id"]), status=chance.choice(APPOINTMENT_STATUSES))
+    for found in await captures.list_requests(services, bot=caller.bot):
+        await captures.set_request(services, request=str(found["id"]), status=chance.choice(REQUEST_STATUSES))
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_every_answer_is_given_what_the_store_would_give(
     seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
@@ -43,14 +53,15 @@ async def test_every_answer_is_given_what_the_store_would_give(
     monkeypatch.setattr(messages, "HISTORY_MESSAGES", 6)
     monkeypatch.setattr(messages, "MOST_A_DAY", 2)
     chance, services = random.Random(seed), caller.app.services
-    visitors = [f"v{number}" for number in range(5)]
+    visitors, seen = [f"v{number}" for number in range(5)], set[tuple[str, str]]()
 
     def script(turn: Turn) -> Reply:
         match chance.randrange(6):
             case 0:
                 raise EngineError("overloaded")
             case 1:
-                captured = Captured("contact", turn.message)
+                start = datetime.fromtimestamp(clock.now / 1000, UTC) + timedelta(days=3)
+                captured = Captured("contact", turn.message, date=start.date(), time=start.time() if chance.random() < 0.5 else None)
                 return Reply("noted", Usage(1, 1), captured, str(chance.random()))
             case _:
                 return Reply(f"echo {chance.random()}", Usage(1, 1), None, chance.choice((None, "note")))
@@ -58,12 +69,14 @@ async def test_every_answer_is_given_what_the_store_would_give(
     engine.script = script
     for step in range(120):
         visitor = chance.choice(visitors)
-        match chance.randrange(14):
+        match chance.randrange(15):
             case 0:
                 await erasure.erase(services, user_id=visitor)
             case 1:
                 clock.advance(DAY_S * chance.random() * 2)
                 await retention.once(services)
+            case 2:
+                await set_statuses(caller, chance)
             case _:
                 expected, turns = await stored(caller, visitor, clock), len(engine.turns)
                 headers = {"Idempotency-Key": str(chance.randrange(20))} if chance.random() < 0.2 else {}
@@ -72,7 +85,11 @@ async def test_every_answer_is_given_what_the_store_would_give(
                 for turn in engine.turns[turns:]:
                     assert (turn.history, turn.dialogue) == (expected.messages, expected.dialogue)
                     assert turn.may_capture == (expected.captured < 2)
+                    assert turn.captured == expected.records
+                    seen |= {(record.kind, record.status) for record in turn.captured}
     assert len(services.account_cache.histories._cached) <= 3
+    assert {kind for kind, _ in seen} == {"appointment", "request"}
+    assert len(seen) > 2, "a status that the team set is seen by the next turn"
 
 
 async def test_a_conversation_that_goes_on_reads_nothing(caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,17 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from chatsvc.domain import calling_codes, contacts
-from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES, Captured, checked, instant
+from chatsvc.domain.captures import (
+    APPOINTMENT_STATUSES,
+    REQUEST_STATUSES,
+    REQUEST_TYPES,
+    Captured,
+    CapturedRecord,
+    Change,
+    change_message,
+    checked,
+    instant,
+)
 
 NOW = datetime(2026, 11, 20, 15, 14)  # noqa: DTZ001  # the bot's wall clock
 TOMORROW = date(2026, 11, 21)
@@ -194,3 +204,40 @@ def test_what_a_visitor_types_cannot_make_the_check_slow(text: str) -> None:
     contacts.own_email("selin@example.com", spoken)
     contacts.own_phone("+905321234567", spoken, "TR")
     assert clock.perf_counter() - began < 1.0
+
+
+APPOINTMENT = CapturedRecord(
+    "appointment", "a-1", "appointment", "pending", "A haircut please", 0, date(2026, 11, 25), time(14), "Selin", None, "+905321234567"
+)
+
+
+def changed(words: str, *, cancels: bool, day: date | None = None, clock: time | None = None) -> Captured:
+    """A checked change of APPOINTMENT that was asked for in these words."""
+    claimed = Captured("other", words, date=day, time=clock, change=Change(APPOINTMENT, cancels))
+    once = checked(claimed, [words], NOW, "TR")
+    assert checked(once, [words], NOW, "TR") == once, "what was checked stays the same"
+    return once
+
+
+@pytest.mark.parametrize(
+    ("day", "clock", "wanted"),
+    [
+        (date(2026, 11, 28), time(11), "move to 2026-11-28 11:00"),
+        (date(2026, 11, 28), None, "move to 2026-11-28 14:00"),
+        (None, time(16), "move to 2026-11-25 16:00"),
+        (None, None, "another time"),
+        (date(2026, 11, 1), None, "another time"),
+    ],
+)
+def test_a_change_names_the_appointment_and_what_is_wanted(day: date | None, clock: time | None, wanted: str) -> None:
+    moved = changed("move it please", cancels=False, day=day, clock=clock)
+    assert (moved.request_type, moved.visitor_name, moved.visitor_phone) == ("appointment", "Selin", "+905321234567")
+    text = change_message(moved, Change(APPOINTMENT, cancels=False), "en")
+    assert text == f"Request to change the appointment (2026-11-25 14:00, a-1): {wanted}. “move it please”"
+
+
+def test_a_cancellation_wants_no_other_day() -> None:
+    canceled = changed("randevumu iptal edin", cancels=True, day=date(2026, 11, 28), clock=time(11))
+    assert (canceled.date, canceled.time) == (None, None)
+    text = change_message(canceled, Change(APPOINTMENT, cancels=True), "tr")
+    assert text == "Randevu değişikliği isteği (2026-11-25 14:00, a-1): iptal. “randevumu iptal edin”"

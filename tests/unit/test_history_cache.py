@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.store.conversations import NO_HISTORY, ConversationHistory
 from chatsvc.usecases import history_cache
@@ -68,10 +69,11 @@ def test_the_characters_of_all_are_bounded_too_and_given_back() -> None:
 
 
 def test_a_past_grows_by_an_exchange_and_loses_its_oldest() -> None:
-    assert extended(HELLO, "when?", "now", None, captured=True, most=3) == ConversationHistory(
-        [HistoryMessage("assistant", "hi"), HistoryMessage("user", "when?"), HistoryMessage("assistant", "now")], None, 2
+    record = CapturedRecord("request", "r1", "contact", "new", "when?", 5)
+    assert extended(HELLO, "when?", "now", None, captured=record, most=3) == ConversationHistory(
+        [HistoryMessage("assistant", "hi"), HistoryMessage("user", "when?"), HistoryMessage("assistant", "now")], None, 2, (record,)
     )
-    assert extended(NO_HISTORY, "when?", "now", "note", captured=False, most=3) == ConversationHistory(
+    assert extended(NO_HISTORY, "when?", "now", "note", captured=None, most=3) == ConversationHistory(
         [HistoryMessage("user", "when?"), HistoryMessage("assistant", "now")], "note", 0
     )
     assert NO_HISTORY.messages == []
