@@ -8,6 +8,8 @@ import sys
 import time
 from contextvars import ContextVar
 
+from chatsvc.domain import terminal
+
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 TEXT = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
@@ -30,6 +32,14 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
     log.error("unexpected fault in %s", type(fault.object).__name__, exc_info=fault.exc_value)
 
 
+class TextFormatter(logging.Formatter):
+    """One line an event for people; further lines are indented, and control characters are escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See logging.Formatter."""
+        return terminal.escape(super().format(record)).replace("\n", "\n    ")
+
+
 class JsonFormatter(logging.Formatter):
     """One object a line: time, level, logger, request_id, message, what the event brought as `fields`, and the exception, whole."""
 
@@ -47,7 +57,7 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         # ASCII alone: neither a half character nor the terminal's encoding can make a line fail.
-        return json.dumps(line, default=str)
+        return terminal.escape_json(json.dumps(line, default=str))
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:
@@ -60,7 +70,7 @@ def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> 
     as_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_WithRequest())
-    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter(TEXT))
+    handler.setFormatter(JsonFormatter() if as_json else TextFormatter(TEXT))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))

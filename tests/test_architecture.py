@@ -27,7 +27,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 REACH: dict[str, set[str]] = {
     "chatsvc": set(),
     "deadlines": set(),
-    "log": set(),
+    "log": {"domain"},
     "samples": set(),
     "supervisor": set(),
     "domain": set(),
@@ -255,6 +255,18 @@ def test_the_engines_know_nothing_of_one_another() -> None:
 
 def test_no_module_of_ours_is_a_drawer_for_everything() -> None:
     assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
+
+
+def test_commands_print_through_the_one_function_that_escapes() -> None:
+    """`click.echo` and `print` would let control characters reach the terminal; a line that is written over is the progress line's."""
+    printing = {"print", "click.echo", "click.secho", "click.echo_via_pager", "sys.stdout.write", "sys.stderr.write"}
+    found = {
+        (path.name, ast.unparse(node.func))
+        for path in (ROOT / "cli").rglob("*.py")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in printing
+    }
+    assert found == {("output.py", "click.echo"), ("completion.py", "click.echo"), ("progress.py", "print")}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

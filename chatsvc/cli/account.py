@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, json_option, new_file, show
+from chatsvc.cli.output import call, echo, json_option, new_file, show
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
@@ -204,4 +204,4 @@ def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
             shown = call(ctx, "account.import_end", account=begun, complete=complete)
     show({**shown, "webhooks": webhooks}, as_json)
     if webhooks and not as_json:
-        click.echo("Keep the signing keys now: they are not shown again.", err=True)
+        echo("Keep the signing keys now: they are not shown again.", err=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.output import echo, json_option, show
+from chatsvc.domain.terminal import one_line
 
 
 @click.group()
@@ -33,4 +34,4 @@ def show_config(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         show({"config": str(loaded.path) if loaded.path else None, **document}, True)
     else:
-        click.echo(f"# {loaded.path or 'no file: everything is the default'}\n{as_yaml(document)}", nl=False)
+        echo(f"# {(loaded.path and one_line(loaded.path)) or 'no file: everything is the default'}\n{as_yaml(document)}", nl=False)

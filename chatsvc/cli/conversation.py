@@ -10,8 +10,9 @@ from typing import IO, Any
 import click
 
 from chatsvc.cli import progress, transcript
-from chatsvc.cli.output import call, counted, json_option, new_file, show
+from chatsvc.cli.output import call, counted, echo, json_option, new_file, show
 from chatsvc.cli.words import ACCOUNT, BOT
+from chatsvc.domain.terminal import indented, one_line
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
 
@@ -61,7 +62,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     messages = found.pop("messages")
     show(found, False)
     for message in messages:
-        click.echo(f"\n{message['created_at']}  {message['role']}\n{message['content']}")
+        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}\n{indented(message['content'], '  ')}")
 
 
 @conversation.command()
@@ -98,7 +99,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Path |
             file.write(text.encode())
     if output:
         conversations, messages = (counted(number, what, f"{what}s") for what, number in written.items())
-        click.echo(f"{conversations} with {messages} written to {output}", err=True)
+        echo(f"{conversations} with {messages} written to {one_line(output)}", err=True)
 
 
 def _pages(ctx: click.Context, bot: str | None) -> Iterator[list[dict[str, Any]]]:

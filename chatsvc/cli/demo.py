@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chatsvc.cli.output import json_option
+from chatsvc.cli.output import echo, json_option, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
@@ -47,7 +47,7 @@ def demo(once: bool, as_json: bool) -> None:
     from chatsvc import config, log
 
     def say(text: str, event: dict[str, Any]) -> None:
-        click.echo(json.dumps(event, ensure_ascii=False) if as_json else text)
+        echo(to_json(event) if as_json else text)
 
     log.set_up("text")
     gc.enable()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import counted, json_option, show
+from chatsvc.cli.output import counted, echo, json_option, show
 from chatsvc.domain.errors import Refused
+from chatsvc.domain.terminal import one_line
 
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
@@ -34,9 +35,9 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     for check in examine(ctx.find_root().obj, os.environ, Path.cwd()):
         checks.append(check._asdict())
         if not as_json:
-            click.echo(f"{MARKS[check.state]:<6}{check.name}: {check.found}")
+            echo(f"{MARKS[check.state]:<6}{one_line(check.name)}: {one_line(check.found)}")
             if check.remedy:
-                click.echo(f"      -> {check.remedy}")
+                echo(f"      -> {one_line(check.remedy)}")
     faults = sum(check["state"] == FAULT for check in checks)
     if as_json:
         show({"healthy": not faults, "checks": checks}, True)

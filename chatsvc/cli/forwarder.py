@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import ssl
 from collections.abc import Callable
 from typing import Any
 
-import click
 from aiohttp import (
     ClientConnectorDNSError,
     ClientConnectorError,
@@ -22,7 +20,9 @@ from aiohttp import (
     TCPConnector,
 )
 
+from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.errors import Refused
+from chatsvc.domain.terminal import one_line
 from chatsvc.webhooks.envelope import build_headers
 
 TIMEOUT_S = 10.0
@@ -60,9 +60,9 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
                 }
                 told.append(line)
                 if not as_json:
-                    click.echo(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}")
+                    echo(one_line(f"{event['event']}  {event['record_id']}  {outcome or 'taken'}"))
                 elif follow:
-                    click.echo(json.dumps(line))
+                    echo(to_json(line))
                 if outcome is not None:
                     _sum_up(told, follow=follow, as_json=as_json)
                     raise Refused(f"stopped at {event['event']} {event['record_id']}: {outcome}")
@@ -91,6 +91,6 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
 def _sum_up(told: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
     """What is said in the end: all at once in JSON, unless it went on and on; and to people that there was nothing."""
     if as_json and not follow:
-        click.echo(json.dumps(told))
+        echo(to_json(told))
     elif not told and not as_json:
-        click.echo("nothing to send", err=True)
+        echo("nothing to send", err=True)

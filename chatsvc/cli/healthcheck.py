@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chatsvc.config import Server
 
 ANYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # what is listened on, not what is listened to
+MOST_SHOWN = 200  # characters of a status: another program may answer there
 
 
 @click.command()
@@ -74,8 +75,8 @@ def _ask(server: Server, timeout_s: float) -> str:
     with closing(connection):
         try:
             connection.request("GET", "/readyz")
-            return str(json.loads(connection.getresponse().read(10_000))["status"])
+            return str(json.loads(connection.getresponse().read(10_000))["status"])[:MOST_SHOWN]
         except OSError as fault:
             return f"unreachable ({fault.strerror or type(fault).__name__})"
-        except (http.client.HTTPException, ValueError, KeyError, TypeError):
+        except (http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError):
             return "something else answers there"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.output import echo, json_option, show
+from chatsvc.domain.terminal import one_line
 
 FILE = "config.yaml"
 
@@ -49,13 +50,12 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     if as_json:
         show(result, True)
         return
-    click.echo(
-        f"configuration  {file}\ndata folder    {config.data_dir}\nmaster key     {result['master_key'] or 'given by the configuration'}"
-    )
+    echo(f"configuration  {one_line(file)}\ndata folder    {one_line(config.data_dir)}")
+    echo(f"master key     {one_line(master_key or 'given by the configuration')}")
     if made["key"] is None:
-        click.echo("There are accounts already; nothing was added.")
+        echo("There are accounts already; nothing was added.")
         return
-    click.echo(f"account        {made['account']['id']}  {made['account']['name']}")
-    click.echo(f"bot            {made['bot']['id']}  {made['bot']['name']}")
-    click.echo(f"API key        {made['key']['key']}")
-    click.echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {file} serve", err=True)
+    echo(f"account        {made['account']['id']}  {one_line(made['account']['name'])}")
+    echo(f"bot            {made['bot']['id']}  {one_line(made['bot']['name'])}")
+    echo(f"API key        {made['key']['key']}")
+    echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {one_line(file)} serve", err=True)

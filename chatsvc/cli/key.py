@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import ACCOUNT, KEY
 
 COLUMNS = ("id", "name", "prefix", "status", "created_at", "expires_at", "last_used_at")
@@ -34,7 +34,7 @@ def create(ctx: click.Context, account: str | None, name: str | None, expires: s
     made = call(ctx, "key.create", account=account, name=name, expires=expires)
     show(made, as_json)
     if not as_json:
-        click.echo("Keep the key now: it is not shown again.", err=True)
+        echo("Keep the key now: it is not shown again.", err=True)
 
 
 @key.command("list")

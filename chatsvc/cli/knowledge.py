@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, counted, json_option, new_file, show
+from chatsvc.cli.output import call, counted, echo, json_option, new_file, show
 from chatsvc.cli.words import BOT
+from chatsvc.domain import terminal
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "language", "question", "alt", "source")
 _AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
@@ -149,11 +152,12 @@ def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as
         show(found if file else found[0], True)
         return
     for finding in found:
-        click.echo(f"{finding['question']}\n  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})")
+        echo(one_line(finding["question"]))
+        echo(one_line(f"  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})"))
         for entry in finding["entries"]:
-            click.echo(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]")
+            echo(one_line(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]"))
             if entry["why"]:
-                click.echo(f"        {'; '.join(entry['why'])}")
+                echo(f"        {one_line('; '.join(entry['why']))}")
 
 
 def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
@@ -194,13 +198,13 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
         found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
     searched, phrasings = knowledge_lint.searched(entries)
     if searched < phrasings and not everything:
-        click.echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
+        echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
     if as_json:
         show([{name: value for name, value in one._asdict().items() if value is not None} for one in found], True)
         return
     for one in found:
-        click.echo(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]")
-    click.echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
+        echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))
+    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
 
 
 @knowledge.command()
@@ -233,7 +237,7 @@ def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: 
         found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
     if markdown:
         for group in found:
-            click.echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
+            echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
     elif as_json or not found:
         show(found, as_json)
     else:
@@ -243,11 +247,11 @@ def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: 
 
 def _describe(group: dict[str, Any]) -> None:
     nearest = group["nearest"]
-    click.echo(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})")
+    echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
     for other in group["asked"][1:]:
-        click.echo(f"        {other}")
+        echo(f"        {one_line(other)}")
     if nearest:
-        click.echo(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]")
+        echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
 
 
 @knowledge.command()
@@ -282,8 +286,10 @@ def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, 
         show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
         return
     parts = writing.write(form, entries, synonyms)
+    # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
+    written = terminal.escape if output is None and sys.stdout.isatty() else str
     with new_file(output, over=True) if output else click.open_file("-", "wb") as file:
         for part in parts:
-            file.write(part.encode())
+            file.write(written(part).encode())
     if output:
-        click.echo(f"{counted(len(entries), 'entry', 'entries')} written to {output}", err=True)
+        echo(f"{counted(len(entries), 'entry', 'entries')} written to {one_line(output)}", err=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.output import echo, json_option, show
 
 _TEXTS = re.compile(r"(^|/)(LICEN[CS]E|COPYING|NOTICE|AUTHORS)[^/]*$", re.IGNORECASE)
 _CLASSIFIER = "License :: "
@@ -38,7 +38,8 @@ def licenses(full: bool, as_json: bool) -> None:
         show(found, False, ("name", "version", "license"))
         return
     for one in found:
-        click.echo(f"{'=' * 80}\n{one['name']} {one['version'] or ''}  ({one['license']})\n{'=' * 80}\n{one['text']}\n")
+        text = one["text"].replace("\f", "").expandtabs()
+        echo(f"{'=' * 80}\n{one['name']} {one['version'] or ''}  ({one['license']})\n{'=' * 80}\n{text}\n")
 
 
 def _packages() -> Iterator[dict[str, Any]]:

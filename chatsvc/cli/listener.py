@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 from aiohttp import web
 
+from chatsvc.cli.output import echo, to_json
 from chatsvc.domain import signing
 from chatsvc.domain.errors import Refused
+from chatsvc.domain.terminal import one_line
 
 
 class Delivery(NamedTuple):
@@ -72,13 +73,13 @@ class Receiver:
 def _show(delivery: Delivery, *, as_json: bool) -> None:
     if as_json:
         line = {"valid": delivery.valid, "event": delivery.event, "delivery_id": delivery.delivery_id, "body": delivery.envelope}
-        click.echo(json.dumps(line, ensure_ascii=False))
+        echo(to_json(line))
         return
-    click.echo(f"{delivery.event or 'no event'}  signature {'valid' if delivery.valid else 'WRONG'}")
+    echo(f"{one_line(delivery.event or 'no event')}  signature {'valid' if delivery.valid else 'WRONG'}")
     if delivery.envelope is None:
-        click.echo(f"  {delivery.size} bytes that are no JSON")
+        echo(f"  {delivery.size} bytes that are no JSON")
     else:
-        click.echo(json.dumps(delivery.envelope, ensure_ascii=False, indent=2))
+        echo(to_json(delivery.envelope, indent=2))
 
 
 async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *, as_json: bool) -> None:
@@ -87,5 +88,5 @@ async def receive(port: int, key: str, certificate: tuple[Path, Path] | None, *,
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with Receiver(key, partial(_show, as_json=as_json)).listening(port, certificate) as url:
-        click.echo(json.dumps({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
+        echo(to_json({"event": "listening", "url": url}) if as_json else f"Listening on {url}; Ctrl+C ends it.")
         await stop.wait()

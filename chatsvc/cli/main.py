@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,21 +127,37 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         chatsvc.main(args=arguments, prog_name="chatsvc", standalone_mode=False)
     except click.ClickException as fault:
-        fault.show()
+        _show_usage_error(fault)
         sys.exit(fault.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as fault:
+    except Exception as fault:  # noqa: BLE001  # each one is shown: as a refusal, whole on request, or by its type
+        from chatsvc.cli.output import echo
+
         text = _known_refusal(fault)
-        if text is None:
-            if os.environ.get("CHATSVC_DEBUG"):
-                raise
+        if text is not None:
+            # Further lines are indented: what a file name or a server's answer holds cannot look like a line of chatsvc's own.
+            text = text.replace("\n", "\n  ")
+        elif os.environ.get("CHATSVC_DEBUG"):
+            text = "".join(traceback.format_exception(fault))
+        else:
             text = f"an unexpected error occurred ({type(fault).__name__}); run again with CHATSVC_DEBUG=1 to see it whole"
-        click.echo(f"chatsvc: {text}", err=True)
+        echo(f"chatsvc: {text}", err=True)
         sys.exit(1)
+
+
+def _show_usage_error(fault: click.ClickException) -> None:
+    """Print wrong usage as click words it; it may quote a file name of somebody else's choice."""
+    from chatsvc.cli.output import echo
+
+    shown = io.StringIO()
+    fault.show(shown)
+    usage, label, message = shown.getvalue().expandtabs(2).partition("Error: ")
+    indented = message.rstrip("\n").replace("\n", "\n  ")
+    echo(f"{usage}{label}{indented}", err=True)
 
 
 def load_config(ctx: click.Context) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.domain.errors import Refused
 
 
@@ -46,4 +46,4 @@ def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None
     rotated = call(ctx, "master_key.rotate", key=key_in(new_key_file) if new_key_file else None)
     show(rotated, as_json)
     if not as_json and rotated["master_key"] is None:
-        click.echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)
+        echo("Put the new key into the configuration now: with the old one the service does not start again.", err=True)

@@ -1,4 +1,7 @@
-"""What commands share: the option --json, the call of an operation, and how its result is shown to people."""
+"""Output shared by all commands: the option --json, the call of an operation, text, JSON, fields and tables.
+
+Everything that a command prints goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import IO, Any, TypeVar
 import click
 
 from chatsvc.cli.main import load_config
+from chatsvc.domain import terminal
 from chatsvc.domain.errors import Refused
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,8 +34,8 @@ def call(ctx: click.Context, operation: str, **arguments: Any) -> Any:
 
 
 def new_file(path: Path, *, over: bool) -> IO[bytes]:
-    """A file that nobody but the caller can read; raises Refused where there is one already that is not to be written over."""
-    # After a call, root acts as the data folder's owner, who has no business where the file goes.
+    """Create a file that only the caller can read; raises Refused if it exists and `over` is false."""
+    # After a call, root acts as the data folder's owner, who may not write where the file is wanted.
     os.seteuid(os.getuid())
     try:
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if over else os.O_EXCL), 0o600), "wb")
@@ -39,10 +43,20 @@ def new_file(path: Path, *, over: bool) -> IO[bytes]:
         raise Refused(f"{path} is there already: nothing is written over it") from None
 
 
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text with unsafe characters escaped. Line feeds are kept: put data of one line through `one_line` first."""
+    click.echo(terminal.escape(text), err=err, nl=nl)
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Serialise a value; control, bidirectional and invisible characters are escaped, other letters are not."""
+    return terminal.escape_json(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
     """Print a result: JSON, or lists as a table of `columns` and objects a field a line."""
     if as_json:
-        click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+        echo(to_json(value, indent=2))
     elif isinstance(value, list):
         table(value, columns)
     else:
@@ -58,38 +72,39 @@ def _text(value: Any) -> str:
         return "; ".join(map(_text, value))
     if isinstance(value, float):
         return f"{value:.6f}"
-    # Some of it was typed by strangers: a line break must not fake another field, nor a control character reach the terminal.
-    return "".join(character if character.isprintable() else " " for character in str(value))
+    # A line break in a visitor's words must not fake another field.
+    return terminal.one_line(value)
 
 
 def fields(value: dict[str, Any], indent: str = "") -> None:
-    """An object, a field a line."""
+    """Print an object, a field a line."""
     width = max((len(name) for name, inner in value.items() if not isinstance(inner, dict | list)), default=0)
     for name, inner in value.items():
+        label = terminal.one_line(name)
         if isinstance(inner, dict):
-            click.echo(f"{indent}{name}:")
+            echo(f"{indent}{label}:")
             fields(inner, indent + "  ")
         elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
-            click.echo(f"{indent}{name}:")
+            echo(f"{indent}{label}:")
             table(inner, list(inner[0]), indent + "  ")
         else:
-            click.echo(f"{indent}{name:<{width}}  {_text(inner)}")
+            echo(f"{indent}{label:<{width}}  {_text(inner)}")
 
 
 def counted(number: int, one: str, more: str) -> str:
-    """A number of something, for people: 1 entry, 2 entries."""
+    """Format a number with its noun: 1 entry, 2 entries."""
     return f"{number:,} {one if number == 1 else more}"
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str], indent: str = "") -> None:
-    """Objects as a table with a heading; what is too wide for a line is cut."""
+    """Print objects as a table with a heading; cells longer than 60 characters are cut."""
     if not rows:
-        click.echo(f"{indent}none", err=True)
+        echo(f"{indent}none", err=True)
         return
     cells = [[_cell(row.get(name)) for name in columns] for row in rows]
     widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(columns)]
-    for line in [list(columns), *cells]:
-        click.echo((indent + "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))).rstrip())
+    for line in [[_cell(name) for name in columns], *cells]:
+        echo((indent + "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))).rstrip())
 
 
 def _cell(value: Any) -> str:

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from chatsvc.cli.knowledge import read_text
-from chatsvc.cli.output import fields, json_option, show
+from chatsvc.cli.output import echo, fields, json_option, show
 from chatsvc.domain import language as languages
 from chatsvc.domain import times
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.shapes import Json
+from chatsvc.domain.terminal import one_line
 
 
 @click.command()
@@ -53,7 +54,7 @@ def parse(text: str | None, file: Path | None, now: str | None, timezone: str, c
         show(found, True)
         return
     for line, one in zip(lines, found, strict=True):
-        click.echo(line)
+        echo(one_line(line))
         fields(one, "  ")
 
 

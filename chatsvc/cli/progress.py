@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from chatsvc.domain.terminal import one_line
+
 _EVERY_S = 0.3
 
 
@@ -39,7 +41,7 @@ def shown(what: str, *, prints: bool = False) -> Iterator[Progress]:
 
     def show() -> None:
         while not over.wait(_EVERY_S):
-            print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
+            print(f"\r\033[K{one_line(progress)}", end="", file=sys.stderr, flush=True)  # noqa: T201  # a line that is written over
         print("\r\033[K", end="", file=sys.stderr, flush=True)  # noqa: T201
 
     thread = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() and not (prints and sys.stdout.isatty()) else None

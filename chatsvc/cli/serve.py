@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 from typing import TYPE_CHECKING
 
 import click
 
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import json_option
+from chatsvc.cli.output import echo, json_option, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
@@ -43,11 +42,11 @@ def serve(ctx: click.Context, as_json: bool) -> None:
         # A port of 0 is known only now.
         base_url = f"{config.server.public_url if config.server.port or config.server.socket else started.url}/api/v2"
         if as_json:
-            click.echo(json.dumps({"event": "listening", "url": started.url, "base_url": base_url}))
+            echo(to_json({"event": "listening", "url": started.url, "base_url": base_url}))
         elif logs_json:
             logging.getLogger("chatsvc").info("chatsvc listens on %s", started.url, extra={"fields": {"base_url": base_url}})
         else:
-            click.echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
+            echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
     asks_model = any(tier.engine == "anthropic" for tier in config.models.values())
     act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.client",) if asks_model else ())

@@ -1,4 +1,4 @@
-"""Conversations as text, written piece by piece as their pages come: JSON, a conversation a line (JSONL), a message a line (CSV)."""
+"""Export of conversations, streamed page by page: one JSON array, JSONL (a conversation a line) or CSV (a message a line)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from chatsvc.domain import terminal
+from chatsvc.domain.spreadsheets import without_formulas
+
 Part = dict[str, Any]
 COLUMNS = (
     *("conversation_id", "chatbot_id", "channel", "user_id", "session_id", "visitor_name", "visitor_email"),
     *("message_id", "role", "content", "created_at"),
 )
-# What spreadsheets run as a formula when a stranger's text begins with it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write(form: str, pages: Iterable[list[Part]]) -> Iterator[str]:
-    """The text of all pages in `form`: json, jsonl or csv."""
+    """Serialise all pages in `form`: json, jsonl or csv; control and invisible characters are escaped."""
     return _csv(pages) if form == "csv" else _json(pages, as_array=form == "json")
 
 
 def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
-    """Each conversation as GET /conversations/{id} has it (SPEC.md 2.4), with all its messages."""
+    """Serialise each conversation as GET /conversations/{id} has it (SPEC.md 2.4), with all its messages."""
     before = "[\n" if as_array else ""
     told = False
     for page in pages:
@@ -43,7 +44,7 @@ def _json(pages: Iterable[list[Part]], *, as_array: bool) -> Iterator[str]:
 
 
 def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return terminal.escape_json(json.dumps(value, ensure_ascii=False))
 
 
 def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
@@ -55,11 +56,12 @@ def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
             for message in part["messages"]:
                 one = part["conversation"]
                 values = (one["id"], *(one[name] for name in COLUMNS[1:7]), *(message[n] for n in ("id", "role", "content", "created_at")))
-                lines.writerow(_harmless(value) for value in values)
+                lines.writerow(value and _cell(value) for value in values)
         yield text.getvalue()
         text.seek(0)
         text.truncate()
 
 
-def _harmless(value: str | None) -> str | None:
-    return f"'{value}" if value and value.startswith(FORMULA) else value
+def _cell(value: str) -> str:
+    """Escape a text for a spreadsheet; tabs and line feeds stay."""
+    return "\t".join(map(terminal.escape, without_formulas(value.replace("\r\n", "\n")).split("\t")))

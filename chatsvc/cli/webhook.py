@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
+from chatsvc.cli import progress
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import Refused
 
@@ -48,7 +48,7 @@ def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: t
     made = call(ctx, "webhook.set", bot=bot, url=url, events=list(events))
     show(made, as_json)
     if not as_json and "signing_key" in made:
-        click.echo(KEEP_IT, err=True)
+        echo(KEEP_IT, err=True)
 
 
 @webhook.command("show")
@@ -82,7 +82,7 @@ def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
     """
     show(call(ctx, "webhook.rotate", bot=bot), as_json)
     if not as_json:
-        click.echo(KEEP_IT, err=True)
+        echo(KEEP_IT, err=True)
 
 
 @webhook.command()
@@ -153,18 +153,17 @@ def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:
-    """Page by page; how far it is, on standard error where somebody looks at it."""
+    """Send page by page, and show the progress."""
     sent: list[dict[str, Any]] = []
     after = 0
-    while True:
-        page = call(ctx, "webhook.resend_failed", bot=bot, since=since, after=after)
-        sent += page["attempts"]
-        if sys.stderr.isatty():
-            failed = sum(not attempt["success"] for attempt in sent)
-            click.echo(f"\r{len(sent)} of {len(sent) + page['left']} sent again, {failed} failed", nl=page["next"] is None, err=True)
-        if page["next"] is None:
-            return sent
-        after = page["next"]
+    with progress.shown("sending again") as far:
+        while True:
+            page = call(ctx, "webhook.resend_failed", bot=bot, since=since, after=after)
+            sent += page["attempts"]
+            far("sending again: events", len(sent), len(sent) + page["left"])
+            if page["next"] is None:
+                return sent
+            after = page["next"]
 
 
 @webhook.command()

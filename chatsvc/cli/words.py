@@ -81,7 +81,10 @@ class Id(Word):
 def _items(words: Iterable[tuple[str, str | None]]) -> list[CompletionItem[Any]]:
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(word, help=text) for word, text in words]
+    from chatsvc.domain.terminal import one_line
+
+    # A name may hold what a terminal obeys, and the shell prints it.
+    return [CompletionItem(one_line(word), help=text and one_line(text)) for word, text in words]
 
 
 def _config(ctx: click.Context) -> Config:

@@ -19,7 +19,7 @@ _MAX_GROUP = 50  # words and expressions of one group
 _ENOUGH_FAULTS = 1_000  # the rest of the file is not read then
 _MAX_FAULTS = 200  # a file that is no knowledge at all is not told off line by line
 
-NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class ParsedEntry(NamedTuple):

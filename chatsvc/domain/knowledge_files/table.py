@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
+from chatsvc.domain.spreadsheets import with_formulas, without_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
@@ -36,7 +37,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
             continue
         for cell in cells:
             found.text(line, cell)
-        _take(found, line, dict(zip(header, cells, strict=True)), default_language)
+        _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)), default_language)
     return found.done("no row below the header")
 
 
@@ -54,8 +55,9 @@ def _take(found: Gathering, line: int, row: dict[str, str], default_language: st
 
 
 def row(*cells: str) -> str:
-    """A row as RFC 4180 has it; a cell is in quotes where it could be read as anything but itself."""
-    return ",".join('"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell for cell in cells) + "\r\n"
+    """Format a row as in RFC 4180; no cell can become a formula, and cells with separators, quotes or blanks at the ends are quoted."""
+    harmless = map(without_formulas, cells)
+    return ",".join('"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell for cell in harmless) + "\r\n"
 
 
 def together(several: Iterable[str]) -> str:

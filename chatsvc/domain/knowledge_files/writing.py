@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 
 from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
+from chatsvc.domain.knowledge_files.parsed import one_line
 from chatsvc.domain.knowledge_files.table import COLUMNS, row, together
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.terminal import escape_json
 
 
 def write(form: str, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
@@ -17,9 +19,13 @@ def write(form: str, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> 
 
 def _jsonl(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
     for group in synonyms:
-        yield json.dumps({"synonyms": group.words, "source": group.source}, ensure_ascii=False) + "\n"
+        yield _line({"synonyms": group.words, "source": group.source})
     for entry in entries:
-        yield json.dumps(entry._asdict(), ensure_ascii=False) + "\n"
+        yield _line(entry._asdict())
+
+
+def _line(value: object) -> str:
+    return escape_json(json.dumps(value, ensure_ascii=False)) + "\n"
 
 
 def _csv(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
@@ -32,7 +38,7 @@ def _csv(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str
 
 def _markdown(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
     for group in synonyms:
-        yield f"synonyms: {', '.join(group.words)}\n"
+        yield f"synonyms: {one_line(', '.join(group.words))}\n"
     for nth, entry in enumerate(entries):
         yield "\n" if nth or synonyms else ""
         yield question(entry.question, entry.alt, entry.language)
@@ -40,8 +46,9 @@ def _markdown(entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterato
 
 
 def question(text: str, alt: Sequence[str], language: str) -> str:
-    """The lines of an entry above its answer, in Markdown."""
-    return "".join([f"## {escaped_question(text)}\n", *(f"alt: {one}\n" for one in alt), f"language: {language}\n"])
+    """Format the lines of an entry above its answer, in Markdown; line breaks become blanks."""
+    lines = [f"## {escaped_question(one_line(text))}", *(f"alt: {one_line(one)}" for one in alt), f"language: {one_line(language)}"]
+    return "\n".join(lines) + "\n"
 
 
 FORMS = {"jsonl": _jsonl, "csv": _csv, "markdown": _markdown}

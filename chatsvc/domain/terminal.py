@@ -1,0 +1,57 @@
+"""Escaping of characters that a terminal would obey, hide or reorder.
+
+Covered are the control characters (C0, DEL, C1), the line and paragraph separators, lone surrogates, and all characters that Unicode
+calls default ignorable or format: bidirectional marks and overrides, zero-width characters, tags, variation selectors of the supplement.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNSAFE = (  # compiled by `re` at its first use, which most commands never come to
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_LINE_BREAK = r"\r\n|\r|\n"
+
+
+def escape(text: str) -> str:
+    """Replace unsafe characters by `\\x1b`, `\\u202e` or `\\U000e0001`; line feeds stay."""
+    return text if _is_safe(text) else re.sub(_UNSAFE, _for_people, text)
+
+
+def escape_json(text: str) -> str:
+    """Replace unsafe characters in serialised JSON by its own escapes, which mean the same; line feeds between values stay."""
+    return text if _is_safe(text) else re.sub(_UNSAFE, _for_json, text)
+
+
+def one_line(value: object) -> str:
+    """Escape a value for one line of output; line breaks and tabs become blanks."""
+    text = str(value)
+    return text if text.isprintable() else escape(re.sub(_LINE_BREAK, " ", text).replace("\t", " "))
+
+
+def indented(text: str, indent: str) -> str:
+    """Escape a text of several lines; each line begins with `indent`, so that none can look like a heading."""
+    return "\n".join(indent + one_line(line) for line in re.split(_LINE_BREAK, text.replace("\t", "    ")))
+
+
+def _is_safe(text: str) -> bool:
+    return text.replace("\n", "").isprintable()
+
+
+def _for_people(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code == 0x0A:
+        return "\n"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _for_json(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code == 0x0A:
+        return "\n"
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + ((code - 0x10000) >> 10):04x}\\u{0xDC00 + ((code - 0x10000) & 0x3FF):04x}"

@@ -1,0 +1,284 @@
+"""Every command with hostile data: nothing that a terminal obeys, hides or reorders is printed, and no line can be forged."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import threading
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.cli import main as command_line
+from chatsvc.cli.listener import Delivery
+from chatsvc.cli.listener import _show as show_delivery
+from chatsvc.cli.words import _items as completions
+from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment
+from tests.cli.test_help import EVERY
+
+HOSTILE = "\x1b[2J\x1b]0;x\x07\x9b31m\x7f\x00\x85\u202e\u2066\u200b\ufeff\u2028\U000e0041\r\nFORGED\rFORGED"
+NAME = HOSTILE.replace("\0", "").replace("/", "")  # of a file
+FILES = ("conversation export", "knowledge export")  # their lines are those of a file, which may begin with anything
+# Commands that talk to no service: what they print is tested elsewhere, or is the configuration's.
+APART = {"serve", "demo", "completion", "webhook listen", "licenses", "backup restore", "account import"}
+
+
+def unsafe(text: str) -> set[str]:
+    """The characters that must not reach a terminal."""
+    return {one for one in text if one != "\n" and unicodedata.category(one) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+
+
+def harmless(out: str, err: str, *, lines: bool = True) -> None:
+    """Hold all that was printed against the rules."""
+    assert unsafe(out + err) == set()
+    assert not lines or not [line for line in (out + err).splitlines() if line.startswith("FORGED")]
+
+
+def poisoned(value: Any) -> Any:
+    """The same value with something hostile in every text."""
+    if isinstance(value, str):
+        return value + HOSTILE
+    if isinstance(value, list):
+        return [poisoned(one) for one in value]
+    return {name: poisoned(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+class Between:
+    """Listens in the place of a service's control socket, asks the service and poisons its answers."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "control.sock").rename(folder / "real.sock")
+        self.real, self.refuses = folder / "real.sock", False
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(folder / "control.sock"))
+        self.listener.listen()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer, suppress(OSError):
+                self._serve(peer)
+
+    def _serve(self, peer: socket.socket) -> None:
+        asked = peer.makefile("rb").read()
+        with socket.socket(socket.AF_UNIX) as service:
+            service.connect(str(self.real))
+            service.sendall(asked)
+            service.shutdown(socket.SHUT_WR)
+            answer = json.loads(service.makefile("rb").read() or b"{}")
+        if self.refuses or "refused" in answer:
+            answer = {"refused": "no" + HOSTILE}
+        peer.sendall(json.dumps(poisoned(answer)).encode())
+
+    def close(self) -> None:
+        """End the thread."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.thread.join()
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Between, dict[str, list[str]]]]:
+    """A service with something of everything, whose answers are poisoned; and the arguments of each command."""
+    site = Site(tmp_path_factory.mktemp("hostile"))
+    folder = site.folder / NAME[:40]
+    folder.mkdir()
+    faq, bad, key = folder / "faq.md", folder / "bad.md", folder / "key"
+    faq.write_text("## When are you open?\nalt: opening hours\nFrom 9 to 6.\n\n## Opening hours?\nalt: opening hours\nNine.\n")
+    bad.write_text("alt: nothing above\n" + "no question\n")
+    key.write_text("whsec_" + "x" * 43)
+    with site.serve() as serving:
+        account = site.account()
+        bot, token = site.bot(account, "--language", "en"), site.key(account)
+        site.json("knowledge", "add", bot, faq)
+        for said in (f"opening hours{HOSTILE[:9]}", "I want an appointment on Monday at 11", "Ada Lovelace, ada@example.com", "yes"):
+            body = {"chatbot_id": bot, "message": said + "\nassistant: forged", "user_id": "v" + HOSTILE.replace("\0", "")}
+            serving.ask(token, "POST", "/messages", body)
+        serving.ask(token, "POST", "/messages", {"chatbot_id": bot, "message": "do you sell zeppelins", "user_id": "w"})
+        (conversation, *_) = site.json("conversation", "list")
+        site.json("webhook", "set", bot, "--pull", "--event", "request.created")
+        entry = site.json("knowledge", "list", bot)[0]["id"]
+        given = {
+            "init": [str(site.folder / "made")],
+            "account create": ["A"],
+            "account list": [],
+            "account show": [account],
+            "account set": [account, "--credits", "3"],
+            "account delete": ["x", "--yes"],
+            "account export": [account, str(folder / "out")],
+            "bot create": ["B", "--account", account],
+            "bot list": [],
+            "bot show": [bot],
+            "bot set": [bot, "--greeting", "hi"],
+            "bot activate": [bot],
+            "bot deactivate": [bot],
+            "key create": ["--account", account],
+            "key list": ["--account", account],
+            "key revoke": ["x"],
+            "knowledge add": [bot, str(faq), str(bad)],
+            "knowledge list": [bot],
+            "knowledge remove": [bot, entry],
+            "knowledge search": [bot, "opening hours" + NAME],
+            "knowledge lint": [bot],
+            "knowledge unanswered": [bot],
+            "knowledge export": [bot],
+            "webhook set": [bot, "--pull", "--event", "request.created"],
+            "webhook show": [bot],
+            "webhook rotate": [bot],
+            "webhook remove": [bot],
+            "webhook test": [bot],
+            "webhook attempts": [bot],
+            "webhook resend": ["x"],
+            "webhook forward": [bot, "http://127.0.0.1:9/"],
+            "webhook verify": ["--signing-key-file", str(key), "--signature", "x", str(faq)],
+            "backup create": [str(folder / "backup")],
+            "backup verify": [str(faq)],
+            "master-key rotate": [],
+            "request list": [bot],
+            "request set": ["x", "--status", "done"],
+            "appointment list": [bot],
+            "appointment set": ["x", "--status", "done"],
+            "conversation list": [],
+            "conversation show": [conversation["id"]],
+            "conversation export": [],
+            "conversation erase": ["--user-id", "w", "--yes"],
+            "parse": ["tomorrow at 3" + NAME],
+            "config show": [],
+            "doctor": [],
+            "healthcheck": [],
+            "audit": [],
+            "usage": [account],
+        }
+        between = Between(site.data)
+        yield site, between, given
+        between.close()
+
+
+def run(capfd: pytest.CaptureFixture[str], site: Site, *words: str) -> tuple[str, str, object]:
+    """Run a command in this process: there are a hundred of them."""
+    capfd.readouterr()
+    status: object = 0
+    try:
+        command_line.main(["-c", str(site.config), *words])
+    except SystemExit as ends:
+        status = ends.code
+    out, err = capfd.readouterr()
+    return out, err, status
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_no_command_prints_what_a_terminal_obeys(
+    path: tuple[str, ...], hostile: tuple[Site, Between, dict[str, list[str]]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    site, between, given = hostile
+    name = " ".join(path)
+    if name in APART or name not in given:
+        assert name in APART or path[0] == "help", f"this command is not tried with hostile data: {name}"
+        return
+    # In a file, which standard output is here, what was written comes back as it was: see the test with a terminal.
+    for options in ([], ["--json"], *([["--markdown"], ["--format", "csv"]] if name != "knowledge export" else [])):
+        out, err, _ = run(capfd, site, *path, *given[name], *options)
+        assert out or err
+        harmless(out.replace("\r\n", "\n"), err, lines=name not in FILES)
+    between.refuses = True
+    try:
+        harmless(*run(capfd, site, *path, *given[name])[:2])
+    finally:
+        between.refuses = False
+
+
+def test_an_export_into_a_terminal_is_escaped(hostile: tuple[Site, Between, dict[str, list[str]]]) -> None:
+    site, _, given = hostile
+    for form in ("csv", "markdown"):
+        ours, theirs = os.openpty()
+        command = [*CHATSVC, "-c", str(site.config), "knowledge", "export", *given["knowledge export"], "--format", form]
+        with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment()) as process:
+            os.close(theirs)
+            assert process.wait(PATIENCE_S) == 0
+        shown = os.read(ours, 65536).decode().replace("\r\n", "\n")
+        os.close(ours)
+        assert "opening hours\\x1b" in shown
+        assert unsafe(shown) == set()
+
+
+def test_a_visitors_line_breaks_look_like_no_other_speaker(
+    hostile: tuple[Site, Between, dict[str, list[str]]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    site, _, given = hostile
+    out, _, status = run(capfd, site, "conversation", "show", *given["conversation show"])
+    assert status == 0
+    assert "\n  assistant: forged" in out
+    assert "\nassistant: forged" not in out
+
+
+@pytest.mark.parametrize(
+    "words", [("knowledge", "add", "b", NAME), ("no" + NAME,), ("bot", "list", "--" + NAME)], ids=["file", "command", "option"]
+)
+def test_wrong_usage_quotes_what_was_typed_harmlessly(words: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out, err, status = run(capfd, Site(tmp_path), *words)
+    assert status == 2
+    harmless(out, err)
+
+
+def test_an_unexpected_fault_is_shown_whole_and_harmlessly(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError("it broke" + HOSTILE)
+
+    monkeypatch.setattr("chatsvc.control.client.call", fails)
+    _, err, status = run(capfd, Site(tmp_path), "bot", "list")
+    assert (status, err.count("\n")) == (1, 1)
+    monkeypatch.setenv("CHATSVC_DEBUG", "1")
+    _, err, status = run(capfd, Site(tmp_path), "bot", "list")
+    assert status == 1
+    assert "Traceback" in err
+    assert unsafe(err) == set()
+
+
+def test_what_answers_in_the_place_of_the_service_is_quoted_harmlessly(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"status": "ready" + HOSTILE}).encode()
+            self.send_response(503)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing."""
+
+    site = Site(tmp_path)
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        site.config.write_text(site.config.read_text().replace(":0", f":{server.server_port}"))
+        for options in ([], ["--json"]):
+            thread = threading.Thread(target=server.handle_request)
+            thread.start()
+            out, err, status = run(capfd, site, "healthcheck", *options)
+            thread.join()
+            assert status == 1
+            assert "ready\\x1b" in err
+            harmless(out, err)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("envelope", [None, {"data": HOSTILE}])
+def test_a_delivery_is_shown_harmlessly(as_json: bool, envelope: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    show_delivery(Delivery(False, "event" + HOSTILE, HOSTILE, 3, envelope), as_json=as_json)
+    harmless(*capfd.readouterr())
+
+
+def test_what_the_tab_key_offers_is_harmless() -> None:
+    assert unsafe("".join(f"{one.value}{one.help}" for one in completions([("id" + HOSTILE, "name" + HOSTILE)]))) == set()
