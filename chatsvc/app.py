@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Self
 
+from chatsvc import background
 from chatsvc.api.interface import Interface
 from chatsvc.config import Config
 from chatsvc.control.client import connect
@@ -42,10 +43,13 @@ from chatsvc.webhooks.dispatcher import Dispatcher
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
-FLUSH_EVERY_S = 10.0
+# Pauses of the background tasks, in seconds.
+COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 BACKUP_CHECK_S = 60.0
+RETENTION_EVERY_S = 600.0
+WARM_RETRY_S = 60.0
 GRACE_S = 5.0
-MANY_OBJECTS = 20_000  # can be searched for garbage in some 10 ms
+MANY_OBJECTS = 20_000  # are collected in some 10 ms
 MAX_FILES = 65_536
 
 
@@ -115,14 +119,9 @@ class App:
         self.services = Services(self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress)
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
-        keepers = [
-            asyncio.create_task(self._keep()),
-            asyncio.create_task(self._back_up()),
-            asyncio.create_task(self._expire()),
-            asyncio.create_task(_ready(knowledge, self.services.account_cache)),
-        ]
+        loops = self._run_loops(knowledge)
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
-        self._undo.append(lambda: _cancelled(*keepers, *starting))
+        self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
         self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S, egress)
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
@@ -193,41 +192,34 @@ class App:
         if self.services.courier:
             await self.services.courier.close()
 
-    async def _keep(self) -> None:
-        """What is done now and then: remove what deleted accounts left, note when keys were used, free what holds itself."""
-        while True:
-            # Where much is new, it is a crowd's that has come just now; garbage that grows so large is searched for by itself.
-            if gc.get_count()[0] < MANY_OBJECTS:
-                gc.collect(1)
-            try:
-                while await accounts.sweep(self.services.db):
-                    pass
-                await self.services.account_cache.flush_key_uses()
-                await unanswered.mask(self.services)
-            except StoreUnavailable as fault:
-                log.error("the store cannot answer: %s", fault)
-            await asyncio.sleep(FLUSH_EVERY_S)
+    def _run_loops(self, knowledge: KnowledgeCache) -> list[asyncio.Task[None]]:
+        services = self.services
+        store = (StoreUnavailable,)
 
-    async def _expire(self) -> None:
-        while True:
-            try:
-                await retention.once(self.services)
-            except StoreUnavailable as fault:
-                log.error("old records cannot be deleted: %s", fault)
-            await asyncio.sleep(retention.EVERY_S)
+        async def flush_key_uses() -> None:
+            await services.account_cache.flush_key_uses()
+
+        async def mask() -> None:
+            await unanswered.mask(services)
+
+        return [
+            background.run("garbage collection", _collect, COLLECT_EVERY_S),
+            background.run("deletion of accounts", self._sweep, SWEEP_EVERY_S, expected=store),
+            background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
+            background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
+            background.run("scheduled backup", self._back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
+            background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
+            background.run("search indexes", lambda: knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
+        ]
+
+    async def _sweep(self) -> None:
+        while await accounts.sweep(self.services.db):
+            pass
 
     async def _back_up(self) -> None:
-        """Make the scheduled backups."""
-        if self.config.backup.every_s is None:
-            return
-        while True:
-            try:
-                made = await backups.keep(self.services)
-                if made:
-                    log.info("backup %s written to %s", made, self.config.backup.folder)
-            except (StoreUnavailable, OSError) as fault:
-                log.error("the scheduled backup failed and will be tried again: %s", fault)
-            await asyncio.sleep(BACKUP_CHECK_S)
+        made = await backups.keep(self.services)
+        if made:
+            log.info("backup %s written to %s", made, self.config.backup.folder)
 
     async def stop(self) -> None:
         """Stop in the opposite order of the start; a fault in one part does not keep the others from stopping."""
@@ -242,11 +234,10 @@ class App:
                 log.exception("fault while stopping")
 
 
-async def _ready(knowledge: KnowledgeCache, accounts: AccountCache) -> None:
-    try:
-        await knowledge.warm(accounts)
-    except StoreUnavailable as fault:
-        log.error("the store cannot answer: %s", fault)
+async def _collect() -> None:
+    """Collect reference cycles, except among the many objects of a burst of requests: those trigger a collection themselves."""
+    if gc.get_count()[0] < MANY_OBJECTS:
+        gc.collect(1)
 
 
 async def _started(kind: str, engine: Engine) -> None:
@@ -256,12 +247,6 @@ async def _started(kind: str, engine: Engine) -> None:
         log.error("the engine %s cannot be used: %s", kind, fault)
     except Exception:
         log.exception("unexpected fault while the engine %s was loaded", kind)
-
-
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
 
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
@@ -280,12 +265,12 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
         gc.freeze()
         gc.set_threshold(500_000, 20, 50)
         ready(app)
-        supervisor.tell("READY=1")
+        supervisor.notify("READY=1")
         # From the event loop: where that hangs, nothing is said, and systemd starts the service anew.
         while not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), supervisor.every_s)
-            supervisor.tell("WATCHDOG=1")
-        supervisor.tell("STOPPING=1")
+            supervisor.notify("WATCHDOG=1")
+        supervisor.notify("STOPPING=1")
         log.info("stopping: no new connections, finishing what is in flight")
     log.info("stopped")

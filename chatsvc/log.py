@@ -1,4 +1,7 @@
-"""Logs: one line an event on standard error, each line of a request with its X-Request-Id. Keeping and rotating them is the system's."""
+"""Logging to standard error: one line an event, with the X-Request-Id of its request.
+
+Storing and rotating the log is the business of the system.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ class _WithRequest(logging.Filter):
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """A fault that Python has nobody to give to."""
+    """Log an exception that cannot be raised, such as one in a destructor or a callback of C code."""
     log = logging.getLogger("chatsvc")
     if fault.exc_type is UnicodeDecodeError and isinstance(fault.object, bytes):
-        # This is how `ssl` tells of a host name in a handshake that is no name; anybody can send one, and it holds what they like.
+        # `ssl` reports an invalid host name in a handshake in this way. Anybody can send one, with any content.
         log.info("a handshake was refused: it asks for a host whose name is not ASCII")
         return
     log.error("unexpected fault in %s", type(fault.object).__name__, exc_info=fault.exc_value)
@@ -41,7 +44,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: time, level, logger, request_id, message, what the event brought as `fields`, and the exception, whole."""
+    """Format an event as one JSON object: time, level, logger, request_id, message, its `fields` and its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
@@ -56,15 +59,15 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        # ASCII alone: neither a half character nor the terminal's encoding can make a line fail.
+        # ASCII only: neither a lone surrogate nor the terminal's encoding can make a line fail.
         return terminal.escape_json(json.dumps(line, default=str))
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:
-    """Send what chatsvc and its libraries have to say to standard error; True where that is JSON.
+    """Send the log of chatsvc and its libraries to standard error; return whether it is JSON.
 
-    `form` is text, json, or auto: text where a terminal reads it. `level` is that of chatsvc's own events; libraries are heard
-    from warnings on. `access`: a line a request.
+    `form` is text, json, or auto: text on a terminal, else JSON. `level` is that of chatsvc's own events; libraries log
+    warnings and errors. `access`: log each request.
     """
     sys.unraisablehook = _unraisable
     as_json = form == "json" or (form == "auto" and not sys.stderr.isatty())
@@ -75,7 +78,7 @@ def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> 
     root.handlers[:] = [handler]
     root.setLevel(max(logging.WARNING, getattr(logging, level.upper())))
     logging.getLogger("chatsvc").setLevel(level.upper())
-    # What was asked for by itself is not a matter of the level.
+    # The access log has its own setting, so the level does not apply.
     ACCESS.setLevel(logging.INFO if access else logging.CRITICAL)
     logging.captureWarnings(True)
     return as_json

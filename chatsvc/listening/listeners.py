@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chatsvc import background
 from chatsvc.api import caller
 from chatsvc.api.interface import Interface
 from chatsvc.api.plain import Plain
@@ -23,6 +24,7 @@ from chatsvc.tls.files import CertificateFiles
 from chatsvc.webhooks.connector import tls_context
 
 FOLDER = "acme"
+CERTIFICATE_RETRY_S = 60.0
 
 
 class Listeners:
@@ -69,7 +71,7 @@ class Listeners:
             self._open.append(await sockets.on_port(plain, *settings.http, None))
             self.http_port = sockets.port_of(self._open[-1])
         if keep is not None:
-            self._tasks.append(asyncio.create_task(keep()))
+            self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
 
     def _server(self, handler: Handler, always: str = "") -> Server:
         who = partial(caller.address, server=self._settings)
@@ -98,10 +100,7 @@ class Listeners:
 
     async def close(self) -> None:
         """No new connections from now on."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await background.cancel(*self._tasks)
         for listener in self._open:
             listener.close()
         if self._bound is not None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 
+from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import StoreUnavailable, Together, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
 
@@ -120,6 +121,7 @@ class _Thread:
         self._connection = connection
         self._path = path
         self._run_batch = run_batch
+        self._name = "writer" if run_batch is _write_batch else "reader"
         self.queue: deque[_Work] = deque()
         self.under_way = 0
         # What was done since the start: units in a batch, how long it took, units that failed for reasons outside.
@@ -142,7 +144,7 @@ class _Thread:
         answer: asyncio.Future[T] = self._loop.create_future()
         self.queue.append(_Work(unit, applied, answer))
         if self._draining is None:
-            self._draining = asyncio.create_task(self._drain())
+            self._draining = background.run(self._name, self._drain, 0.0, once=True)
         return await answer
 
     async def _drain(self) -> None:
@@ -155,17 +157,26 @@ class _Thread:
                 results = await self._connection._execute(self._run_batch, self._connection._conn, batch)  # type: ignore[no-untyped-call]
             except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
                 results = [_Failed(fault)] * len(batch)
-            self.seconds.note(perf_counter() - began)
-            self.sizes.note(len(batch))
-            for work, result in zip(batch, results, strict=True):
-                if isinstance(result, _Failed) and is_outage(result.fault):
-                    self.outages += 1
-                _settle(work, result, self._path)
+            try:
+                self._answer(batch, results, perf_counter() - began)
+            finally:
+                # After an unexpected fault nobody waits for ever.
+                for work in batch:
+                    if not work.answer.done():
+                        work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
             # The thread holds on to both until its next batch, which may be long in coming; what was read may be big.
             batch.clear()
             results.clear()
         self.under_way = 0
         self._draining = None
+
+    def _answer(self, batch: list[_Work], results: list[Any], seconds: float) -> None:
+        self.seconds.note(seconds)
+        self.sizes.note(len(batch))
+        for work, result in zip(batch, results, strict=True):
+            if isinstance(result, _Failed) and is_outage(result.fault):
+                self.outages += 1
+            _settle(work, result, self._path)
 
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run what cannot be part of a transaction, between two batches; raises StoreUnavailable."""

@@ -10,7 +10,6 @@ from chatsvc.domain.times import DAY_MS
 from chatsvc.store import retention as stored
 from chatsvc.usecases.services import Services
 
-EVERY_S = 600.0
 PAUSE_S = 0.05
 
 

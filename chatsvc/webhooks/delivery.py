@@ -15,6 +15,7 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+from chatsvc import background
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.targets import Target
 from chatsvc.webhooks.connector import DIAL, KEEP_S, Dial, GuardedConnector, Habits, MakeSocket, open_socket
@@ -227,7 +228,7 @@ class Sender:
         self._sweeper = loop.call_later(KEEP_S, self._sweep) if self._lines else None
 
     def _hang_up(self, line: _Line) -> None:
-        task = asyncio.get_running_loop().create_task(line.close())
+        task = background.start("closing of webhook connections", line.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

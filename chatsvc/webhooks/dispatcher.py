@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
+from chatsvc import background
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.webhooks import Outcome, Sending, Sign
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 STORE_PAUSE_S = 1.0
+STOP_S = 120.0  # longer than any delivery: after it only a queue that fails again and again is left
 # Where nothing was heard, the lane rests so long before the next attempt: a failed handshake costs far more than a delivery, and of
 # what a receiver that just starts again would miss, most waits.
 SILENCE_S = 0.1
@@ -87,12 +90,11 @@ class Dispatcher:
         queue = self._queues.get(bot_id)
         if queue is None:
             queue = self._queues[bot_id] = _Queue(bot_id)
-            self._spawn(self._run(queue))
+            self._keep(background.run("webhook queue", partial(self._run, queue), STORE_PAUSE_S, once=True))
         queue.more = True
         queue.changed.set()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+    def _keep(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -145,17 +147,20 @@ class Dispatcher:
         self._lanes.give_back(queue.bot_id, room - len(sendings))
         for sending in sendings:
             queue.under_way += 1
-            self._spawn(self._send(queue, sending))
+            # Not repeated after a fault: nothing is sent twice.
+            self._keep(background.start("webhook delivery", self._send(queue, sending)))
 
     async def _send(self, queue: _Queue, sending: Sending) -> None:
-        done = await self._attempt(sending)
-        queue.done.append(done)
-        if done.status_code is None and not self.stopping:
+        try:
+            done = await self._attempt(sending)
+            queue.done.append(done)
+            if done.status_code is None and not self.stopping:
+                queue.changed.set()
+                await asyncio.sleep(SILENCE_S)
+        finally:
+            queue.under_way -= 1
+            self._lanes.give_back(sending.bot_id)
             queue.changed.set()
-            await asyncio.sleep(SILENCE_S)
-        queue.under_way -= 1
-        self._lanes.give_back(sending.bot_id)
-        queue.changed.set()
 
     async def _attempt(self, sending: Sending) -> Outcome:
         try:
@@ -212,4 +217,5 @@ class Dispatcher:
         for queue in self._queues.values():
             queue.changed.set()
         if self._tasks:
-            await asyncio.wait(self._tasks)
+            _, late = await asyncio.wait(self._tasks, timeout=STOP_S)
+            await background.cancel(*late)

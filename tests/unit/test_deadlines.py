@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from chatsvc.deadlines import STEP_S, Deadlines
+from chatsvc.deadlines import STEP_S, Deadline, Deadlines
 
 
 async def lasts(deadlines: Deadlines, limit_s: float, seconds: float) -> float:
@@ -92,3 +92,18 @@ async def test_another_fault_at_the_deadline_is_told_as_it_is() -> None:
     current = asyncio.current_task()
     assert current is not None
     assert current.cancelling() == 0
+
+
+async def test_a_fault_at_one_deadline_leaves_the_others_theirs() -> None:
+    deadlines, loop = Deadlines(), asyncio.get_running_loop()
+    faults: list[str] = []
+    loop.set_exception_handler(lambda _, context: faults.append(str(context["exception"])))
+
+    class Broken(Deadline):
+        def expire(self) -> None:
+            raise ArithmeticError("planted")
+
+    deadlines.add(Broken(deadlines, loop.time() + 0.01))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(lasts(deadlines, 0.05, 60.0), 5.0)
+    assert faults == ["planted"]

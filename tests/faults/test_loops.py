@@ -1,0 +1,176 @@
+"""Every background loop of the service survives an unexpected fault: it is logged, and the loop goes on."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import gc
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chatsvc
+from chatsvc import app as wiring
+from chatsvc.app import App
+from chatsvc.config import Config, Tls
+from chatsvc.config.model import Backups
+from chatsvc.listening import listeners
+from chatsvc.store import accounts
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.webhooks import Outcome
+from chatsvc.tls import files
+from chatsvc.tls.certificates import self_signed
+from chatsvc.usecases import backups, retention, unanswered, webhooks
+from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.knowledge_cache import KnowledgeCache
+from chatsvc.webhooks import dispatcher
+from tests.conftest import Caller
+from tests.fakes import FakeClock, ScriptedEngine
+from tests.webhooks.support import SAID, captures
+
+# Loop (as it is named in the log) -> what it calls.
+LOOPS: dict[str, tuple[Any, str]] = {
+    "garbage collection": (gc, "collect"),
+    "deletion of accounts": (accounts, "sweep"),
+    "times of last use of keys": (AccountCache, "flush_key_uses"),
+    "masking of questions": (unanswered, "mask"),
+    "scheduled backup": (backups, "keep"),
+    "retention": (retention, "once"),
+    "search indexes": (KnowledgeCache, "warm"),
+    "certificate": (files.CertificateFiles, "look"),
+}
+
+
+class Planted:
+    """Takes a function's place: the first call fails, later ones are the function's."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.calls, self.went_on = function, 0, asyncio.Event()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self.calls == 1:
+            raise sqlite3.IntegrityError("planted")
+        self.went_on.set()
+        return self.function(*arguments, **named)
+
+    def __get__(self, owner: Any, _: Any = None) -> Callable[..., Any]:
+        return self if owner is None else lambda *arguments, **named: self(owner, *arguments, **named)
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that every loop runs several times in a test."""
+    for name in [name for name in vars(wiring) if name.endswith(("_EVERY_S", "_CHECK_S", "_RETRY_S"))]:
+        monkeypatch.setattr(wiring, name, 0.02)
+    monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
+    monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(dispatcher, "STORE_PAUSE_S", 0.02)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+async def test_a_loop_goes_on_after_an_unexpected_fault(
+    loop: str, config: Config, clock: FakeClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if loop == "certificate":
+        tls = Tls(tmp_path / "cert.pem", tmp_path / "key.pem")
+        for file, pem in zip((tls.cert_file, tls.key_file), self_signed(["localhost"], days=1), strict=True):
+            file.write_bytes(pem)
+        config = replace(config, server=replace(config.server, tls=tls))
+    config = replace(config, backup=Backups(60.0, tmp_path / "kept", 2))
+    owner, name = LOOPS[loop]
+    planted = Planted(getattr(owner, name))
+    monkeypatch.setattr(owner, name, planted)
+    async with App(config, clock):
+        async with asyncio.timeout(10):
+            await planted.went_on.wait()
+    assert f"{loop}: unexpected fault" in caplog.text
+    assert "IntegrityError: planted" in caplog.text
+
+
+def test_every_loop_is_among_them() -> None:
+    """Background tasks are started by one module alone, and each that is named there has its planted fault here."""
+    started, named = set(), set()
+    for path in Path(chatsvc.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".create_task", ".ensure_future")):
+                started.add(path.relative_to(Path(chatsvc.__file__).parent).as_posix())
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"background.run", "background.start"}:
+                named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
+    # Their tasks are awaited by a caller, who gets the fault.
+    assert started - {"background.py"} <= AWAITED
+    assert named == {*LOOPS, "webhook queue", "webhook delivery", "closing of webhook connections", "self._name"}
+
+
+AWAITED = {
+    "api/protocol.py",
+    "app.py",
+    "outbound.py",
+    "usecases/conversation_locks.py",
+    "usecases/knowledge_cache.py",
+    "webhooks/dispatcher.py",
+}
+
+
+async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
+    caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await webhooks.put(caller.app.services, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    sender = caller.app.services.dispatcher
+    assert sender
+    planted = Planted(sender._take)
+    monkeypatch.setattr(sender, "_take", planted)
+    delivered = asyncio.Event()
+
+    async def deliver(sending: Any) -> Any:
+        delivered.set()
+        return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
+
+    monkeypatch.setattr(sender, "_deliver", deliver)
+    captures(engine)
+    await caller.send(SAID, "v")
+    async with asyncio.timeout(5):
+        await delivered.wait()
+    assert "webhook queue: unexpected fault" in caplog.text
+
+
+async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_nothing(
+    caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await webhooks.put(caller.app.services, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    sender = caller.app.services.dispatcher
+    assert sender
+    delivered: list[str] = []
+    second = asyncio.Event()
+
+    async def deliver(sending: Any) -> Any:
+        delivered.append(sending.delivery_id)
+        if len(delivered) == 2:
+            second.set()
+        return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
+
+    monkeypatch.setattr(sender, "_deliver", deliver)
+    monkeypatch.setattr(sender._lanes, "note", Planted(sender._lanes.note))
+    captures(engine)
+    await caller.send(SAID, "v")
+    await caller.send(SAID, "w")
+    async with asyncio.timeout(5):
+        await second.wait()
+    assert len(set(delivered)) == 2
+    assert "webhook delivery: unexpected fault" in caplog.text
+
+
+async def test_the_writer_goes_on_after_an_unexpected_fault(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    database: Any = caller.app.services.db
+    planted = Planted(database.writer._answer)
+    monkeypatch.setattr(database.writer, "_answer", planted)
+    with pytest.raises(StoreUnavailable, match="result was lost"):
+        await accounts.sweep(database)
+    assert (await caller.send("hello", "v")).status == 200
+    assert "writer: unexpected fault" in caplog.text
