@@ -16,7 +16,7 @@ COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messag
 
 @click.group()
 def account() -> None:
-    """Accounts: their plan, allowance and subscription."""
+    """Manage accounts: plan, allowance, subscription, export and import."""
 
 
 @account.command()
@@ -44,7 +44,7 @@ def create(ctx: click.Context, name: str, plan: str, as_json: bool) -> None:
 def list_(ctx: click.Context, as_json: bool) -> None:
     """List all accounts, oldest first.
 
-    With each its plan, its subscription's status, and what it has used of its allowance in this calendar month (UTC).
+    Shows the plan, the subscription's status, and the used part of the allowance in this calendar month (UTC).
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
     """Show one account.
 
-    With its plan and subscription, its allowance, what is used of it in this calendar month (UTC), and its credits.
+    Shows the plan, the subscription, the allowance with its used part in this calendar month (UTC), and the credits.
 
     \b
     Examples:
@@ -72,10 +72,10 @@ def show_(ctx: click.Context, account_id: str, as_json: bool) -> None:
 
 @account.command("set")
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.option("--plan", type=PLAN, help="A plan of the configuration, or none; sets the limit to the plan's, too.")
+@click.option("--plan", type=PLAN, help="A plan of the configuration, or none; also sets the plan's limit.")
 @click.option("--status", type=SUBSCRIPTION, help="active, trialing, past_due, canceled or paused.")
-@click.option("--messages-limit", type=int, help="Messages a month; else as they were, or the plan's.")
-@click.option("--credits", type=int, help="Messages beyond the monthly ones, which do not expire; else as they were.")
+@click.option("--messages-limit", type=int, help="Messages a month; else unchanged, or the plan's.")
+@click.option("--credits", type=int, help="Extra messages, which do not expire; else unchanged.")
 @json_option
 @click.pass_context
 def set_(
@@ -90,8 +90,8 @@ def set_(
 ) -> None:
     """Change an account, in force from the next request on.
 
-    What is not given stays. A plan brings its limit along, unless --messages-limit says another; with `--plan none` the limit is 0 and
-    nothing of the interface is open.
+    Options that are not given change nothing. A plan sets its own limit, unless --messages-limit gives another. With `--plan none` the
+    limit is 0 and the interface refuses all requests.
 
     \b
     Examples:
@@ -107,14 +107,14 @@ def set_(
 
 @account.command()
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.option("--yes", is_flag=True, help="Really delete: bots, conversations, keys, knowledge, usage.")
+@click.option("--yes", is_flag=True, help="Confirm the deletion.")
 @json_option
 @click.pass_context
 def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> None:
     """Delete an account with everything that belongs to it.
 
-    Bots, conversations, requests, appointments, webhooks, knowledge and usage go for good; the digests of its keys stay, so that callers
-    are told that the account is gone. `account export` or a backup keeps a copy.
+    Bots, conversations, requests, appointments, webhooks, knowledge and usage are deleted permanently. The digests of its keys stay, so
+    that callers get the error `account_not_found`. Make a copy first with `account export` or a backup.
 
     \b
     Examples:
@@ -131,14 +131,14 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @account.command()
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
 @click.argument("file", type=FILE)
-@click.option("--with-secrets", is_flag=True, help="Also the signing keys of webhooks; else the import makes new ones.")
+@click.option("--with-secrets", is_flag=True, help="Include the signing keys of webhooks; else the import makes new ones.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, as_json: bool) -> None:
-    """Write an account with everything that belongs to it into a new file, for another installation.
+    """Export an account with everything that belongs to it to a new file, for another installation.
 
-    Bots, knowledge, conversations, requests, appointments, webhooks and what they told, usage, the digests of API keys. The file is
-    readable by you alone, and says what visitors said: keep it as you keep a backup.
+    The file contains bots, knowledge, conversations, requests, appointments, webhooks with their events, usage, and the digests of API
+    keys. Only you can read it. It contains visitors' messages: protect it like a backup.
 
     \b
     Examples:
@@ -175,10 +175,10 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 @json_option
 @click.pass_context
 def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Take in an account that `account export` has written; all of it or nothing.
+    """Import an account from a file of `account export`; all of it or nothing.
 
-    API keys go on working. Webhooks whose signing key the file does not have get a new one, shown this once. What was still to be sent
-    when the file was written is kept and not sent: the other installation sends it.
+    API keys stay valid. Webhooks whose signing key is not in the file get a new one, shown only once. Events that were pending at the
+    export are kept and not sent, because the other installation sends them.
 
     \b
     Examples:

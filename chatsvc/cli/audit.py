@@ -10,14 +10,14 @@ COLUMNS = ("at", "uid", "operation", "outcome", "ids")
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many, the newest first.")
-@click.option("--since", metavar="TIME", help="Only what was done from then on (2026-11-20T08:00, UTC).")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
+@click.option("--since", metavar="TIME", help="Only acts since then (2026-11-20T08:00, UTC).")
 @json_option
 @click.pass_context
 def audit(ctx: click.Context, limit: int, since: str | None, as_json: bool) -> None:
-    """Show who has administered what, and when, newest first. Looking alone is not recorded.
+    """List administrative acts, newest first. Reading is not recorded.
 
-    Each act has its time (UTC), the local user's number, the operation, the ids concerned, and `done`, `refused` or `failed`. The newest
+    Each act has its time (UTC), the uid of the local user, the operation, the ids concerned, and `done`, `refused` or `failed`. The newest
     100,000 are kept.
 
     \b

@@ -24,13 +24,13 @@ def backup() -> None:
 
 @backup.command()
 @FILE
-@click.option("--with-master-key", is_flag=True, help="Put the master key into it, without which nothing can be restored: guard the file.")
+@click.option("--with-master-key", is_flag=True, help="Include the master key, which every restore needs: protect the file.")
 @json_option
 @click.pass_context
 def create(ctx: click.Context, file: Path, with_master_key: bool, as_json: bool) -> None:
-    """Write a backup to FILE, which must not be there yet: everything that was answered before it began is in it.
+    """Write a backup to FILE, which must not exist. It contains every reply sent before it began.
 
-    The service goes on meanwhile. Without --with-master-key keep data/master.key somewhere else; it changes only with `master-key rotate`.
+    The service may run. Without --with-master-key, store data/master.key elsewhere; it changes only with `master-key rotate`.
 
     \b
     Examples:
@@ -70,9 +70,9 @@ def _write(source: IO[bytes], file: Path, told: progress.Progress) -> None:
 @FILE
 @json_option
 def verify(file: Path, as_json: bool) -> None:
-    """Restore FILE to a temporary place and look for faults; exit status 1 where there are any.
+    """Restore FILE to a temporary folder and check it; exit status 1 when it is damaged.
 
-    It needs neither a configuration nor the master key, and as much room as the backup takes in the folder for temporary files ($TMPDIR).
+    It needs neither a configuration nor the master key. The folder for temporary files ($TMPDIR) needs free space of the backup's size.
 
     \b
     Examples:
@@ -89,14 +89,14 @@ def verify(file: Path, as_json: bool) -> None:
 
 @backup.command()
 @FILE
-@click.option("--master-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Holds the backup's master key.")
+@click.option("--master-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the backup's master key.")
 @json_option
 @click.pass_context
 def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
-    """Put the backup FILE into the data folder; the service must not run. A store there is kept beside it.
+    """Restore the backup FILE to the data folder; the service must not run. An existing store is renamed.
 
-    A newer store is not overwritten. Webhook events that were pending count as interrupted: they may have been sent since. `webhook
-    resend` sends them again.
+    A newer store is not overwritten. Pending webhook events become `interrupted`, because they may have been sent since. `webhook resend`
+    sends them again.
 
     \b
     Examples:

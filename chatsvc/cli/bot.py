@@ -12,15 +12,15 @@ from chatsvc.cli.words import ACCOUNT, BOT, TIER
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
 
 SETTINGS = (
-    click.option("--model", type=TIER, metavar="TIER", help="A model tier of the configuration; a new bot's is the first."),
-    click.option("--description", help="What the bot is for."),
-    click.option("--instructions", help="What the model is told."),
-    click.option("--timezone", metavar="ZONE", help="Where its clock hangs; a new bot's is Europe/Istanbul."),
-    click.option("--country", metavar="CC", help="Two letters; phone numbers are read as its own. A new bot's is TR."),
-    click.option("--language", metavar="TAG", help="The bot's own language, such as en; a new bot's is tr."),
+    click.option("--model", type=TIER, metavar="TIER", help="A tier of the configuration; the default is the first."),
+    click.option("--description", help="Short description."),
+    click.option("--instructions", help="Instructions for the model."),
+    click.option("--timezone", metavar="ZONE", help="The bot's time zone; the default is Europe/Istanbul."),
+    click.option("--country", metavar="CC", help="Two letters, for telephone numbers without a country code; the default is TR."),
+    click.option("--language", metavar="TAG", help="The bot's own language, such as en; the default is tr."),
     click.option("--opening-hours", metavar="HOURS", help='Such as "mon-fri 09:00-18:00; sat 10:00-14:00".'),
-    click.option("--ask-back", type=click.Choice(["on", "off"]), help='Whether it asks "Did you mean ...?"; else only outside the API.'),
-    click.option("--greeting", help="What it answers to a greeting."),
+    click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?"; by default only outside the API.'),
+    click.option("--greeting", help="The reply to a greeting."),
 )
 
 
@@ -38,20 +38,20 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 
 @click.group()
 def bot() -> None:
-    """Chatbots and their settings."""
+    """Manage bots and their settings."""
 
 
 @bot.command()
 @click.argument("name")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="Its owner; may be left out where there is one account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="The owner; optional when there is only one account.")
 @settings
 @json_option
 @click.pass_context
 def create(ctx: click.Context, /, name: str, account: str | None, as_json: bool, **values: Any) -> None:
     """Create a bot.
 
-    It accepts messages at once. `--model` names one of the tiers under `models:` in the configuration; a tier with the engine `knowledge`
-    answers from what `knowledge add` has put in.
+    It accepts messages at once. `--model` names one of the tiers under `models:` in the configuration. A tier with the engine `knowledge`
+    answers from the entries of `knowledge add`.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def create(ctx: click.Context, /, name: str, account: str | None, as_json: bool,
 def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
     """List bots, account by account.
 
-    With each its tier, whether it accepts messages, how many it has answered since it exists, and its account.
+    Shows the tier, whether the bot accepts messages, how many it has answered so far, and its account.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
     """Show one bot with its settings.
 
-    The same fields as `GET /chatbots/{id}` of the interface, and the settings that only an administrator sees.
+    Shows the fields of `GET /chatbots/{id}` and the settings that only an administrator can see.
 
     \b
     Examples:
@@ -96,14 +96,14 @@ def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 
 @bot.command("set")
 @click.argument("bot_id", type=BOT, metavar="ID")
-@click.option("--name", help="What it is called.")
+@click.option("--name", help="The bot's name.")
 @settings
 @json_option
 @click.pass_context
 def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> None:
     """Change a bot's settings, in force from the next message on.
 
-    What is not given stays; "" takes an optional text away.
+    Options that are not given change nothing; "" removes an optional text.
 
     \b
     Examples:
@@ -120,7 +120,7 @@ def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> No
 def activate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
     """Let a bot accept messages.
 
-    The opposite of `bot deactivate`; in force at once.
+    The opposite of `bot deactivate`. It takes effect at once.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def activate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 def deactivate(ctx: click.Context, bot_id: str, as_json: bool) -> None:
     """Let a bot reject messages.
 
-    Callers get 409 `chatbot_inactive` from the next message on; everything the bot has is kept.
+    Callers get 409 `chatbot_inactive` from the next message on. All data of the bot is kept.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ APPOINTMENT_COLUMNS = ("id", "status", "appointment_date", "appointment_time", "
 
 @click.group()
 def request() -> None:
-    """Requests that bots have captured."""
+    """List captured requests and set their status."""
 
 
 @request.command("list")
@@ -23,7 +23,7 @@ def request() -> None:
 def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
     """List a bot's requests, newest first.
 
-    With each what the visitor wants, and the name, e-mail and telephone that the visitor has typed.
+    Shows the visitor's wish, and the name, e-mail address and telephone number that the visitor typed.
 
     \b
     Examples:
@@ -39,9 +39,9 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool) -> None:
-    """Move a request on.
+    """Set the status of a request.
 
-    ID is that of the request, as `request list` shows it.
+    ID is the request's id from `request list`.
 
     \b
     Examples:
@@ -52,7 +52,7 @@ def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool)
 
 @click.group()
 def appointment() -> None:
-    """Appointments that bots have captured."""
+    """List captured appointments and set their status."""
 
 
 @appointment.command("list")
@@ -60,9 +60,9 @@ def appointment() -> None:
 @json_option
 @click.pass_context
 def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """List a bot's appointments, newest first; date and time are the bot's own.
+    """List a bot's appointments, newest first; times are in the bot's time zone.
 
-    With each the name, e-mail and telephone that the visitor has typed.
+    Shows the name, e-mail address and telephone number that the visitor typed.
 
     \b
     Examples:
@@ -78,9 +78,9 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def set_appointment(ctx: click.Context, appointment_id: str, status: str, as_json: bool) -> None:
-    """Move an appointment on.
+    """Set the status of an appointment.
 
-    ID is that of the appointment, as `appointment list` shows it. The visitor is told nothing.
+    ID is the appointment's id from `appointment list`. The visitor is not notified.
 
     \b
     Examples:

@@ -9,10 +9,11 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that makes SHELL complete commands, options and files with the Tab key.
+    """Print the script for Tab completion in SHELL.
 
-    Ids of bots, accounts and keys are completed too, by their beginning or by a part of the name, while the service runs and lets you
-    administer it. The Debian package brings these scripts along; otherwise put the line for your shell where it reads its settings.
+    It completes commands, options and files, and, while the service runs and lets you administer it, ids of bots, accounts and keys by
+    their beginning or a part of the name. The Debian package installs these scripts; otherwise put the line for your shell into its
+    start-up file.
 
     \b
     Examples:

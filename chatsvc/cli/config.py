@@ -18,9 +18,9 @@ def config() -> None:
 @json_option
 @click.pass_context
 def show_config(ctx: click.Context, as_json: bool) -> None:
-    """Show all settings as they are in force, defaults filled in and secrets masked.
+    """Show all settings in force, with defaults filled in and secrets masked.
 
-    Without --json as a configuration file.
+    Without --json, the output is a configuration file.
 
     \b
     Examples:

@@ -19,18 +19,18 @@ COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_me
 
 @click.group()
 def conversation() -> None:
-    """Conversations with their messages."""
+    """List, show, export and erase conversations."""
 
 
 @conversation.command("list")
 @click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many, newest first.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> None:
     """List conversations, the latest message first.
 
-    With each its channel, its visitor, and how many messages it has.
+    Shows the channel, the visitor, and the number of messages.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> Non
 
 @conversation.command("show")
 @click.argument("conversation_id", metavar="ID")
-@click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many messages, the newest.")
+@click.option("--message-limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of messages.")
 @json_option
 @click.pass_context
 def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
@@ -67,14 +67,14 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
 @conversation.command()
 @click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="What FILE ends with, if it is not given; else jsonl.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="The default follows from FILE's ending, else it is jsonl.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The default is standard output.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str | None, form: str | None, output: Path | None, as_json: bool) -> None:
-    """Write all conversations with all their messages.
+    """Export all conversations with all their messages.
 
-    A FILE is made for you alone to read, and an older one of that name is overwritten.
+    Only you can read FILE. An existing FILE is overwritten.
 
     \b
     jsonl  a conversation a line, as GET /conversations/{id} has it
@@ -127,19 +127,18 @@ def _opened(output: Path | None) -> IO[bytes]:
 
 
 @conversation.command()
-@click.option("--user-id", required=True, metavar="U", help="The visitor, as in the conversations' user_id.")
-@click.option("--bot", type=BOT, metavar="ID", help="Only what this bot has of the visitor; else every bot of the account.")
-@click.option("--account", type=ACCOUNT, metavar="ID", help="Whose visitor it is; may be left out where there is one account.")
-@click.option("--yes", is_flag=True, help="Really erase: conversations, requests, appointments, what webhooks were told.")
+@click.option("--user-id", required=True, metavar="U", help="The visitor's user_id.")
+@click.option("--bot", type=BOT, metavar="ID", help="Only the data of this bot; else of every bot of the account.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="The visitor's account; optional when there is only one.")
+@click.option("--yes", is_flag=True, help="Confirm the erasure.")
 @json_option
 @click.pass_context
 def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | None, yes: bool, as_json: bool) -> None:
-    """Erase all that is kept of a visitor, such that nothing of it can be read in the data folder any more.
+    """Erase all data of a visitor, so that none of it can be read in the data folder afterwards.
 
-    The same user_id with another account is another visitor: where there are several accounts, --account or --bot says whose it is.
-    The database is written anew for it, which takes a while where there is much in it; messages are answered meanwhile, but wait
-    for their end. Usage and counts stay: they hold no visitor. So do questions that had no answer, which are kept without who asked
-    them (`knowledge unanswered BOT --clear`). Backups that were made before still have it.
+    The same user_id in another account is another visitor: with several accounts, give --account or --bot. The database is rewritten, which
+    takes about 15 seconds for each GB; messages wait meanwhile. Usage and counters stay: they do not identify a visitor. Unanswered
+    questions of the visitor are deleted too. Backups made before still contain the data.
 
     \b
     Examples:

@@ -29,13 +29,14 @@ Say = Callable[[str, dict[str, Any]], None]
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="End after the first reply.")
+@click.option("--once", is_flag=True, help="Stop after the first reply.")
 @json_option
 def demo(once: bool, as_json: bool) -> None:
-    """Try it: a throw-away instance with a sample bot that answers a real message.
+    """Start a temporary instance with a sample bot that answers a real message.
 
     It starts a service on a free port of this machine, asks the sample bot a question over HTTP, lets it capture a request, receives the
-    signed webhook, and prints the curl line to go on with. Nothing of it stays. With --json, an object a line.
+    signed webhook, and prints a curl command to continue with. All its data is deleted at the end. With --json, it prints one object a
+    line.
 
     \b
     Examples:

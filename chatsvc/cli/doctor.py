@@ -18,10 +18,10 @@ MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 @json_option
 @click.pass_context
 def doctor(ctx: click.Context, as_json: bool) -> None:
-    """Say what is wrong with this installation, each fault with its remedy. It changes nothing.
+    """List the faults of this installation, each with its remedy. It changes nothing.
 
-    It looks at configuration, files, rights, disk, clock, database, certificates, model server and webhooks. Exit status 1 where there is
-    a fault; a warning is none. A name server or model server that does not answer is waited for, 5 seconds each.
+    It checks configuration, files, permissions, disk, clock, database, certificates, model server and webhooks. The exit status is 1 when
+    there is a fault; warnings do not count. It waits up to 5 seconds each for a name server or model server.
 
     \b
     Examples:

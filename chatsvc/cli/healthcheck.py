@@ -27,9 +27,9 @@ MOST_SHOWN = 200  # characters of a status: another program may answer there
 @json_option
 @click.pass_context
 def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
-    """Ask the service that this configuration describes whether it is ready; exit status 0 if it is, else 1.
+    """Check whether the service of this configuration is ready; exit status 0 if it is, else 1.
 
-    For supervisors and load balancers on the same machine; others ask `/readyz` over HTTP.
+    For supervisors and load balancers on the same machine. From elsewhere, request `/readyz` over HTTP.
 
     \b
     Examples:

@@ -21,9 +21,9 @@ FILE = "config.yaml"
 def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     """Make an installation: configuration, data folder, and a first account, bot and API key.
 
-    The configuration comes with comments, the data folder with a new master key. They go to DIR; without a DIR the configuration is that
-    of -c, else of $CHATSVC_CONFIG, else ./config.yaml. What is there already is kept, so a second `init` harms nothing. The API key is
-    shown this once and never again.
+    The configuration has comments for every setting; the data folder gets a new master key. Both are made in DIR. Without DIR the
+    configuration is the file of -c, else of $CHATSVC_CONFIG, else ./config.yaml. Existing files are kept, so `init` can be repeated. The
+    API key is shown only once.
 
     \b
     Examples:

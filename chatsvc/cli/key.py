@@ -12,19 +12,19 @@ COLUMNS = ("id", "name", "prefix", "status", "created_at", "expires_at", "last_u
 
 @click.group()
 def key() -> None:
-    """API keys."""
+    """Create, list and revoke API keys."""
 
 
 @key.command()
-@click.option("--account", type=ACCOUNT, metavar="ID", help="Its owner; may be left out where there is one account.")
-@click.option("--name", metavar="LABEL", help="What tells it from others.")
+@click.option("--account", type=ACCOUNT, metavar="ID", help="The owner; optional when there is only one account.")
+@click.option("--name", metavar="LABEL", help="A label to recognise the key by.")
 @click.option("--expires", metavar="TIME", help="2027-01-31 or 2027-01-31T18:00, UTC; else it does not expire.")
 @json_option
 @click.pass_context
 def create(ctx: click.Context, account: str | None, name: str | None, expires: str | None, as_json: bool) -> None:
-    """Create an API key. It is shown this once and never again.
+    """Create an API key. It is shown only once.
 
-    Whoever has it may use the interface for the account: keep it on servers, never in a page or an app. Only a digest of it is stored.
+    The key gives access to the account over the interface: keep it on servers, never in a web page or an app. Only its digest is stored.
 
     \b
     Examples:
@@ -42,9 +42,9 @@ def create(ctx: click.Context, account: str | None, name: str | None, expires: s
 @json_option
 @click.pass_context
 def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
-    """List keys; the keys themselves are not kept.
+    """List keys; the keys themselves are not stored.
 
-    With each its beginning, its status, when it expires and when it was last used.
+    Shows the key's beginning, its status, when it expires and when it was last used.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 def revoke(ctx: click.Context, key_id: str, as_json: bool) -> None:
     """Revoke a key; the very next request with it is refused.
 
-    KEY_ID is the one that `key list` shows, not the key. It cannot be undone: make a new key instead.
+    KEY_ID is the id that `key list` shows, not the key. Revoking cannot be undone: create a new key instead.
 
     \b
     Examples:

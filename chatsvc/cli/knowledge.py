@@ -23,7 +23,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group()
 def knowledge() -> None:
-    """What a bot knows: add files, list, search, remove, look for weak spots, export.
+    """Manage a bot's knowledge: add files, list, search, remove, check, export.
 
     \b
     chatsvc knowledge add BOT faq.md prices.csv delivery.html
@@ -73,9 +73,9 @@ def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
 @json_option
 @click.pass_context
 def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) -> None:
-    """Add files to what a bot knows. What came from a file of the same name before is replaced.
+    """Add files to a bot's knowledge, replacing entries from files of the same names.
 
-    All files of a call are taken or none: every fault of every file is told at once, with its line. 64 MB a call at most.
+    Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB.
 
     \b
     .md            questions (## ...), alt: lines, answers; or a document, cut into passages
@@ -100,7 +100,7 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
     """List a bot's entries.
 
-    With each its language, how else it is asked for, and the file that it came from.
+    Shows the language, the other phrasings, and the file of each entry.
 
     \b
     Examples:
@@ -116,9 +116,9 @@ def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
-    """Remove one entry from what a bot knows.
+    """Remove one entry from a bot's knowledge.
 
-    ENTRY is an id as `knowledge list` shows it. Adding its file again brings it back.
+    ENTRY is an id from `knowledge list`. Adding its file again restores the entry.
 
     \b
     Examples:
@@ -130,13 +130,13 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 @knowledge.command()
 @click.argument("bot", type=BOT)
 @click.argument("text", required=False)
-@click.option("--file", "file", type=FILE, help="A question a line.")
+@click.option("--file", "file", type=FILE, help="A file with one question a line.")
 @json_option
 @click.pass_context
 def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
-    """Show what a bot's knowledge has for a question, and whether it would answer.
+    """Search a bot's knowledge for a question, and show whether the bot would answer.
 
-    Up to five entries, best first, each with a score from 0 to 1 and why it was found. No message is counted.
+    Shows up to five entries, best first, each with a score from 0 to 1 and the reason it was found. No message is charged.
 
     \b
     Examples:
@@ -169,13 +169,13 @@ def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonym
 
 @knowledge.command()
 @click.argument("bot", type=BOT)
-@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, however many there are.")
+@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, not only for a sample.")
 @json_option
 @click.pass_context
 def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
-    """Look for what is weak in a bot's knowledge, worst first. It changes nothing.
+    """Report weak entries of a bot's knowledge, worst first. It changes nothing.
 
-    With many entries it takes minutes: a sample of the phrasings is searched for, unless --all is given.
+    With many entries only a sample of the phrasings is searched for; --all searches for every one, which takes minutes.
 
     \b
     answers_another     a phrasing of one entry finds another one first
@@ -209,15 +209,15 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
 
 @knowledge.command()
 @click.argument("bot", type=BOT)
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many questions.")
-@click.option("--markdown", is_flag=True, help="Print them as entries whose answers are to be filled in.")
-@click.option("--clear", is_flag=True, help="Forget them all.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of questions.")
+@click.option("--markdown", is_flag=True, help="Print them as entries to fill in.")
+@click.option("--clear", is_flag=True, help="Delete them all.")
 @json_option
 @click.pass_context
 def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
-    """Show what visitors asked in vain, most often first, and the entry that comes nearest.
+    """List unanswered questions, most frequent first, each with the nearest entry.
 
-    Questions that ask the same are one group. With --markdown they become entries to fill the answers in, ready for `knowledge add`.
+    Similar questions form one group. With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
 
     \b
     Examples:
@@ -257,16 +257,16 @@ def _describe(group: dict[str, Any]) -> None:
 @knowledge.command()
 @click.argument("bot", type=BOT)
 @click.option(
-    "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="What FILE ends with, if it is not given; else jsonl."
+    "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="The default follows from FILE's ending, else it is jsonl."
 )
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Else standard output.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The default is standard output.")
 @json_option
 @click.pass_context
 def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
-    """Write all that a bot knows, such that `knowledge add` reads it again.
+    """Export a bot's knowledge in a form that `knowledge add` reads.
 
-    As JSONL, CSV or Markdown, by what FILE ends with (.jsonl, .csv, .md) or by --format; an older FILE is overwritten. Markdown has no
-    place for sources.
+    The format is JSONL, CSV or Markdown, by the ending of FILE (.jsonl, .csv, .md) or by --format. An existing FILE is overwritten.
+    Markdown does not contain sources.
 
     \b
     Examples:

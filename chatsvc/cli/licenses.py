@@ -18,12 +18,12 @@ _CLASSIFIER = "License :: "
 
 
 @click.command()
-@click.option("--full", is_flag=True, help="With the texts of the licences.")
+@click.option("--full", is_flag=True, help="Print the texts of the licences.")
 @json_option
 def licenses(full: bool, as_json: bool) -> None:
     """List the third-party software in this installation with its licences.
 
-    From the binary, Python and the system's libraries that are in it are listed, too.
+    In the binary, this includes Python and the system's libraries.
 
     \b
     Examples:

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 COMMANDS = {
     "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
     "serve": ("chatsvc.cli.serve:serve", "Run the service."),
-    "demo": ("chatsvc.cli.demo:demo", "Try it: a throw-away instance with a sample bot that answers a real message."),
-    "account": ("chatsvc.cli.account:account", "Accounts: their plan, allowance and subscription."),
-    "bot": ("chatsvc.cli.bot:bot", "Chatbots and their settings."),
-    "key": ("chatsvc.cli.key:key", "API keys."),
-    "knowledge": ("chatsvc.cli.knowledge:knowledge", "What a bot knows: add files, list, search, remove, look for weak spots, export."),
-    "webhook": ("chatsvc.cli.webhook:webhook", "Webhooks: where captured requests are sent, and what became of each delivery."),
-    "backup": ("chatsvc.cli.backup:backup", "Backups: made while the service runs, verified, put back."),
-    "master-key": ("chatsvc.cli.master_key:master_key", "The master key: put another one in its place."),
-    "request": ("chatsvc.cli.capture:request", "Requests that bots have captured."),
-    "appointment": ("chatsvc.cli.capture:appointment", "Appointments that bots have captured."),
-    "conversation": ("chatsvc.cli.conversation:conversation", "Conversations with their messages."),
-    "parse": ("chatsvc.cli.parse:parse", "What a bot reads in a sentence: date, time, e-mail, telephone, name."),
-    "config": ("chatsvc.cli.config:config", "The configuration in force, secrets masked."),
-    "doctor": ("chatsvc.cli.doctor:doctor", "What is wrong with this installation, each fault with its remedy."),
-    "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Whether the service is ready; for supervisors and load balancers."),
-    "licenses": ("chatsvc.cli.licenses:licenses", "Third-party software in this installation, with its licences."),
-    "audit": ("chatsvc.cli.audit:audit", "Who has administered what, and when."),
-    "usage": ("chatsvc.cli.usage:usage", "Messages, tokens and cost of an account."),
-    "help": ("chatsvc.cli.help:manual", "The manual: a list of its topics, or one topic."),
-    "completion": ("chatsvc.cli.completion:completion", "A script for your shell: the Tab key completes commands, options and ids."),
+    "demo": ("chatsvc.cli.demo:demo", "Start a temporary instance with a sample bot that answers a real message."),
+    "account": ("chatsvc.cli.account:account", "Manage accounts: plan, allowance, subscription, export and import."),
+    "bot": ("chatsvc.cli.bot:bot", "Manage bots and their settings."),
+    "key": ("chatsvc.cli.key:key", "Create, list and revoke API keys."),
+    "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
+    "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
+    "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
+    "master-key": ("chatsvc.cli.master_key:master_key", "Replace the master key."),
+    "request": ("chatsvc.cli.capture:request", "List captured requests and set their status."),
+    "appointment": ("chatsvc.cli.capture:appointment", "List captured appointments and set their status."),
+    "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
+    "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
+    "config": ("chatsvc.cli.config:config", "Show the configuration in force."),
+    "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
+    "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Check whether the service is ready."),
+    "licenses": ("chatsvc.cli.licenses:licenses", "List third-party software with its licences."),
+    "audit": ("chatsvc.cli.audit:audit", "List administrative acts."),
+    "usage": ("chatsvc.cli.usage:usage", "Show messages, tokens and cost of an account."),
+    "help": ("chatsvc.cli.help:manual", "List the topics of the manual, or show one."),
+    "completion": ("chatsvc.cli.completion:completion", "Print the script for Tab completion."),
 }
 
 
@@ -81,8 +81,8 @@ class Lazy(click.Group):
 def chatsvc(ctx: click.Context, config_file: str | None) -> None:
     """A chatbot messaging service that you run yourself.
 
-    Everything is one program: `init` makes an installation, `serve` runs it, the other commands administer it, with or without a
-    running service and in force at once. `chatsvc COMMAND --help` tells about each, `chatsvc help` has the manual.
+    `init` makes an installation, `serve` runs it, the other commands administer it, with or without a running service and with effect at
+    once. `chatsvc COMMAND --help` describes a command, `chatsvc help` is the manual.
 
     \b
     Examples:

@@ -28,15 +28,15 @@ def key_in(file: Path) -> str:
 @click.option(
     "--new-key-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Holds the new key; needed where the configuration gives the master key. Else a new one is made.",
+    help="File with the new key; required when the configuration gives the master key. Else a new one is made.",
 )
 @json_option
 @click.pass_context
 def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
-    """Put a new master key in the old one's place and seal all secrets anew; in force at once.
+    """Replace the master key and encrypt all secrets with the new one, at once.
 
-    Where the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start: a running service goes on
-    with the new key. Backups made before need the old key.
+    If the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start. A running service uses the new
+    key at once. Older backups need the old key.
 
     \b
     Examples:

@@ -19,17 +19,20 @@ from chatsvc.domain.terminal import one_line
 @click.command()
 @click.argument("text", required=False)
 @click.option(
-    "--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A sentence a line; the result is a list."
+    "--file",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with one sentence a line; the result is a list.",
 )
-@click.option("--now", metavar="LOCAL_TIME", help="The wall clock, like 2026-11-20T10:00; else the present in the time zone.")
-@click.option("--timezone", default="Europe/Istanbul", show_default=True, help="Where the wall clock hangs.")
-@click.option("--country", default="TR", show_default=True, help="Whose telephone numbers those without a code are.")
-@click.option("--language", help="The language, where it is known; else it is guessed.")
+@click.option("--now", metavar="LOCAL_TIME", help="Local time, such as 2026-11-20T10:00; else the current time.")
+@click.option("--timezone", default="Europe/Istanbul", show_default=True, help="The time zone.")
+@click.option("--country", default="TR", show_default=True, help="The country of telephone numbers without a country code.")
+@click.option("--language", help="The language; else it is detected.")
 @json_option
 def parse(text: str | None, file: Path | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool) -> None:
-    """Show the date, time, e-mail, telephone and name that a bot reads in TEXT.
+    """Show the date, time, e-mail address, telephone number and name that a bot finds in TEXT.
 
-    It needs no service, no configuration and no data folder. With --file, a sentence a line.
+    It needs no service, no configuration and no data folder. With --file, each line is one sentence.
 
     \b
     Examples:

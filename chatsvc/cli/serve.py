@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def serve(ctx: click.Context, as_json: bool) -> None:
-    """Run the service until SIGTERM or Ctrl+C; what is in flight is finished.
+    """Run the service until SIGTERM or Ctrl+C; requests in progress are finished.
 
-    It stays in the foreground, for a terminal, systemd or a container. Log lines go to standard error: text in a terminal, else JSON. The
-    data folder belongs to one service at a time; a second one is refused. With --json, one line on standard output says when it listens
-    and where.
+    It stays in the foreground, for a terminal, systemd or a container. Log lines go to standard error: text in a terminal, else JSON. Only
+    one service can use a data folder; a second one is refused. With --json, one line on standard output gives the address as soon as it
+    listens.
 
     \b
     Examples:

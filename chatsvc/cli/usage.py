@@ -16,7 +16,7 @@ from chatsvc.cli.words import ACCOUNT
 def usage(ctx: click.Context, account: str | None, days: int, as_json: bool) -> None:
     """Show messages, tokens and cost of an account; it may be left out where there is one.
 
-    The same figures as `GET /analytics`: in all, by bot and by day, over the last days in UTC.
+    Shows the figures of `GET /analytics`: in total, by bot and by day, over the last days in UTC.
 
     \b
     Examples:

@@ -33,10 +33,10 @@ def webhook() -> None:
 @json_option
 @click.pass_context
 def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: tuple[str, ...], as_json: bool) -> None:
-    """Set a bot's webhook. A new one gets a signing key, shown this once.
+    """Set a bot's webhook. A new one gets a signing key, shown only once.
 
-    URL is https, on port 443 or 1024 to 65535, and on the public internet; `webhooks.allowed_networks` admits networks of your own. A bot
-    has one webhook: setting it again changes address and events, and keeps the key.
+    URL is https, on port 443 or 1024 to 65535, on the public internet; `webhooks.allowed_networks` admits networks of your own. A bot has
+    one webhook: setting it again changes the address and events and keeps the key.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def set_(ctx: click.Context, /, bot: str, url: str | None, pull: bool, events: t
 def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
     """Show a bot's webhook, without its signing key.
 
-    With its address, or none where it was set with --pull, and the events that it wants.
+    Shows its address (none after --pull) and its events.
 
     \b
     Examples:
@@ -72,9 +72,9 @@ def show_(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Make a new signing key. From this moment on bodies are signed with it alone.
+    """Make a new signing key. All events sent from now on are signed with it.
 
-    It is shown this once and never again: give it to the receiver.
+    It is shown only once: give it to the receiver.
 
     \b
     Examples:
@@ -90,9 +90,9 @@ def rotate(ctx: click.Context, bot: str, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Remove a bot's webhook; what is pending is recorded as failed.
+    """Remove a bot's webhook; pending events are recorded as failed.
 
-    Attempts that were made stay on record.
+    The records of attempts are kept.
 
     \b
     Examples:
@@ -121,9 +121,9 @@ def _end(attempts: list[dict[str, Any]]) -> None:
 @json_option
 @click.pass_context
 def test(ctx: click.Context, bot: str, as_json: bool) -> None:
-    """Send a test event now and show how it went; exit status 1 where it failed.
+    """Send a test event now and show the outcome; exit status 1 when it failed.
 
-    Its data say `is_test: true`. It waits `webhooks.timeout_s` (10 seconds) for the receiver at most.
+    Its data contains `is_test: true`. It waits at most `webhooks.timeout_s` (10 seconds) for the receiver.
 
     \b
     Examples:
@@ -136,13 +136,13 @@ def test(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 @webhook.command()
 @click.argument("bot", type=BOT)
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, newest first.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of records.")
 @json_option
 @click.pass_context
 def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
     """List the attempts to deliver a bot's events, newest first.
 
-    With each the answer's status or what went wrong, and how many milliseconds it took.
+    Shows the response's status or the reason of the failure, and the duration in milliseconds.
 
     \b
     Examples:
@@ -173,10 +173,10 @@ def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, A
 @json_option
 @click.pass_context
 def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_since: str | None, as_json: bool) -> None:
-    """Send an event again: the record keeps its id, the delivery gets a new one.
+    """Send an event again: its record keeps its id, the delivery gets a new one.
 
-    One attempt by its id, as `webhook attempts` shows it; or each event of a bot whose latest attempt failed. Exit status 1 where one
-    failed again.
+    Give the id of one attempt from `webhook attempts`, or resend each event of a bot whose latest attempt failed. The exit status is 1 when
+    one failed again.
 
     \b
     Examples:
@@ -197,13 +197,13 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
 
 @webhook.command()
 @click.option(
-    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Holds the signing key."
+    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="File with the signing key."
 )
 @click.option("--signature", required=True, help="The header X-Service-Signature.")
 @click.argument("body_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: bool) -> None:
-    """Check the signature of a body as it was received; exit status 1 where it is wrong.
+    """Check the signature of a received body; exit status 1 when it is wrong.
 
     For the developer of a receiver: BODY_FILE holds the bytes of the body, unchanged.
 
@@ -220,17 +220,17 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
 
 
 @webhook.command()
-@click.option("--port", type=click.IntRange(0, 65535), required=True, help="On 127.0.0.1; 0 is any free one.")
+@click.option("--port", type=click.IntRange(0, 65535), required=True, help="Port on 127.0.0.1; 0 is any free one.")
 @click.option(
-    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="Holds the signing key."
+    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="File with the signing key."
 )
-@click.option("--cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Certificate (PEM), to speak https.")
+@click.option("--cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Certificate (PEM), for https.")
 @click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The certificate's key (PEM).")
 @json_option
 def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
-    """Receive webhooks on this machine, verify and print them: for the developer of a receiver. Ctrl+C ends it.
+    """Receive, verify and print webhooks on this machine, for development. Ctrl+C ends it.
 
-    It answers 204 to a delivery whose signature is right, else 401. With --json, a delivery a line.
+    It answers 204 to a delivery with a correct signature, else 401. With --json, it prints one delivery a line.
 
     \b
     Examples:
@@ -254,15 +254,15 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
 @webhook.command()
 @click.argument("bot", type=BOT)
 @click.argument("url")
-@click.option("--since", metavar="TIME", help="Only events from then on (2026-11-20T08:00, UTC).")
-@click.option("--follow", is_flag=True, help="Go on with what comes later, until Ctrl+C.")
+@click.option("--since", metavar="TIME", help="Only events since then (2026-11-20T08:00, UTC).")
+@click.option("--follow", is_flag=True, help="Continue with new events until Ctrl+C.")
 @json_option
 @click.pass_context
 def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow: bool, as_json: bool) -> None:
-    """Post a bot's recorded events, signed, to a receiver inside the house that you name.
+    """Post a bot's recorded events, signed, to a receiver in your own network.
 
-    The way for receivers that webhooks refuse, and for webhooks set with --pull. Oldest first; it stops at the first failure. With --json
-    an array, or an object a line with --follow.
+    For receivers at private addresses, and for webhooks set with --pull. Events are sent oldest first; the first failure stops it. With
+    --json it prints an array, or one object a line with --follow.
 
     \b
     Examples:
