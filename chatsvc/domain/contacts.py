@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from chatsvc.domain.calling_codes import abroad, code_of
+from chatsvc.domain.folding import fold_character
 
 MAX_NAME = 120
 MAX_NAME_WORDS = 6
@@ -33,14 +33,8 @@ def _fold(text: str) -> str:
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 
-@lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
-    if character in "ıİI":
-        return "i"
-    if character.isspace():
-        return " "
-    folded = unicodedata.normalize("NFKD", character)[:1].lower()
-    return folded if len(folded) == 1 else character
+    return " " if character.isspace() else fold_character(character)[:1] or character
 
 
 def _shaped(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,6 @@ _MOST_MASKED = 20  # passes over a question, each of which finds a name, an addr
 _ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
 MASK = "…"
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
-_CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
 _ALIKE = 0.66  # likeness from which two questions ask the same
 _LETTERS = 0.8  # what sharing all letter triples counts, where sharing all stems counts 1
 _STOP = 0.35  # weight of the stem of a stop word
@@ -81,7 +79,7 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
             break
         for start, end in found:
             question = question[:start] + MASK + question[end:]
-    return " ".join(_CONTACT.sub(MASK, question).split())
+    return " ".join(reading.mask_contacts(question, MASK).split())
 
 
 async def mask(services: Services) -> None:

@@ -1,4 +1,4 @@
-"""E-mail addresses and telephone numbers, and what looks like one of them and is none."""
+"""E-mail addresses and telephone numbers in a text, and the look-alikes that are neither."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from itertools import islice
 import phonenumbers
 
 from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.tokenizer import Folded
+from chatsvc.engines.reading.folding import Folded
+from chatsvc.engines.reading.tokens import Kind
+from chatsvc.engines.wordlists import WordFile
 
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """An address or a number and its place in the folded text."""
+    """An address or a number with its offsets in the folded text."""
 
     value: str
     start: int
@@ -34,14 +36,14 @@ _SPELLED = re.compile(
     rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]*(?:{_DOT}[a-z0-9_+-]+){{0,3}}){_AT}"
     rf"([a-z0-9-]+(?:{_DOT}[a-z0-9-]+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
 )
-# what people type behind a top-level domain without an apostrophe: gmail.comdan
+# a Turkish ending typed without its apostrophe: gmail.comdan
 _TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya|ye|dir|un|in|u|i)$")
 _DOTS = re.compile(_DOT)
 _SAID_AT = re.compile(r" (?:at|et|a) |[\[({<] ?(?:at|et)")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
-# a run of digits with what people put between them
+# a run of digits with the separators people use
 _DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
 _PLUS_WORD = re.compile(r"\b(?:arti|plus) (?=\d)")
 _DATE_LIKE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)(?!\d)|\d{4}-\d\d-\d\d")
@@ -56,13 +58,15 @@ _TELEPHONE = re.compile(
     r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
     r"|my number|sms|iletisim|contact|hat)[a-z']*"
 )
-_MOST = 12  # runs of digits looked at: nobody gives more numbers than that
+# any address and any long number, to be masked: more than can be read as contact data
+_ANY_CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
+_MOST = 12  # runs of digits looked at in one text
 _MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
 _EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
 
 
 def emails(folded: Folded, raw: str) -> list[Contact]:
-    """Every address, in small letters as ASCII people type them; a Turkish ending behind it is left out."""
+    """Return the e-mail addresses in lower-case ASCII; a Turkish ending behind one is cut off."""
     found = [Contact(_cut(match[1]), match.start(1), match.start(1) + len(_cut(match[1]))) for match in _EMAIL.finditer(folded.text)]
     if not found and ("@" in raw or _SAID_AT.search(folded.text)):
         for match in _SPELLED.finditer(folded.text):
@@ -78,18 +82,18 @@ def _cut(address: str) -> str:
 
 
 def other_numbers(folded: Folded) -> list[tuple[int, int]]:
-    """The spans of IBANs, plates and links, whose digits are nothing else."""
+    """Return the spans of links, IBANs and number plates, whose digits are no telephone numbers."""
     found = [match.span() for pattern in (_URL, _IBAN) for match in pattern.finditer(folded.text)]
     return found + [match.span() for match in _PLATE.finditer(folded.text) if _is_no_word(match["letters"])]
 
 
 def _is_no_word(letters: str) -> bool:
-    """34 ABC 123 is a plate, "11 at 20" is not."""
-    return symbols.symbol_of(letters) == "x" and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
+    """Tell the letters of a plate (34 ABC 123) from a word ("11 at 20")."""
+    return symbols.symbol_of(letters) == Kind.UNKNOWN.value and letters not in symbols.NUMBER_OF and letters not in symbols.CASE_OF
 
 
 def phones(folded: Folded, country: str, masked: Iterable[tuple[int, int]]) -> list[Contact]:
-    """Every telephone number of a country's plan, in E.164."""
+    """Return the telephone numbers in E.164; `country` is that of numbers without a prefix."""
     text = folded.text
     for start, end in masked:
         text = text[:start] + "\x00" * (end - start) + text[end:]
@@ -113,7 +117,7 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
     digits = re.sub(r"\D", "", run)
     plus = run.lstrip().startswith(("+", "00"))
     bare = run.isdigit()
-    # ten figures in one piece that begin like no mobile number are an order number as likely as not
+    # ten digits in one piece that begin like no mobile number may as well be an order number
     if bare and not called and not plus and not run.startswith("0") and not _plainly_mobile(run, country):
         return None
     number = _valid(run.replace("+ ", "+"), country) or (
@@ -142,27 +146,24 @@ def _valid(number: str, country: str) -> str | None:
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
 
 
-_DIGIT_WORDS = {
-    "sifir": "0", "bir": "1", "iki": "2", "uc": "3", "dort": "4", "bes": "5", "alti": "6", "yedi": "7", "sekiz": "8", "dokuz": "9",
-    "zero": "0", "oh": "0", "o": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9",
-}  # fmt: skip
-_TENS_WORDS = {"on": 10, "yirmi": 20, "otuz": 30, "kirk": 40, "elli": 50, "altmis": 60, "yetmis": 70, "seksen": 80, "doksan": 90}
-_TIMES = {"double": 2, "triple": 3}
+_NUMBERS = WordFile("reading/numbers.txt")
+_DIGIT_WORDS = {word: digit for digit, words in _NUMBERS.group("digit ").items() for word in words}
+_TENS_WORDS = {word: int(ten) for ten, (word,) in _NUMBERS.group("tens ").items()}
+_TIMES = {word: int(count) for count, (word,) in _NUMBERS.group("times ").items()}
 _SPOKEN_WORD = "|".join([*_DIGIT_WORDS, *_TENS_WORDS, *_TIMES, "yuz", "arti", "plus"])
 _SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20}}")
 
 
 def spoken(folded: Folded, country: str) -> list[Contact]:
-    """Numbers written out: `sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi`, `oh seven nine double one ...`."""
+    """Return telephone numbers in words: `sıfır beş yüz otuz iki yüz yirmi üç ...`, `oh seven nine double one ...`."""
     numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
     return [Contact(number, start, end) for number, start, end in numbers if number]
 
 
 def _figures(spoken_words: list[str]) -> str:
-    """Groups as they are said: beş yüz otuz iki is 532, kırk beş 45."""
+    """Return the digits of spoken groups: beş yüz otuz iki is 532, kırk beş 45."""
     groups: list[int | str] = []
-    room = 0  # what the last group still has room for: 100 behind a hundred, 10 behind a ten
+    room = 0  # the size of what may be added to the last group: 100 behind a hundred, 10 behind a ten
     repeat = 1
     for word in spoken_words:
         if word in {"arti", "plus"}:
@@ -194,10 +195,15 @@ def _figures(spoken_words: list[str]) -> str:
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:
-    """A bare answer to "what is your number?": whatever can be dialled."""
+    """Return in E.164 the digits of a bare answer to "what is your number?"; None if they are no valid number."""
     return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
 
 
 def knows_country(code: str) -> bool:
-    """Whether `code` is a country (two capital letters) whose telephone numbers can be read."""
+    """Return whether `code` (ISO 3166, capitals) is a country whose telephone numbers can be read."""
     return code in phonenumbers.SUPPORTED_REGIONS
+
+
+def mask_contacts(text: str, mask: str) -> str:
+    """Replace everything that may be an address or a telephone number by `mask`."""
+    return _ANY_CONTACT.sub(mask, text)

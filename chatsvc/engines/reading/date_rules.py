@@ -1,4 +1,4 @@
-"""The rules by which days are read, in the order in which they are tried: the first that fits a place has it."""
+"""Ordered grammar rules of days; the first rule that matches a place is taken."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 
 from chatsvc.engines.reading import days
-from chatsvc.engines.reading.token_line import rule
+from chatsvc.engines.reading.tokens import rule
 
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.
 _CASE = r"(?:'\w+)?"
@@ -31,18 +31,18 @@ _MONTH_OF = rf"(?:(?P<nm>nextmonth)|(?P<tm>thismonth)|M(?P<m>\d+){_CASE}|month|a
 _CAME = r"came (?:(?:x |in |there |to |ok |by ){0,3}?)on "
 _NTH = r"(?:the )?(?:ordinal1 |(?P<last>son |past )|#(?P<nth>\d)\??(?:'ord)? )"
 
-Reading = Callable[[re.Match[str], date], date | None]
+Resolve = Callable[[re.Match[str], date], date | None]
 
 
 def _number(match: re.Match[str]) -> int:
     return 1 if match["one"] else int(match["n"])
 
 
-def _nothing(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - it reads nothing on purpose
+def _nothing(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - every rule has the same signature
     return None
 
 
-def _written(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - a whole date needs no today
+def _written(match: re.Match[str], today: date) -> date | None:  # noqa: ARG001 - every rule has the same signature
     return days.made(*map(int, match["iso"].split("-")))
 
 
@@ -52,7 +52,7 @@ def _day_and_month(match: re.Match[str], today: date) -> date | None:
 
 
 def _ahead(match: re.Match[str], today: date) -> date | None:
-    """in three weeks"""
+    """Resolve "in three weeks"."""
     unit, number = match["unit"], _number(match)
     if unit in {"month", "year"}:
         return days.months_after(today, number * (12 if unit == "year" else 1))
@@ -60,18 +60,18 @@ def _ahead(match: re.Match[str], today: date) -> date | None:
 
 
 def _day_of_week_ahead(match: re.Match[str], today: date) -> date | None:
-    """in two weeks on Monday"""
+    """Resolve "in two weeks on Monday"."""
     return days.weekday_of_week(today, int(match["wd"]), _number(match))
 
 
 def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
-    """a week on Monday"""
+    """Resolve "a week on Monday"."""
     first = days.next_weekday(today, int(match["wd"]))
     return first and days.after(first, 7 * _number(match))
 
 
 def _nth_weekday(match: re.Match[str], today: date) -> date | None:
-    """the first Monday of December"""
+    """Resolve "the first Monday of December"."""
     nth, weekday = -1 if match["last"] else int(match["nth"] or 1), int(match["wd"])
     if not 0 < abs(nth) <= 4:
         return None
@@ -82,7 +82,7 @@ def _nth_weekday(match: re.Match[str], today: date) -> date | None:
     return days.nth_weekday(today, months + (12 if match["m"] else 1), nth, weekday)
 
 
-def _number_of_month(months: int) -> Reading:
+def _number_of_month(months: int) -> Resolve:
     return lambda match, today: days.in_month(today, months, int(match["d"]))
 
 
@@ -91,17 +91,17 @@ def _next_number(match: re.Match[str], today: date) -> date | None:
 
 
 def _after_day(match: re.Match[str], today: date) -> date | None:
-    """the day after Friday"""
+    """Resolve "the day after Friday"."""
     found = days.next_weekday(today, int(match["wd"]))
     return found and days.after(found, 1)
 
 
-def _in_week(weeks: int) -> Reading:
+def _in_week(weeks: int) -> Resolve:
     return lambda match, today: days.weekday_of_week(today, int(match["wd"]), weeks)
 
 
-def _in_days(number: int) -> Reading:
-    return lambda match, today: days.after(today, number)  # noqa: ARG005 - every rule is asked alike
+def _in_days(number: int) -> Resolve:
+    return lambda match, today: days.after(today, number)  # noqa: ARG005 - every rule has the same signature
 
 
 def _coming(match: re.Match[str], today: date) -> date | None:
@@ -109,12 +109,12 @@ def _coming(match: re.Match[str], today: date) -> date | None:
 
 
 def _coming_week(match: re.Match[str], today: date) -> date | None:
-    """Monday week"""
+    """Resolve "Monday week"."""
     found = days.next_weekday(today, int(match["wd"]))
     return found and days.after(found, 7)
 
 
-# said, but no day to come: habits, the past, what has a day's name only
+# mentions without a date: habits, and names that hold a day's name
 _NO_DAYS = [
     rf"every {_ANY_D}(?:(?:and |, ){_ANY_D})*",
     rf"(?:her|each) (?:x )?Dt\d{_CASE} {_GUN}(?:(?:and |, )Dt\d{_CASE} {_GUN})*",
@@ -125,7 +125,7 @@ _NO_DAYS = [
     rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
     r"(?:nodate|duration|weekend|lastday) ",
 ]
-# days that are over, of which none is to be booked
+# days in the past
 _GONE = [
     rf"past (?:week )?(?:on )?{_GUN}{_ANY_D}{_GUN}(?!of (?:the )?(?:month |nextmonth |thismonth |M\d))",
     rf"{_ANY_D}{_GUN}(?:of )?past week ",
@@ -140,8 +140,8 @@ _GONE = [
     rf"{_CAME}(?:the )?{_ANY_D}",
     r"(?:dun|past day|past week|past month) ",
 ]
-# (rule, how it is read)
-_DATES: list[tuple[str, Reading]] = [
+# (rule, function that resolves its match)
+_DATES: list[tuple[str, Resolve]] = [
     (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", _written),
     (rf"(?:the )?{_DAY}\??(?:{_SPAN}|{_CASE} )(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
@@ -178,7 +178,7 @@ _DATES: list[tuple[str, Reading]] = [
     (rf"(?<!morning )(?<!night ){_DAY}'ps[ldab] (?!unit )", _next_number),
     (rf"{_DAY}'(?:acc|pos) (?=for |ok |neg |or |, |day |\? |D|; |$)(?!ok #)", _next_number),
 ]  # fmt: skip
-_WEEKDAYS: list[tuple[str, Reading]] = [
+_WEEKDAYS: list[tuple[str, Resolve]] = [
     (rf"{_D}(?:of )?(?:day )?thisweek (?!D)", _in_week(0)),
     (rf"thisweek {_LOOSE}{_D}{_GUN}", _in_week(0)),
     (rf"(?:the )?{_D}{_GUN}after next |(?:the )?{_D}{_GUN}(?:of )?(?:the )?afternext (?!D)".replace("(?P<wd>", "(?P<wd2>", 1),
@@ -196,9 +196,9 @@ _WEEKDAYS: list[tuple[str, Reading]] = [
 ]  # fmt: skip
 
 
-# (rule, how it is read, whether it names the day by itself and not by its weekday alone)
+# (rule, function that resolves its match, whether the day is named by more than its weekday)
 GONE = [rule(pattern) for pattern in _GONE]
-RULES: list[tuple[re.Pattern[str], Reading, bool]] = [
+RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
     *((pattern, _nothing, False) for pattern in GONE),
     *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
     *((rule(pattern), reading, True) for pattern, reading in _DATES),

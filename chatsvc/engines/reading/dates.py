@@ -1,4 +1,4 @@
-"""The days a line speaks of, in the order in which they stand."""
+"""Days mentioned in a line, in the order of the text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from itertools import islice, pairwise
 
 from chatsvc.engines.reading import days
 from chatsvc.engines.reading.date_rules import GONE, RULES
-from chatsvc.engines.reading.mentions import Mention
-from chatsvc.engines.reading.token_line import Line, rule
+from chatsvc.engines.reading.tokens import WEEKDAYS, Mention, TokenLine, kind_of, rule
 
 _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day
@@ -18,12 +17,12 @@ _DAY_BEFORE = frozenset({"on", "for", "by", "till", "next"})
 _DAY_BEHIND = frozenset({"day", "for", "at", "saat"})
 _BETWEEN = frozenset({",", "day", "the", "on", "-", "(", ")"})
 _SAME_WEEK = frozenset({"neg", "or", "and", ",", "ok", "on", "the", "day", "-", "x"})
-_MOST = 20  # days looked at in one text; which of them is wanted is asked of each against the others
+_MOST = 20  # days kept of one text, since selection compares each with the others
 _DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
 
 
-def find(line: Line, today: date) -> list[Mention[date]]:
-    """Every day that is spoken of; those that are none ("every Monday") have no value."""
+def find(line: TokenLine, today: date) -> list[Mention[date]]:
+    """Return the mentions of days; those that name no date ("every Monday") have no value."""
     taken = [False] * len(line.tokens)
     found: list[Mention[date]] = []
     for pattern, reading, explicit in RULES:
@@ -39,8 +38,8 @@ def find(line: Line, today: date) -> list[Mention[date]]:
     return _merged(line, found)
 
 
-def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
-    """15.03 and 15/3, which are days where they can be and nothing speaks against it."""
+def _pairs(line: TokenLine, today: date, dated: bool) -> list[Mention[date]]:
+    """Return pairs such as 15.03 and 15/3 that can be days and that no neighbour makes a time."""
     found: list[Mention[date]] = []
     for match, first, end in islice(line.found(_PAIR), _MOST):
         day, month = int(match[1]), int(match[3])
@@ -59,26 +58,22 @@ def _pairs(line: Line, today: date, dated: bool) -> list[Mention[date]]:
     return found
 
 
-def _symbols(line: Line, first: int, end: int) -> list[str]:
-    return [token.symbol for token in line.tokens[first:end]]
-
-
-def _same_week(line: Line, found: list[Mention[date]]) -> None:
-    """`next week Monday or Tuesday`, `haftaya pazartesi değil salı`: the second day is of the same week."""
+def _same_week(line: TokenLine, found: list[Mention[date]]) -> None:
+    """Put the second day into the week of the first: `next week Monday or Tuesday`, `haftaya pazartesi değil salı`."""
     for before, mention in pairwise(found):
-        gap = _symbols(line, before.end, mention.first)
+        gap = line.symbols(before.end, mention.first)
         if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:
-            own = _symbols(line, mention.first, mention.end)
+            own = line.symbols(mention.first, mention.end)
             if (
-                own[0].startswith("D")
-                and "nextweek" in _symbols(line, before.first, before.end)
+                kind_of(own[0]) in WEEKDAYS
+                and "nextweek" in line.symbols(before.first, before.end)
                 and not set(own) & {"nextweek", "thisweek"}
             ):
                 mention.value = days.weekday_of_week(before.value, int(own[0][2]), 0)
 
 
-def _day_after(line: Line, found: list[Mention[date]], today: date) -> None:
-    """`not tomorrow, the day after`; without a day before it `ertesi gün` is tomorrow."""
+def _day_after(line: TokenLine, found: list[Mention[date]], today: date) -> None:
+    """Add the day after another one (`not tomorrow, the day after`); `ertesi gün` alone is tomorrow."""
     taken = [(mention.first, mention.end) for mention in found]
     for match, first, end in line.found(_DAY_AFTER):
         if any(start < end and first < stop for start, stop in taken):
@@ -91,13 +86,13 @@ def _day_after(line: Line, found: list[Mention[date]], today: date) -> None:
     found.sort(key=lambda mention: mention.first)
 
 
-def _merged(line: Line, found: list[Mention[date]]) -> list[Mention[date]]:
-    """`Monday, 15 March`: one day, said twice; the number counts."""
+def _merged(line: TokenLine, found: list[Mention[date]]) -> list[Mention[date]]:
+    """Merge a weekday and a date side by side (`Monday, 15 March`); the date counts."""
     merged: list[Mention[date]] = []
     for mention in found:
         last = merged[-1] if merged else None
         if last and last.value and mention.value and last.explicit != mention.explicit:
-            gap = _symbols(line, last.end, mention.first)
+            gap = line.symbols(last.end, mention.first)
             same = last.value.weekday() == mention.value.weekday()
             if set(gap) <= _BETWEEN and len(gap) < 4 and (same or not gap):
                 value = last.value if last.explicit else mention.value

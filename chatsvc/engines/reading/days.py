@@ -1,4 +1,4 @@
-"""The arithmetic of DECISIONS.md section 5: which day is meant, counted from today. Weeks run Monday to Sunday."""
+"""Calendar arithmetic of relative days. Weeks run Monday to Sunday."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 
 def made(year: int, month: int, day: int) -> date | None:
-    """The date, where there is one."""
+    """Return the date; None for one that does not exist."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -15,7 +15,7 @@ def made(year: int, month: int, day: int) -> date | None:
 
 
 def after(today: date, days: int) -> date | None:
-    """So many days from today; None past the end of the calendar."""
+    """Return the date `days` after today; None past the end of the calendar."""
     try:
         return today + timedelta(days=days)
     except OverflowError:
@@ -23,17 +23,17 @@ def after(today: date, days: int) -> date | None:
 
 
 def next_weekday(today: date, weekday: int) -> date | None:
-    """The next such day after today."""
+    """Return the next such weekday (0 is Monday) after today."""
     return after(today, (weekday - today.weekday() - 1) % 7 + 1)
 
 
 def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
-    """That day of the calendar week so many weeks from this one."""
+    """Return the weekday of the calendar week that is `weeks` from this one."""
     return after(today, weekday - today.weekday() + 7 * weeks)
 
 
 def next_number(today: date, day: int) -> date | None:
-    """The next date after today with this number; months that have none are passed over."""
+    """Return the next date after today with this day of the month; shorter months are skipped."""
     for months in range(13):
         if (found := in_month(today, months, day)) and found > today:
             return found
@@ -41,13 +41,13 @@ def next_number(today: date, day: int) -> date | None:
 
 
 def in_month(today: date, months: int, day: int) -> date | None:
-    """The day of that number in the month so many months from this one."""
+    """Return a day of the month that is `months` from this one; None if that month is shorter."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return made(year, month + 1, day)
 
 
 def months_after(today: date, months: int) -> date | None:
-    """The same day so many months on, or the last of that month where it is shorter."""
+    """Return the same day `months` later, or the last day of a shorter month."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         return None
@@ -55,7 +55,7 @@ def months_after(today: date, months: int) -> date | None:
 
 
 def next_date(today: date, month: int, day: int) -> date | None:
-    """Day and month without a year: the next occurrence, today included."""
+    """Return the next occurrence of a day and month, today included."""
     for year in range(today.year, min(today.year + 9, 10_000)):
         if (found := made(year, month, day)) and found >= today:
             return found
@@ -63,7 +63,7 @@ def next_date(today: date, month: int, day: int) -> date | None:
 
 
 def nth_weekday(today: date, months: int, nth: int, weekday: int) -> date | None:
-    """The nth such weekday of a month, -1 for the last."""
+    """Return the nth weekday of a month, -1 for the last."""
     first = in_month(today, months, 1)
     if first is None:
         return None

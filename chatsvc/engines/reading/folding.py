@@ -1,47 +1,69 @@
-"""Words as the search sees them: folded, cut, without what Turkish and English hang on to them.
-
-Folding makes one letter of ı, İ, I and i, takes the marks off (ş -> s, é -> e) and cuts at an apostrophe what follows a
-name ("İstanbul'da" -> istanbul). People type Turkish without its letters, and so both spellings must meet.
-"""
+"""Folded text and its words: small letters without accents, the same whether or not Turkish is typed with its own letters."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from itertools import filterfalse
+from dataclasses import dataclass
 
-MAX_CHARACTERS = 4_000  # of a text looked at; a message is no longer than this anyway
+from chatsvc.domain.folding import fold_character
+
+MAX_CHARACTERS = 4_000  # of a text that is folded; a message is no longer
 MAX_WORDS = 400
 MAX_LETTERS = 40  # of a word
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'"))
-# letters that no decomposition takes apart
-_LETTERS = str.maketrans({"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
-# Turkish by the short way: all of its letters at once
+_APOSTROPHES = dict.fromkeys("\u2019\u02bc\u2018`\u00b4\uff07", "'")
+_TO_APOSTROPHE = str.maketrans(_APOSTROPHES)
+_SIGNS = _APOSTROPHES | dict.fromkeys("\u2013\u2014\u2212\u2010\u2011", "-") | dict.fromkeys("\u00a0\u202f", " ")
+_SIGNS |= dict.fromkeys("\u201c\u201d", '"') | dict.fromkeys("½¼", "~")
+# all letters of Turkish at once, since most texts have no others
 _TURKISH = str.maketrans("ıİğĞşŞçÇöÖüÜâÂîÎûÛ", "iiggssccoouuaaiiuu")
 _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text; `place[i]` is the offset of its i-th character in the text as typed."""
+
+    text: str
+    place: list[int]
+
+
 def fold(text: str) -> str:
-    """A text in small letters without marks, white space as single blanks; its first MAX_CHARACTERS."""
+    """Fold a text and collapse its white space; only its first MAX_CHARACTERS are kept."""
     text = text[:MAX_CHARACTERS]
-    text = text.replace("`", "'") if text.isascii() else text.translate(_TURKISH).translate(_APOSTROPHES)
+    text = text.replace("`", "'") if text.isascii() else text.translate(_TURKISH).translate(_TO_APOSTROPHE)
+    folded = text.lower() if text.isascii() else "".join(map(fold_character, text))[:MAX_CHARACTERS]
+    return " ".join(folded.split())
+
+
+def fold_with_places(text: str) -> Folded:
+    """Fold a text character by character; dashes, quotes, blanks and fractions become one ASCII sign each."""
     if text.isascii():
-        return " ".join(text.lower().split())
-    # decomposed twice: the parts of a compatibility character may be capitals (as in a squared or circled letter)
-    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text)[:MAX_CHARACTERS].casefold())[:MAX_CHARACTERS]
-    return " ".join("".join(filterfalse(unicodedata.combining, text)).translate(_LETTERS)[:MAX_CHARACTERS].split())
+        return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
+    letters: list[str] = []
+    place: list[int] = []
+    for at, char in enumerate(text):
+        for letter in _SIGNS.get(char) or fold_character(char):
+            letters.append(letter)
+            place.append(at)
+    place.append(len(text))
+    return Folded("".join(letters), place)
+
+
+def folded(text: str) -> str:
+    """Fold a text with its signs, as `fold_with_places` does."""
+    return fold_with_places(text).text
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text in order, at most MAX_WORDS; a suffix behind an apostrophe is left out."""
-    found = [_before(word) if "'" in word else word for word in _WORD.findall(fold(text))]
+    """Return the folded words of a text in order, at most MAX_WORDS, without the suffix behind an apostrophe."""
+    found = [_without_suffix(word) if "'" in word else word for word in _WORD.findall(fold(text))]
     return [word[:MAX_LETTERS] for word in found[:MAX_WORDS]]
 
 
-def _before(word: str) -> str:
-    """The word without what follows the apostrophe: "don't" -> "dont", "i'm" -> "i", "ankara'ya" -> "ankara"."""
+def _without_suffix(word: str) -> str:
+    """Cut a word at its apostrophe: "don't" gives "dont", "i'm" gives "i", "ankara'ya" gives "ankara"."""
     head, _, tail = word.partition("'")
     if tail == "t" and head.endswith("n"):
         return head + "t"

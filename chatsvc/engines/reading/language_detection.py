@@ -1,36 +1,38 @@
-"""Which language is this? A guess from the script, the words and their letters; silent rather than wrong.
+"""Language detection from script, words and letter n-grams; abstains rather than guesses wrong.
 
-Arabic and Russian show by their script. The languages in Latin letters are told apart by `words.txt`: each word of a message is
-as likely in a language as it stands in the list there, else as its letters follow upon each other in that list's words. The
-likelihoods of all words multiply; the likeliest language must be well ahead of the next one. Languages of the list that are not
-in LANGUAGES are there to be recognised as something else.
+Arabic and Russian are recognised by their script. Languages in Latin letters are told apart by a naive Bayes classifier learned
+from `languages.txt`: the likelihood of a word is a mixture of its frequency in the list and of an n-gram model of the letters of
+that list's words. The best language must be well ahead of the second. Languages of the list that are not in LANGUAGES are only
+there to be recognised as something else.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+
+from chatsvc.domain.folding import fold_character
+from chatsvc.engines.wordlists import WordFile
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
+_INTERNATIONAL = "alike"  # entry of the word file
 _SHORT = 64
-_MAX_CHARACTERS = 400  # that many show the language or nothing does
+_MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
-_OFTEN = 8.0  # how much more often a word of the "often" part is met than another one
-_UNMARKED = {"tr": 0.8, "de": 0.4, "fr": 0.5, "es": 0.5}  # how many leave the marks of letters out
+_OFTEN = 8.0  # weight of a word of the "often" part
+_UNMARKED = {"tr": 0.8, "de": 0.4, "fr": 0.5, "es": 0.5}  # share of writers who leave accents out
 _LISTED = 0.6  # share of the words of a message that stand in the list
-_ORDER = 4  # letters looked at together
-_LISTED_GAIN, _SPELT_GAIN = 1.0, 0.45  # what a word tells that stands in a list, and one of which only the letters are known
-_MARKED_GAIN = 0.8  # what such a one tells that has marks on its letters
-_NAME = 0.2  # what such a one tells that may be a name
-_AHEAD = 1.6  # logarithm of how much likelier the first language must be than the second
-_AHEAD_UNLISTED = 4.0  # the same where no word stands in its list
-_RARE = -2.5  # the languages that are only there to be recognised are met seldom
+_ORDER = 4  # of the n-grams
+_LISTED_GAIN, _SPELT_GAIN = 1.0, 0.45  # weight of a word in a list, and of one outside of all lists
+_MARKED_GAIN = 0.8  # of one outside that has accents
+_NAME = 0.2  # of one outside that may be a name
+_AHEAD = 1.6  # least log-likelihood ratio of the first language to the second
+_AHEAD_UNLISTED = 4.0  # the same if its list holds no word of the text
+_RARE = -2.5  # log prior of the languages outside of LANGUAGES
 _SPANISH_MARK = 4.0
 _FOREIGN_MARK = 6.0
 
@@ -40,32 +42,24 @@ _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _NOT_RUSSIAN = re.compile("[іїєґўђјљњћџѓќѕәғқңөұүһҳҷӣӯ]", re.IGNORECASE)
 _FOREIGN = re.compile("[ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư]", re.IGNORECASE)
 _SPANISH = re.compile("[¿¡]")
-_LETTERS = str.maketrans({"ı": "i", "ß": "ss", "œ": "oe", "æ": "ae"})  # that no decomposition takes apart
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
 _WORD = re.compile(r"[^\W\d_]+")
-# said alike everywhere, or the names of things
-_ALIKE = """
-ok okay okey oke pizza wifi whatsapp instagram facebook google iphone android visa mastercard paypal email e mail online internet
-hotel bar taxi menu stop hmm hm mm haha hahaha lol xd super bravo pdf sms gps usb app web vip tv pc min max
-tl try eur euro usd kg km cm mm gb xs s m l xl xxl xxxl am pm
-"""
-_EVERYWHERE = frozenset(_ALIKE.split())
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is known of one language: words and runs of letters, each with how often it was met."""
+    """Word and letter n-gram counts of one language."""
 
     words: dict[str, float]
     all_words: float
-    runs: dict[str, float]  # of up to _ORDER letters -> count
-    heads: dict[str, tuple[float, int]]  # of up to _ORDER - 1 letters -> (count, how many different letters follow)
+    runs: dict[str, float]  # n-gram of up to _ORDER letters -> count
+    heads: dict[str, tuple[float, int]]  # n-gram of up to _ORDER - 1 letters -> (count, number of different letters that follow)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What one word tells."""
+class _WordScore:
+    """Evidence of one word for each language."""
 
     letters: int
     listed: frozenset[str]  # the languages in whose list it stands
@@ -74,20 +68,20 @@ class _Told:
 
 
 def guess(text: str) -> str | None:
-    """One of LANGUAGES; None where the text does not show it clearly (a number, a name, "ok", a language that is none of them)."""
+    """Return one of LANGUAGES; None if the text does not show it (a number, a name, "ok", another language)."""
     return _guess_short(text) if len(text) <= _SHORT else _guess(text[:_MAX_CHARACTERS])
 
 
 @lru_cache(maxsize=1_024)
 def _guess_short(text: str) -> str | None:
-    # Greetings and thanks come again and again, and each message of a conversation is looked at anew with those behind it.
+    # Greetings recur, and each message of a conversation is looked at again with the later ones.
     return _guess(text)
 
 
 def _guess(text: str) -> str | None:
-    if "@" in text or "://" in text or "www." in text:  # few have any, and the pattern takes its time to find none
+    if "@" in text or "://" in text or "www." in text:  # the pattern is slow on texts without any
         text = _ADDRESS.sub(" ", text)
-    said = [word for word in _WORD.findall(text) if _small(word) not in _EVERYWHERE]
+    said = [word for word in _WORD.findall(text) if _small(word) not in _international()]
     letters = "".join(said)
     if not letters:
         return "es" if _SPANISH.search(text) else None
@@ -103,43 +97,43 @@ def _guess(text: str) -> str | None:
 
 
 def is_word(word: str) -> bool:
-    """Whether a word stands in the list of one of the languages in Latin letters."""
-    return bool(_told(_small(word)).listed)
+    """Return whether the list of a language in Latin letters holds the word."""
+    return bool(_score(_small(word)).listed)
 
 
 def _latin(text: str, said: Sequence[str]) -> str | None:
     shouted = text.isupper()
-    told = [(_told(_small(word)), word[0].isupper() and not shouted) for word in said]
-    told = [(one, capital) for one, capital in told if one.listed or one.letters > 1]
+    scored = [(_score(_small(word)), word[0].isupper() and not shouted) for word in said]
+    scored = [(one, capital) for one, capital in scored if one.listed or one.letters > 1]
     spanish = bool(_SPANISH.search(text))
-    # all of it may be names: "Ahmet Yılmaz", "Kadıköy"
-    if not spanish and all(capital and not one.listed for one, capital in told):
+    # all words may be names: "Ahmet Yılmaz", "Kadıköy"
+    if not spanish and all(capital and not one.listed for one, capital in scored):
         return None
     languages = tuple(load())
-    weights = [one.weights_as_name if capital and at else one.weights for at, (one, capital) in enumerate(told)]
-    scores = list(map(sum, zip(_beforehand(spanish), *weights, strict=True)))
+    weights = [one.weights_as_name if capital and at else one.weights for at, (one, capital) in enumerate(scored)]
+    scores = list(map(sum, zip(_prior(spanish), *weights, strict=True)))
     *_, second, most = sorted(scores)
     first = languages[scores.index(most)]
     ahead = most - second - (0 if text.isascii() else _FOREIGN_MARK * len(_FOREIGN.findall(text)))
-    enough = _AHEAD if any(first in one.listed for one, _ in told) else _AHEAD_UNLISTED
+    enough = _AHEAD if any(first in one.listed for one, _ in scored) else _AHEAD_UNLISTED
     return first if first in LANGUAGES and ahead >= enough else None
 
 
 @lru_cache(maxsize=2)
-def _beforehand(spanish: bool) -> tuple[float, ...]:
-    """What each of the models has before a word is looked at."""
+def _prior(spanish: bool) -> tuple[float, ...]:
+    """Return the prior of each model."""
     marked = {"es": _SPANISH_MARK} if spanish else {}
     return tuple(marked.get(language, 0.0 if language in LANGUAGES else _RARE) for language in load())
 
 
 @lru_cache(maxsize=4_096)
-def _told(word: str) -> _Told:
+def _score(word: str) -> _WordScore:
     models = load()
     listed = frozenset(language for language, model in models.items() if word in model.words)
     likelihoods = [_likelihood(model, word) for model in models.values()]
     gain = _LISTED_GAIN if listed else _SPELT_GAIN if word.isascii() else _MARKED_GAIN
     weights = tuple(gain * likelihood for likelihood in likelihoods)
-    return _Told(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
+    return _WordScore(len(word), listed, weights, weights if listed else tuple(_NAME * likelihood for likelihood in likelihoods))
 
 
 @lru_cache(maxsize=4_096)
@@ -148,19 +142,26 @@ def _small(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
+def _file() -> WordFile:
+    return WordFile("reading/languages.txt")
+
+
+@lru_cache(maxsize=1)
+def _international() -> frozenset[str]:
+    """Return words used alike in all languages, and names of things: they show no language."""
+    return _file().words(_INTERNATIONAL)
+
+
+@lru_cache(maxsize=1)
 def load() -> dict[str, _Model]:
-    """The languages in Latin letters, learnt from the list once a process, in some 30 ms."""
+    """Learn the languages in Latin letters, once a process, in some 30 ms."""
     counts: dict[str, dict[str, float]] = {}
-    words: dict[str, float] = {}
-    weight = 1.0
-    for line in resources.files(__package__).joinpath("languages.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            language, _, part = line.strip("[]").partition(" ")
+    for name, value in _file().entries:
+        language, _, part = name.partition(" ")
+        if name != _INTERNATIONAL:
             words = counts.setdefault(language, {})
             weight = _OFTEN if part else 1.0
-        elif not line.startswith("#"):
-            for word in line.split():
-                words[word] = max(words.get(word, 0.0), weight)
+            words |= {word: max(words.get(word, 0.0), weight) for word in value.split()}
     return {language: _learnt(language, words) for language, words in counts.items()}
 
 
@@ -188,16 +189,15 @@ def _learnt(language: str, listed: dict[str, float]) -> _Model:
 
 
 def _unmarked(language: str, word: str) -> set[str]:
-    """The word as it is typed without marks on its letters, where that makes a difference."""
+    """Return the spellings of a word without accents, if it has any."""
     if language not in _UNMARKED or word.isascii():
         return set()
-    split = unicodedata.normalize("NFD", word.translate(_LETTERS))
-    bare = "".join(char for char in split if not unicodedata.combining(char))
+    bare = "".join(map(fold_character, word))
     return {bare, word.translate(_UMLAUTS)} if language == "de" else {bare}
 
 
 def _likelihood(model: _Model, word: str) -> float:
-    """Logarithm of how likely a word is in a language."""
+    """Return the logarithm of the likelihood of a word in a language."""
     spelt = 1.0
     framed = f"^{word}$"
     for at in range(1, len(framed)):
@@ -206,7 +206,7 @@ def _likelihood(model: _Model, word: str) -> float:
             count, kinds = model.heads.get(framed[start:at], (0.0, 0))
             if not count:
                 break
-            # Witten and Bell: the more different letters have followed, the likelier is yet another one
+            # Witten-Bell smoothing: the more different letters have followed, the likelier is another one
             chance = (model.runs.get(framed[start : at + 1], 0.0) + kinds * chance) / (count + kinds)
         spelt *= chance
     return math.log(_LISTED * model.words.get(word, 0.0) / model.all_words + (1 - _LISTED) * spelt)

@@ -1,4 +1,7 @@
-"""Which of several is wanted: `not Monday, Tuesday`, `eski numaram 0532 ..., yenisi 0533 ...`, `move it from Friday to Saturday`."""
+"""Selection of the wanted one among several days, times or numbers.
+
+`not Monday, Tuesday`; `eski numaram 0532 ..., yenisi 0533 ...`; `move it from Friday to Saturday`.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +10,48 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatsvc.engines.reading import vocabulary as v
-from chatsvc.engines.reading.token_line import Line, Token
+from chatsvc.engines.reading import symbols
+from chatsvc.engines.reading.tokens import Case, Token, TokenLine
+from chatsvc.engines.wordlists import WordFile
+
+_WORDS = WordFile("reading/selection.txt")
+MOVES = tuple(_WORDS.items("moves"))  # beginnings of words that move an appointment
+_NOT_BEFORE = _WORDS.words("not_before")
+_NOT_BEHIND = symbols.REJECTED | _WORDS.words("not_behind")
+_NOT_BEHIND_EN = _WORDS.words("not_behind_en")
+_NEGATED_QUESTION = _WORDS.words("negated_question")
+_NO_REJECTION = _WORDS.words("no_rejection")
+_UNLESS_LAST = _WORDS.words("unless_last")
+_CORRECTIONS = _WORDS.words("corrections")
+_TAKES = _WORDS.words("takes")
 
 _STOPS = frozenset({".", ";", "!", "?"})
 _BUT = frozenset({"but", "ama", "fakat", "ancak"})
 _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
 _LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
 _QUESTION = re.compile(r"m[iu](?:s[iu]n(?:[iu]z)?|d[iu]r|y[iu]z)?$")
-# gelmeyeceğim, olamayacak, yetişemiyorum: one will not or cannot
-# and what one is asked not to do: aramayın, yazmayın
+# verbs of refusal: gelmeyeceğim, olamayacak, yetişemiyorum; and prohibitions: aramayın, yazmayın
 _WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
-# said of a time or a number this refuses it only where another one follows
-_UNLESS_LAST = frozenset(
-    {"eski", "eskisi", "a problem"}
-    | {f"{much} {when}" for much in ("too", "a bit") for when in ("early", "late")}
-    | {f"{much} {when}" for much in ("cok", "biraz") for when in ("erken", "gec")}
-)
 _NEW = frozenset({"yeni", "yenisi", "new"})
+_FROM = frozenset({Case.ABLATIVE, Case.POSSESSIVE_LOCATIVE, Case.LOCATIVE, Case.ATTRIBUTIVE, Case.ACCUSATIVE})
 _REACH = 7
-_FAR = 20  # words looked at on either side; nothing is decided by what stands farther off
+_FAR = 20  # tokens looked at on either side
 
 
 @dataclass(slots=True)
 class Candidate:
-    """One thing found; `start` and `end` are places in the folded text."""
+    """A day, time or number found; `start` and `end` are offsets in the folded text."""
 
     start: int
     end: int
     case: str = ""
 
 
-def choose(line: Line, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
-    """The number of the one wanted; None where there is none, or where all are rejected.
+def choose(line: TokenLine, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
+    """Return the index of the wanted candidate; None if there is none, or all are rejected.
 
-    `others` are those of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely rejected
-    with it, and of `salı saat 3 değil 5` only the time is.
+    `others` are candidates of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely
+    rejected with it, but in `salı saat 3 değil 5` only the time is.
     """
     if not found:
         return None
@@ -60,8 +69,8 @@ def choose(line: Line, found: Sequence[Candidate], beside: Sequence[Candidate] =
     return left[0]
 
 
-def rejections(line: Line, found: Sequence[Candidate]) -> list[bool]:
-    """For each, whether it is said not to be wanted."""
+def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
+    """Return for each candidate whether it is rejected."""
     rejected: list[bool] = []
     for at, one in enumerate(found):
         floor = found[at - 1].end if at else 0
@@ -80,8 +89,8 @@ def rejections(line: Line, found: Sequence[Candidate]) -> list[bool]:
     return rejected
 
 
-def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
-    """Whether something of another kind stands beside it, which may be what is rejected."""
+def _across(line: TokenLine, one: Candidate, others: Sequence[Candidate]) -> bool:
+    """Return whether a candidate of another kind follows directly, which may be the rejected one."""
     return any(
         len(gap := _behind(line, one.end, other.start)) <= 2 and all(token.text in _NEAR for token in gap)
         for other in others
@@ -89,12 +98,12 @@ def _across(line: Line, one: Candidate, others: Sequence[Candidate]) -> bool:
     )
 
 
-def _before(line: Line, place: int, floor: int) -> list[Token]:
+def _before(line: TokenLine, place: int, floor: int) -> list[Token]:
     end = bisect_left(line.tokens, place, key=_start)
     return [token for token in line.tokens[max(0, end - _FAR) : end] if floor <= token.start and token.end <= place]
 
 
-def _behind(line: Line, place: int, ceiling: int) -> list[Token]:
+def _behind(line: TokenLine, place: int, ceiling: int) -> list[Token]:
     first = bisect_left(line.tokens, place, key=_start)
     return [token for token in line.tokens[first : first + _FAR] if ceiling < 0 or token.end <= ceiling]
 
@@ -104,19 +113,17 @@ def _start(token: Token) -> int:
 
 
 def _refused_before(tokens: list[Token]) -> bool:
-    """not on Monday; I can't come on Monday; instead of Friday"""
+    """Return whether words in front reject: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
     for back, token in enumerate(reversed(tokens)):
-        if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in v.NO_REJECTION:
+        if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in _NO_REJECTION:
             return False
         if token.text in _NEW:
             return False
-        if token.text in v.NOT_BEFORE or token.text.endswith(" but"):
+        if token.text in _NOT_BEFORE or token.text.endswith(" but"):
             at = len(tokens) - 1 - back
-            if token.text == "than" and at and tokens[at - 1].text in v.NO_REJECTION:  # no later than 4
+            if token.text == "than" and at and tokens[at - 1].text in _NO_REJECTION:  # no later than 4
                 return False
-            asked = (at + 1 < len(tokens) and tokens[at + 1].text in v.NEGATED_QUESTION) or (
-                at > 0 and tokens[at - 1].text in {"why", "if"}
-            )
+            asked = (at + 1 < len(tokens) and tokens[at + 1].text in _NEGATED_QUESTION) or (at > 0 and tokens[at - 1].text in {"why", "if"})
             if token.text == "instead":
                 return at + 1 < len(tokens) and tokens[at + 1].text == "of"
             if token.text == "rather":
@@ -127,7 +134,7 @@ def _refused_before(tokens: list[Token]) -> bool:
 
 
 def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
-    """Monday doesn't work; pazartesi olmaz; salı yerine"""
+    """Return whether words behind reject: `Monday doesn't work`, `pazartesi olmaz`, `salı yerine`."""
     comma = False
     for at, token in enumerate(tokens[: _REACH + 2]):
         if token.symbol in _STOPS or token.text in _BUT | _NEW or (token.text == "," and at > 0):
@@ -136,9 +143,9 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
         asked = at + 1 < len(tokens) and bool(_QUESTION.match(tokens[at + 1].text))
         if token.text in _UNLESS_LAST and not last:
             return True
-        if token.text in v.NOT_BEHIND or _WILL_NOT.search(token.text):
+        if token.text in _NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
-        if token.text in v.NOT_BEHIND_EN:
+        if token.text in _NOT_BEHIND_EN:
             left = tokens[at + 1 :]
             forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)
             if forward and (comma or token.text == "not" or at > 0) and (all(one.text in _NEAR for one in left) or comma):
@@ -146,7 +153,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             if (
                 token.text in {"not", "cant", "dont"}
                 and at + 1 < len(tokens)
-                and tokens[at + 1].text in {*v.NEGATED_QUESTION, *v.NO_REJECTION}
+                and tokens[at + 1].text in {*_NEGATED_QUESTION, *_NO_REJECTION}
             ):
                 return False
             return not (comma and not last and token.text == "not")
@@ -154,7 +161,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
 
 
 def _corrected(gap: list[Token]) -> bool:
-    """Tuesday, sorry, Wednesday"""
+    """Return whether the words between two candidates correct the first: `Tuesday, sorry, Wednesday`."""
     texts = [token.text for token in gap]
     if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
         return False
@@ -163,50 +170,31 @@ def _corrected(gap: list[Token]) -> bool:
     for at, text in enumerate(texts):
         if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
             continue
-        if text in v.CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
+        if text in _CORRECTIONS and not (text == "rather" and texts[-1] == "than"):
             return True
     return False
 
 
-def _moved_to(line: Line, found: Sequence[Candidate], left: list[int]) -> int | None:
-    """The day an appointment is moved to, where one is moved."""
-    moving = any(token.text.startswith(v.MOVES) for token in line.tokens)
-    taking = any(
-        token.text
-        in {
-            "alalim",
-            "alabilir",
-            "alin",
-            "alsak",
-            "alinabilir",
-            "al",
-            "aldirmak",
-            "aldirabilir",
-            "almak",
-            "alir",
-            "alsaniz",
-            "yapabilir",
-            "yapalim",
-            "yapsak",
-        }
-        for token in line.tokens
-    )
-    from_day = found[left[0]].case in {"abl", "psl", "loc", "ki", "acc"} or any(
+def _moved_to(line: TokenLine, found: Sequence[Candidate], left: list[int]) -> int | None:
+    """Return the index of the day an appointment is moved to, if one is moved."""
+    moving = any(token.text.startswith(MOVES) for token in line.tokens)
+    taking = any(token.text in _TAKES for token in line.tokens)
+    from_day = found[left[0]].case in _FROM or any(
         token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
         for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
-    if taking and found[left[0]].case == "acc":  # 15:00'i 16:00 yapabilir miyiz
+    if taking and found[left[0]].case == Case.ACCUSATIVE:  # 15:00'i 16:00 yapabilir miyiz
         return left[1]
-    if not moving and not (taking and from_day and found[left[-1]].case == "dat"):
+    if not moving and not (taking and from_day and found[left[-1]].case == Case.DATIVE):
         return None
     for at in reversed(left[1:]):
         before = _before(line, found[at].start, found[at - 1].end)
-        if found[at].case == "dat" or any(token.text in {"to", "for", "onto", "until", "till", "become"} for token in before):
+        if found[at].case == Case.DATIVE or any(token.text in {"to", "for", "onto", "until", "till", "become"} for token in before):
             return at
     return None
 
 
-def _beside(line: Line, one: Candidate, rejected: Sequence[Candidate]) -> bool:
+def _beside(line: TokenLine, one: Candidate, rejected: Sequence[Candidate]) -> bool:
     for other in rejected:
         first, second = sorted((one, other), key=lambda candidate: candidate.start)
         gap = _behind(line, first.end, second.start)

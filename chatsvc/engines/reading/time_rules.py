@@ -1,14 +1,15 @@
-"""The rules by which times of day are read, in the order in which they are tried: the first that fits a place has it.
+"""Ordered grammar rules of times of day; the first rule that matches a place is taken.
 
-The days of the line have been put together to one symbol by then: `DATE`, or `DATE:evening` for "this evening".
-A number alone is no time. It takes a word that says so (saat, at), a case that does (3'te), a part of the day, or a day.
+The days of the line are one symbol each by then: `DATE`, or `DATE:evening` for "this evening". A number alone is no time: it
+takes a word ("saat", "at"), a case (3'te), a part of the day, or a day beside it.
 """
 
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
 
-from chatsvc.engines.reading.token_line import rule
+from chatsvc.engines.reading.tokens import rule
 
 _CASE = r"(?:'\w+)?"
 _HOUR = r"(?:2[0-4]|1\d|0?\d)"
@@ -33,76 +34,88 @@ _FREE = rf"(?:(?={_FREE_WORDS})|$)"
 _APM = r"(?:(?P<am>am)|(?P<pm>pm)) "
 _TO = r"(?:- |to |and |till )"
 
-# what is done with the groups of a match
-PLAIN, HALF, PAST, TO, PAST_HALF, NOON, MIDNIGHT, HALF_TWELVE, TOGETHER = range(9)
 
-# only beside another time that is rejected or put right: not at 3, make it 4; 3 yerine 5
-_BESIDE: list[tuple[str, int]] = [
-    (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", PLAIN),
-    (rf"(?<=, ){_HS} (?=ok |[?.!] |$)", PLAIN),
-    (rf"(?:makeit |maybe |than ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
+class Form(Enum):
+    """Meaning of the groups of a matched rule."""
+
+    PLAIN = auto()  # 14:30, saat 3'te, at 4
+    HALF = auto()  # half five
+    PAST = auto()  # üçü beş geçe, ten past four
+    TO = auto()  # üçe çeyrek kala, quarter to three
+    PAST_HALF = auto()  # üç buçuk
+    NOON = auto()  # öğlen, at noon
+    MIDNIGHT = auto()  # gece yarısı
+    HALF_TWELVE = auto()  # saat yarım, half past noon
+    TOGETHER = auto()  # saat 0930, 1430 hrs
+
+
+# only beside another time that is rejected or corrected: not at 3, make it 4; 3 yerine 5
+_BESIDE: list[tuple[str, Form]] = [
+    (rf"(?<=rejected ){_HS}{_CASE} {_NO_UNIT}", Form.PLAIN),
+    (rf"(?<=, ){_HS} (?=ok |[?.!] |$)", Form.PLAIN),
+    (rf"(?:makeit |maybe |than ){_HS} {_NO_NOUN}{_FREE}", Form.PLAIN),
 ]
-_RULES: list[tuple[str, int]] = [
+_RULES: list[tuple[str, Form]] = [
     # outright: 14:30, 3 pm, 1430 hrs
-    (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}{_UNTIL}(?:arasi |am |pm )?)?", PLAIN),
-    (rf"{_PRE}pair=(?P<h>{_HOUR})\.(?P<m>[0-5]\d){_CASE} (?:{_APM})?(?:{_TO}{_UNTIL}(?:arasi )?)?{_NO_UNIT}", PLAIN),
-    (rf"(?:by |{_PRE}){_HS}{_CASE} {_TO}{_H2}(?:clock )?{_APM}", PLAIN),
-    (rf"{_PRE}{_H} (?:- )?{_MM} {_APM}", PLAIN),
-    (rf"{_PRE}{_H} {_APM}(?:{_TO}{_H2}{_APM.replace('<am>', '<am2>').replace('<pm>', '<pm2>')})?", PLAIN),
-    (rf"{_PRE}(?P<hm>#(?:0?\d|1\d|2[0-3])[0-5]\d){_CASE} (?:hrs|hour|am|pm) ", TOGETHER),
-    (rf"saat (?P<hm>#(?:0\d|1\d|2[0-3])[0-5]\d){_CASE} ", TOGETHER),
+    (rf"{_PRE}clock=(?P<h>\d+):(?P<m>\d\d){_CASE} (?:{_APM})?(?:{_TO}{_PRE}{_UNTIL}(?:arasi |am |pm )?)?", Form.PLAIN),
+    (rf"{_PRE}pair=(?P<h>{_HOUR})\.(?P<m>[0-5]\d){_CASE} (?:{_APM})?(?:{_TO}{_UNTIL}(?:arasi )?)?{_NO_UNIT}", Form.PLAIN),
+    (rf"(?:by |{_PRE}){_HS}{_CASE} {_TO}{_H2}(?:clock )?{_APM}", Form.PLAIN),
+    (rf"{_PRE}{_H} (?:- )?{_MM} {_APM}", Form.PLAIN),
+    (rf"{_PRE}{_H} {_APM}(?:{_TO}{_H2}{_APM.replace('<am>', '<am2>').replace('<pm>', '<pm2>')})?", Form.PLAIN),
+    (rf"{_PRE}(?P<hm>#(?:0?\d|1\d|2[0-3])[0-5]\d){_CASE} (?:hrs|hour|am|pm) ", Form.TOGETHER),
+    (rf"saat (?P<hm>#(?:0\d|1\d|2[0-3])[0-5]\d){_CASE} ", Form.TOGETHER),
     # counted to or from the hour
-    (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?kala ", TO),
-    (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?(?:night|geciyor|past) ", PAST),
-    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:to|till) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", TO),
-    (rf"{_PRE}(?:a )?(?P<q>quarter) of {_H} (?:{_APM})?{_NO_UNIT}", TO),
-    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:past_|after) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", PAST),
-    (rf"{_PRE}half (?:past_ |after )?{_H} (?:{_APM})?{_NO_NOUN}", HALF),
+    (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?kala ", Form.TO),
+    (rf"{_PRE}{_H}(?:'\w+)? (?:x )?{_M} (?:minute )?(?:night|geciyor|past) ", Form.PAST),
+    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:to|till) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", Form.TO),
+    (rf"{_PRE}(?:a )?(?P<q>quarter) of {_H} (?:{_APM})?{_NO_UNIT}", Form.TO),
+    (rf"{_PRE}(?:a )?{_M} (?:minute )?(?:past_|after) {_H.replace('<on>', '<hon>')} (?:{_APM})?{_NO_UNIT}", Form.PAST),
+    (rf"{_PRE}half (?:past_ |after )?{_H} (?:{_APM})?{_NO_NOUN}", Form.HALF),
     (
         rf"(?P<trigger>(?:saat |{_PART} |{_DATE}|around ){{1,4}})?{_H}{_CASE} bucuk (?:{_TO}?{_H2}(?:bucuk )?(?:arasi |gibi ))?{_NO_UNIT}",
-        PAST_HALF,
+        Form.PAST_HALF,
     ),
     # hours and minutes as two numbers
-    (rf"(?:saat |at |{_PART} |{_DATE}){{1,4}}{_H} {_MM}{_CASE} {_NO_NOUN}", PLAIN),
-    (rf"{_HS} #(?P<m>15|30|45)'loc ", PLAIN),
-    (rf"{_HS} #(?P<m>15|30|45) {_FREE}", PLAIN),
+    (rf"(?:saat |at |{_PART} |{_DATE}){{1,4}}{_H} {_MM}{_CASE} {_NO_NOUN}", Form.PLAIN),
+    (rf"{_HS} #(?P<m>15|30|45)'loc ", Form.PLAIN),
+    (rf"{_HS} #(?P<m>15|30|45) {_FREE}", Form.PLAIN),
     # spans
-    (rf"{_PRE}{_H}{_CASE} (?:{_TO}|ok )?{_H2}arasi ", PLAIN),
-    (rf"{_PRE}{_HS}{_CASE} {_TO}{_H2}gibi ", PLAIN),
-    (rf"{_PRE}{_HS} {_TO}{_H2}(?=(?:in the |at )?{_PART} )", PLAIN),
-    (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", PLAIN),
-    (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", PLAIN),
-    (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", PLAIN),
-    (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", PLAIN),
+    (rf"{_PRE}{_H}{_CASE} (?:{_TO}|ok )?{_H2}arasi ", Form.PLAIN),
+    (rf"{_PRE}{_HS}{_CASE} {_TO}{_H2}gibi ", Form.PLAIN),
+    (rf"{_PRE}{_HS} {_TO}{_H2}(?=(?:in the |at )?{_PART} )", Form.PLAIN),
+    (rf"by {_PRE}{_H} {_TO}{_PRE}{_H2}{_NO_UNIT}", Form.PLAIN),
+    (rf"(?:saat )?{_HS}'ins (?:saat )?{_H2}(?:ok |by |to )?{_NO_UNIT}", Form.PLAIN),
+    (rf"(?:saat )?{_HS}'abl (?=(?:saat )?#{_HOUR}\??'dat )", Form.PLAIN),
+    (rf"(?:saat |at |around |{_PART} |{_DATE}){{1,4}}{_H} (?:- |to ){_H2}{_NO_UNIT}", Form.PLAIN),
     # the hour with a word that says it is one
-    (rf"{_PRE}{_H} (?:oclock|- ish|ish|around) ", PLAIN),
-    (rf"(?:saat |at ){_H} hrs ", PLAIN),
-    (r"#(?P<h>1[3-9]|2[0-3]) hrs ", PLAIN),  # 2h and 8 hrs are lengths of time
-    (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", PLAIN),
-    (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", PLAIN),
-    (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", PLAIN),
-    (rf"at (?:around )?#(?P<h>{_HOUR})\?? {_NO_NOUN}", PLAIN),
-    (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", PLAIN),
-    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", PLAIN),
-    (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", PLAIN),
-    (rf"(?:{_PART} )(?:around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", PLAIN),
-    (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", PLAIN),
-    (rf"{_DATE}(?:around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", PLAIN),
-    (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", PLAIN),
-    (r"(?P<hm>#(?:0[7-9]|1[0-8])(?:00|15|30|45))'loc ", TOGETHER),
-    (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", PLAIN),
-    (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", PLAIN),
-    (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", PLAIN),
-    (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", PLAIN),
-    (rf"(?:saat |{_PART} |{_DATE}){_H}'(?:loc|dat|abl) ", PLAIN),
-    (rf"(?:{_DATE}|{_PART} )(?:, )?maybe {_HS} {_NO_NOUN}{_FREE}", PLAIN),
+    (rf"{_PRE}{_H} (?:oclock|- ish|ish|around) ", Form.PLAIN),
+    (rf"(?:saat |at ){_H} hrs ", Form.PLAIN),
+    (r"#(?P<h>1[3-9]|2[0-3]) hrs ", Form.PLAIN),  # 2h and 8 hrs are lengths of time
+    (rf"{_PRE}{_HS}{_CASE} (?:gibi|arasi) ", Form.PLAIN),
+    (rf"(?:saat |around |{_PART} ){_H}{_CASE} (?:gibi|arasi) ", Form.PLAIN),
+    (rf"{_PRE}(?:in the )?saat (?:at |around |ok )?{_H}{_CASE} {_NO_UNIT}", Form.PLAIN),
+    (rf"at (?:around )?#(?P<h>{_HOUR})\?? {_NO_NOUN}", Form.PLAIN),
+    (rf"(?:around |by |after |till |past_ ){_HS} {_NO_NOUN}{_FREE}", Form.PLAIN),
+    (rf"(?:{_PART} |{_DATE})(?:around |by |at |{_PART} |, )?{_H}'(?:loc|dat|abl|psl|psd) {_NO_UNIT}", Form.PLAIN),
+    (rf"{_HS}'loc (?!#|unit |both |hour |minute |on )", Form.PLAIN),
+    (rf"(?:{_PART} )(?:around |, )?{_HS}{_CASE} {_NO_UNIT}{_FREE}", Form.PLAIN),
+    (rf"{_HS} (?:(?:in the |at |{_DATE}|this ){_PART}|morning|noon|afternoon|evening) ", Form.PLAIN),
+    (rf"{_DATE}(?:around |maybe |, )?{_HS} {_NO_NOUN}{_FREE}", Form.PLAIN),
+    (rf"(?:ago |later )than {_HS} {_NO_NOUN}{_FREE}", Form.PLAIN),
+    (r"(?P<hm>#(?:0[7-9]|1[0-8])(?:00|15|30|45))'loc ", Form.TOGETHER),
+    (rf"(?:(?<=ok )|(?<=, )|(?<![ ])){_HS} (?:on )?(?={_DATE})", Form.PLAIN),
+    (rf"{_HS}'(?:dat|abl) (?=ok |later |ago |[?.!,;] |$)", Form.PLAIN),
+    (rf"(?:neg ){_HS} (?={_NO_NOUN}{_FREE})", Form.PLAIN),
+    (rf"{_HS} or #{_HOUR} (?=(?:on )?{_DATE})", Form.PLAIN),
+    (rf"(?:saat |{_PART} |{_DATE}){_H}'(?:loc|dat|abl) ", Form.PLAIN),
+    (rf"(?:{_DATE}|{_PART} )(?:, )?maybe {_HS} {_NO_NOUN}{_FREE}", Form.PLAIN),
     # names of hours
-    (r"half past_ noon ", HALF_TWELVE),
-    (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", MIDNIGHT),
-    (r"saat yarim(?:'\w+)? |(?:saat )?yarimda |yarim (?:gibi|arasi) ", HALF_TWELVE),
-    (rf"(?:{_PART} |{_DATE})yarim {_NO_NOUN}", HALF_TWELVE),
-    (rf"{_PRE}(?:#12 )?noon (?:ish |- ish )?{_NO_UNIT}", NOON),
+    (r"half past_ noon ", Form.HALF_TWELVE),
+    (rf"{_PRE}(?:#12 )?midnight(?:'\w+)? ", Form.MIDNIGHT),
+    (r"saat yarim(?:'\w+)? |(?:saat )?yarimda |yarim (?:gibi|arasi) ", Form.HALF_TWELVE),
+    (rf"(?:{_PART} |{_DATE})yarim {_NO_NOUN}", Form.HALF_TWELVE),
+    (rf"{_PRE}(?:#12 )?noon (?:ish |- ish )?{_NO_UNIT}", Form.NOON),
 ]  # fmt: skip
 
-RULES: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _RULES]
-BESIDE: list[tuple[re.Pattern[str], int]] = [(rule(pattern), form) for pattern, form in _BESIDE]
+RULES: list[tuple[re.Pattern[str], Form]] = [(rule(pattern), form) for pattern, form in _RULES]
+BESIDE: list[tuple[re.Pattern[str], Form]] = [(rule(pattern), form) for pattern, form in _BESIDE]

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsvc.engines.reading import KINDS, examine, is_cancel, is_no, is_yes, read, read_answer
-from chatsvc.engines.reading.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, fold, line_of
+from chatsvc.engines.reading.folding import fold_with_places
+from chatsvc.engines.reading.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
 from tests.engines.reading import slots_strangers
 from tests.engines.reading.slots_cases import CASES, FRIDAY, WEDNESDAY, Case
 
@@ -199,7 +200,7 @@ def test_a_number_without_a_prefix_is_one_of_the_bots_country(text: str, country
 def test_of_a_long_message_only_the_two_ends_are_read(text: str) -> None:
     kept, _ = ends_of(text)
     assert len(kept) <= MAX_CHARACTERS + 1
-    assert len(line_of(fold(kept)).tokens) <= MAX_TOKENS + 2
+    assert len(line_of(fold_with_places(kept)).tokens) <= MAX_TOKENS + 2
     middle = text[:1_500] + " Adım Ayşe, yarın 15:00, 0532 123 45 67 " + text[-1_500:]
     assert examine(middle, now=FRIDAY) == examine(text[:1_500] + " " * 40 + text[-1_500:], now=FRIDAY)
 

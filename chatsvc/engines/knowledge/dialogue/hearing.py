@@ -12,12 +12,9 @@ from chatsvc.engines.knowledge.dialogue import smalltalk
 from chatsvc.engines.knowledge.dialogue.wishes import recognise
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.reading import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.reading.given_names import NAMES, SURNAMES
+from chatsvc.engines.reading.folding import folded, words
 from chatsvc.engines.reading.language_detection import is_word
-from chatsvc.engines.reading.name_words import DOUBTED, NO_NAMES
-from chatsvc.engines.reading.tokenizer import fold
-from chatsvc.engines.reading.vocabulary import listed
+from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
 
 _ENDS = 400  # characters read at either end of a long message: the reader of slots takes its time with the whole of a hostile one
 _WHOLE = 1_000
@@ -84,14 +81,105 @@ _KEEPS_TO_ONESELF = re.compile(r" (?:vermek|soylemek|paylasmak|yazmak) istem\w* 
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
-_NOBODY = listed("bilmem bilmiyorum farketmez fark soylemem soylemek vermem hmm neden boyle iste aynen anonim anonymous nobody idk dunno")
+_NOBODY = frozenset(
+    [
+        "bilmem",
+        "bilmiyorum",
+        "farketmez",
+        "fark",
+        "soylemem",
+        "soylemek",
+        "vermem",
+        "hmm",
+        "neden",
+        "boyle",
+        "iste",
+        "aynen",
+        "anonim",
+        "anonymous",
+        "nobody",
+        "idk",
+        "dunno",
+    ]
+)
 _LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
-_EVERYDAY = listed("""
-mavi yesil kirmizi sari siyah beyaz pembe mor turuncu gri kahverengi kapi pencere duvar masa ev araba elma armut muz kedi kopek kus
-balik agac cicek su ekmek deneme test falan filan sey salak aptal
-blue green red yellow black white pink purple orange grey gray brown door window wall table house car apple banana cat dog bird fish tree
-flower water bread test testing thing stuff something anything nothing stupid idiot dumb
-""")
+_EVERYDAY = frozenset(
+    [
+        "mavi",
+        "yesil",
+        "kirmizi",
+        "sari",
+        "siyah",
+        "beyaz",
+        "pembe",
+        "mor",
+        "turuncu",
+        "gri",
+        "kahverengi",
+        "kapi",
+        "pencere",
+        "duvar",
+        "masa",
+        "ev",
+        "araba",
+        "elma",
+        "armut",
+        "muz",
+        "kedi",
+        "kopek",
+        "kus",
+        "balik",
+        "agac",
+        "cicek",
+        "su",
+        "ekmek",
+        "deneme",
+        "test",
+        "falan",
+        "filan",
+        "sey",
+        "salak",
+        "aptal",
+        "blue",
+        "green",
+        "red",
+        "yellow",
+        "black",
+        "white",
+        "pink",
+        "purple",
+        "orange",
+        "grey",
+        "gray",
+        "brown",
+        "door",
+        "window",
+        "wall",
+        "table",
+        "house",
+        "car",
+        "apple",
+        "banana",
+        "cat",
+        "dog",
+        "bird",
+        "fish",
+        "tree",
+        "flower",
+        "water",
+        "bread",
+        "test",
+        "testing",
+        "thing",
+        "stuff",
+        "something",
+        "anything",
+        "nothing",
+        "stupid",
+        "idiot",
+        "dumb",
+    ]
+)
 _NODS = frozenset("👍👌✅")
 # words of a wish itself, of courtesy, and those that hold every sentence together: what is left is what it is about
 _EMPTY = re.compile(
@@ -220,15 +308,15 @@ def _pointed_name(text: str) -> str | None:
     """The name at the end of `it's for Mark Twain`, `change the name to Mark Hamill`: it is known by its capitals."""
     match = _POINTS.search(text)
     told = match[1].split() if match else []
-    return " ".join(told) if told and all(word[0].isupper() and fold(word).text not in NO_NAMES for word in told) else None
+    return " ".join(told) if told and all(word[0].isupper() and folded(word) not in NOT_NAMES for word in told) else None
 
 
 def _bare_name(text: str, reading: Reading) -> Reading | None:
     """A bare answer to "what is your name?": names in full where nothing else was written, and no word cut out of a sentence."""
-    if reading.slots.name is None or fold(reading.slots.name).text in _NOBODY:
+    if reading.slots.name is None or folded(reading.slots.name) in _NOBODY:
         return None
     written = text.strip().rstrip(".!,").split()
-    if 2 <= len(written) <= 4 and all(word[0].isupper() and fold(word.rstrip(".")).text not in NO_NAMES for word in written):
+    if 2 <= len(written) <= 4 and all(word[0].isupper() and folded(word.rstrip(".")) not in NOT_NAMES for word in written):
         start = text.index(written[0])
         whole = text.strip().rstrip(".!,")
         return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
@@ -241,22 +329,22 @@ def _bare_name(text: str, reading: Reading) -> Reading | None:
 
 def _is_ordinary(word: str) -> bool:
     """Whether a word is one of everyday speech, and nobody's name."""
-    if word in NAMES or word in SURNAMES:
+    if word in GIVEN_NAMES or word in SURNAMES:
         return False
-    return word in NO_NAMES or word in _EVERYDAY or bool(lexicon.of_word(word)) or is_word(word)
+    return word in NOT_NAMES or word in _EVERYDAY or bool(lexicon.of_word(word)) or is_word(word)
 
 
 def bare_name(message: str, before: str | None) -> str | None:
     """The name that a message is, and nothing else, where nobody asked for one: only what can hardly be anything else."""
     text = message.strip().rstrip(".!")
-    bases = [fold(word).text for word in text.split()]
-    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0] not in NAMES:
+    bases = [folded(word) for word in text.split()]
+    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0] not in GIVEN_NAMES:
         return None
-    known = len(bases) > 1 and all(base in NAMES | SURNAMES for base in bases) and bases[0] not in DOUBTED
-    goes_on = before is not None and bases[0] == fold(before).text.split()[0]
+    known = len(bases) > 1 and all(base in GIVEN_NAMES | SURNAMES for base in bases) and bases[0] not in AMBIGUOUS_NAMES
+    goes_on = before is not None and bases[0] == folded(before).split()[0]
     if not (known or goes_on or all(word[0].isupper() for word in text.split())):
         return None
-    return contacts.own_name(text, [message]) if NO_NAMES.isdisjoint(bases[1:]) else None
+    return contacts.own_name(text, [message]) if NOT_NAMES.isdisjoint(bases[1:]) else None
 
 
 def line_of(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chatsvc.engines.knowledge.search.spelling import distance
+from chatsvc.engines.reading.edits import distance
 from chatsvc.engines.reading.folding import words
 
 _READ = 1_000  # characters; a wish is told at the beginning

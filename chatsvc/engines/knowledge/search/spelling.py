@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterable
 
 from chatsvc.engines.knowledge.search.stemming import trigrams
+from chatsvc.engines.reading.edits import distance
 
 _SHORTEST = 4  # letters; shorter words have too many neighbours
 _BUDGET = 2_000  # postings looked at for one word
@@ -54,20 +55,3 @@ def _cost(word: str, known: str) -> int | None:
             break
         alike += 1
     return 3 if alike >= 5 and alike >= 0.7 * min(len(word), len(known)) else None
-
-
-def distance(one: str, other: str, limit: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours between two words; limit + 1 where it is more than `limit`."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, start=1):
-        previous, row, older = row, [i], before
-        for j, right in enumerate(other, start=1):
-            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == other[j - 2] and one[i - 2] == right:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-        before = previous
-        if min(row) > limit:
-            return limit + 1
-    return row[-1]

@@ -1,0 +1,17 @@
+"""Case and accent folding of single characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+# letters that Unicode does not decompose
+_LETTERS = {"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
+
+
+@lru_cache(maxsize=4_096)
+def fold_character(character: str) -> str:
+    """Return a character without case and accents: İ and ı give i, ş gives s; one character may give several, or none."""
+    # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    return "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))

@@ -1,0 +1,146 @@
+"""Tokens of a text and the line of their symbols, over which the grammar of dates and times is written.
+
+A symbol names what a token means: a word group of `symbols.txt` ("today", "morning"), or a value with its kind in front ("#15",
+"clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `Dt4'dat`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Kind(Enum):
+    """Kinds of symbols; the value is how a symbol of the kind begins."""
+
+    TURKISH_DAY = "Dt"  # "cumaya": Dt4'dat
+    ENGLISH_DAY = "De"  # "on Friday": De4
+    MONTH = "M"  # "kasımda": M11'psl
+    NUMBER = "#"  # "15", "on beş": #15; "bir", which may be no number: #1?
+    CLOCK = "clock="  # "14:30": clock=14:30
+    PAIR = "pair="  # "14.30", "15/3", day and month or hour and minute: pair=14.30
+    DATE = "date="  # "25.11.2026": date=2026-11-25
+    UNKNOWN = "x"  # "bisiklet", a word that no group holds: x
+    GROUP = ""  # "yarın", a word of a group: tomorrow
+
+
+WEEKDAYS = frozenset({Kind.TURKISH_DAY, Kind.ENGLISH_DAY})
+CALENDAR_NAMES = WEEKDAYS | {Kind.MONTH}
+VALUES_WITH_DIGITS = frozenset({Kind.NUMBER, Kind.CLOCK, Kind.PAIR})
+_KIND = re.compile(r"(Dt|De)\d|(M)\d|(#)|(clock=|pair=|date=)|(x)$")
+
+
+class Case(StrEnum):
+    """Case endings of a token, as they stand behind the apostrophe of its symbol."""
+
+    LOCATIVE = "loc"  # saat 3'te, cumada
+    ABLATIVE = "abl"  # 3'ten, cumadan
+    DATIVE = "dat"  # 3'e, cumaya
+    ACCUSATIVE = "acc"  # 3'ü geçe, cumayı
+    POSSESSIVE = "pos"  # ayın 2'si
+    GENITIVE = "gen"  # cumanın, Friday's
+    POSSESSIVE_LOCATIVE = "psl"  # ayın 15'inde
+    POSSESSIVE_DATIVE = "psd"  # ayın 15'ine
+    POSSESSIVE_ACCUSATIVE = "psa"  # 3'ünü
+    POSSESSIVE_ABLATIVE = "psb"  # ayın 15'inden
+    INSTRUMENTAL = "ins"  # 10 ile 12 arası: 10'la
+    ORDINAL = "ord"  # 15th, 3'üncü
+    ATTRIBUTIVE = "ki"  # cuma günkü
+
+
+@lru_cache(maxsize=2_000)
+def kind_of(symbol: str) -> Kind:
+    """Return the kind of a symbol."""
+    match = _KIND.match(symbol)
+    return Kind(match[match.lastindex or 0]) if match else Kind.GROUP
+
+
+@dataclass(slots=True)
+class Token:
+    """One word, number or sign; `start` and `end` are offsets in the folded text."""
+
+    symbol: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its symbol."""
+        return kind_of(self.symbol)
+
+    @property
+    def case(self) -> str:
+        """The case ending of its symbol, a value of `Case`; "" without one."""
+        return self.symbol.partition("'")[2]
+
+
+@dataclass(slots=True)
+class TokenLine:
+    """The tokens of a text; `text` is the string of their symbols, each followed by a blank."""
+
+    tokens: list[Token]
+    text: str = ""
+    _starts: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        at = 0
+        for token in self.tokens:
+            self._starts.append(at)
+            at += len(token.symbol) + 1
+        self.text = "".join(token.symbol + " " for token in self.tokens)
+
+    def token_at(self, position: int) -> int:
+        """Return the index of the token whose symbol covers a position of `text`."""
+        return bisect_right(self._starts, position) - 1
+
+    def symbols(self, first: int, end: int) -> list[str]:
+        """Return the symbols of the tokens from `first` up to `end`, exclusive."""
+        return [token.symbol for token in self.tokens[first:end]]
+
+    def found(self, rule: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int, int]]:
+        """Yield each match of a rule with the index of its first token and the index behind its last."""
+        for match in rule.finditer(self.text):
+            yield match, self.token_at(match.start()), self.token_at(match.end() - 1) + 1
+
+    def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
+        """Return a line in which each span of tokens (first, end) is one token with the given symbol."""
+        inside: dict[int, tuple[int, str]] = {first: (end, symbol) for first, end, symbol in spans}
+        tokens: list[Token] = []
+        at = 0
+        while at < len(self.tokens):
+            if at in inside:
+                end, symbol = inside[at]
+                tokens.append(Token(symbol, "", self.tokens[at].start, self.tokens[end - 1].end))
+                at = end
+            else:
+                tokens.append(self.tokens[at])
+                at += 1
+        return TokenLine(tokens)
+
+
+@dataclass(slots=True)
+class Mention(Generic[Value]):
+    """A day or a time found in a line, from token `first` up to `end`, exclusive.
+
+    A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from
+    a bare Friday: side by side, the weekday only repeats the date. `gone` is a day in the past ("dün", "last Friday").
+    """
+
+    first: int
+    end: int
+    value: Value | None
+    explicit: bool = True
+    gone: bool = False
+
+
+def rule(pattern: str) -> re.Pattern[str]:
+    """Compile a rule over a line: it begins at a whole symbol, and each of its symbols includes the blank behind it."""
+    return re.compile(rf"(?<!\S)(?:{pattern})")

@@ -1,0 +1,76 @@
+"""Loader of the text files that hold word lists, patterns and sentences.
+
+All of them have one format, in UTF-8:
+
+    # A comment. The first line of a file says what the file holds.
+    name: item item several_words_in_one_item
+        items continued on an indented line
+
+A name may occur again: its entries are kept apart, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_ENGINES = Path(__file__).parent
+_PIECE = re.compile(r"\$\{([a-z_]+)\}")
+
+
+class WordFile:
+    """One file of word lists, read whole when it is constructed; names map to values."""
+
+    def __init__(self, path: str) -> None:
+        """Read the file at `path`, relative to the package `engines`; raises ValueError for a line that belongs to no entry."""
+        self.entries: list[tuple[str, str]] = []  # (name, value); the lines of a value are stripped and joined by newlines
+        for line in (_ENGINES / path).read_text(encoding="utf-8").splitlines():
+            text = line.strip()
+            if not text or line[0] == "#":
+                continue
+            if not line[0].isspace():
+                name, colon, first = line.partition(":")
+                if not colon:
+                    raise ValueError(f"{path}: this line has no name: {line}")
+                self.entries.append((name, first.strip()))
+            elif self.entries:
+                name, value = self.entries[-1]
+                self.entries[-1] = name, f"{value}\n{text}" if value else text
+            else:
+                raise ValueError(f"{path}: a continuation before the first name: {line}")
+        self._values = dict(self.entries)
+
+    def text(self, name: str) -> str:
+        """Return the whole value, its lines joined by blanks."""
+        return self._values[name].replace("\n", " ")
+
+    def items(self, name: str) -> list[str]:
+        """Return the items in their order; `_` in an item stands for a blank."""
+        return [item.replace("_", " ") for item in self._values[name].split()]
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return the items as a set."""
+        return frozenset(self.items(name))
+
+    def group(self, prefix: str) -> dict[str, list[str]]:
+        """Return the items of all names that begin with `prefix`, by the rest of the name."""
+        return {name.removeprefix(prefix): self.items(name) for name, _ in self.entries if name.startswith(prefix)}
+
+    def pattern(self, name: str) -> re.Pattern[str]:
+        """Compile the value as one regular expression, its lines joined without a blank."""
+        return self.compile(self._values[name])
+
+    def patterns(self, name: str) -> list[re.Pattern[str]]:
+        """Compile each line of the value as a regular expression."""
+        return list(map(self.compile, self._values[name].split("\n")))
+
+    def any_of(self, name: str) -> re.Pattern[str]:
+        """Compile the lines of the value as the alternatives of one regular expression."""
+        return self.compile("|".join(f"(?:{line})" for line in self._values[name].split("\n")))
+
+    def compile(self, pattern: str) -> re.Pattern[str]:
+        """Compile a regular expression in which `${name}` stands for the value of that name."""
+        return re.compile(self._expanded(pattern))
+
+    def _expanded(self, pattern: str) -> str:
+        return _PIECE.sub(lambda match: self._expanded(self._values[match[1]]), pattern.replace("\n", ""))
