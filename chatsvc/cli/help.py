@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chatsvc.cli.output import json_option, show
+from chatsvc.cli.main import COMMANDS
+from chatsvc.cli.output import echo, json_option, show
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -41,7 +42,8 @@ class Topic(click.types.StringParamType):
         """Refuse an unknown name, naming all topics."""
         known = topics()
         if value not in known:
-            self.fail(f"there is no topic {value!r}; the topics are {', '.join(known)}", param, ctx)
+            hint = f" (`chatsvc {value} --help` describes the command)" if value in COMMANDS else ""
+            self.fail(f"there is no topic {value!r}; the topics are {', '.join(known)}{hint}", param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
@@ -74,8 +76,8 @@ def manual(topic: str | None, as_json: bool) -> None:
             show(listed, True)
             return
         for one in listed:
-            click.echo(f"{one['topic']:<15}{one['about']}")
-        click.echo("\nShow one with: chatsvc help TOPIC", err=True)
+            echo(f"{one['topic']:<15}{one['about']}")
+        echo("\nShow one with: chatsvc help TOPIC", err=True)
     elif as_json:
         show({"topic": topic, "text": topics()[topic]}, True)
     elif sys.stdout.isatty():

@@ -42,6 +42,8 @@ def test_an_unknown_topic_is_wrong_usage_and_names_all_topics() -> None:
     done = run("help", "operations")
     assert (done.status, done.out) == (2, "")
     assert ", ".join(TOPICS) in done.err
+    assert "--help` describes" not in done.err
+    assert "`chatsvc bot --help` describes the command" in run("help", "bot").err
 
 
 def on_a_terminal(*arguments: str, **more: str) -> str:
