@@ -76,7 +76,7 @@ def test_readme_is_short_and_links_every_topic() -> None:
 
 
 def commands() -> set[str]:
-    """Every command of the program, with its group."""
+    """Return every command of the program, with its group."""
     found: set[str] = set()
     group = chatsvc
     assert isinstance(group, Lazy)
@@ -88,7 +88,7 @@ def commands() -> set[str]:
 
 
 def settings(text: str) -> set[str]:
-    """The dotted names of the example configuration; tiers and plans by one name each."""
+    """Return the dotted names of the example configuration; tiers and plans have one name each."""
     import yaml
 
     def walk(value: object, path: str) -> set[str]:
@@ -106,10 +106,10 @@ def test_every_setting_that_the_program_has_is_in_the_example_and_nothing_else(t
     assert settings(json.dumps(known)) == settings(EXAMPLE)
 
 
-def test_every_setting_of_the_example_says_right_above_it_what_it_is_and_its_unit() -> None:
+def test_every_setting_of_the_example_has_a_comment_with_its_unit() -> None:
     top, comment = "", ""
     for line in EXAMPLE.splitlines():
-        indent, name, value = re.fullmatch(r"( *)(?:(\w+):( .*)?)?.*", line).groups()  # type: ignore[union-attr]  # it matches anything
+        indent, name, value = re.fullmatch(r"( *)(?:(\w+):( .*)?)?.*", line).groups()  # type: ignore[union-attr]  # the pattern matches every line
         if not name:
             comment = f"{comment} {line}" if line else ""
             continue
@@ -125,7 +125,7 @@ SETTINGS = [number for number, line in enumerate(EXAMPLE.splitlines()) if re.mat
 
 
 @pytest.mark.parametrize("number", SETTINGS)
-def test_a_setting_of_the_example_that_is_given_something_odd_is_refused_at_its_place(number: int, tmp_path: Path) -> None:
+def test_a_wrong_value_of_any_setting_is_refused_with_its_line(number: int, tmp_path: Path) -> None:
     lines = EXAMPLE.splitlines()
     lines[number] = re.sub(":.*", ": [[odd]]", lines[number])
     file = tmp_path / "config.yaml"
@@ -134,7 +134,7 @@ def test_a_setting_of_the_example_that_is_given_something_odd_is_refused_at_its_
         config.load(file, {})
 
 
-def test_the_two_commands_for_a_newcomer_exist() -> None:
+def test_the_two_commands_of_readme_exist() -> None:
     named = re.findall(r"^scripts/\w+", PAGES[README].split("## Try it")[1], re.MULTILINE)
     assert named == ["scripts/quickstart", "scripts/test"]
     assert all((ROOT / name).stat().st_mode & 0o111 for name in named)
@@ -191,7 +191,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A service whose bot knows README's sample of knowledge, and whose log names each request's route."""
+    """Run a service with README's sample of knowledge and an access log."""
     site = Site(tmp_path_factory.mktemp("shop"), "models: {offline: {engine: knowledge}}\nlog: {access: true}")
     site.json("init")
     (site.folder / "faq.md").write_text(blocks("markdown", README)[0])
@@ -201,7 +201,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def shell(site: Site, script: str, **more: str) -> Done:
-    """Run a block as its reader does, in the installation's folder, `chatsvc` being this one."""
+    """Run a block in the installation's folder, with this chatsvc in the path."""
     programs = site.folder / "bin"
     programs.mkdir(exist_ok=True)
     (programs / "chatsvc").write_text(f'#!/bin/sh\nexec {shlex.join(CHATSVC)} "$@"\n')
@@ -216,14 +216,14 @@ def shell(site: Site, script: str, **more: str) -> Done:
 
 
 def caller(site: Site) -> dict[str, str]:
-    """What the examples want to know of the service."""
+    """Return the variables that the examples use."""
     assert site.serving
     key = site.json("key", "create")["key"]
     return {"BASE_URL": site.serving.base_url, "KEY": key, "BOT": site.json("bot", "list")[0]["id"]}
 
 
 def routes(site: Site, since: int) -> set[str]:
-    """The operations that were called since the log was so long."""
+    """Return the operations in the log after an offset."""
     lines = [json.loads(line) for line in site.log.read_text()[since:].splitlines()]
     return {f"{line['method']} {line['route']}" for line in lines if line.get("status") == 200 and "method" in line}
 
@@ -273,7 +273,7 @@ def test_the_python_example_calls_all_six_operations(shop: Site) -> None:
 
 
 def python_example(monkeypatch: pytest.MonkeyPatch, known: dict[str, str]) -> dict[str, Any]:
-    """What the Python example defines, without what it then does."""
+    """Return the functions of the Python example, without running its last part."""
     for name, value in known.items():
         monkeypatch.setenv(name, value)
     names: dict[str, Any] = {}
@@ -281,7 +281,7 @@ def python_example(monkeypatch: pytest.MonkeyPatch, known: dict[str, str]) -> di
     return names
 
 
-def test_the_python_example_walks_over_pages_and_tells_what_a_bot_does_not_know(shop: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_example_follows_pages_and_returns_none_for_an_unknown_answer(shop: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     known = caller(shop)
     for name in ("Second", "Third"):
         shop.json("bot", "create", name)
@@ -296,14 +296,14 @@ def test_the_python_example_walks_over_pages_and_tells_what_a_bot_does_not_know(
     assert refused.value.request_id in str(refused.value)
 
 
-class Moody(BaseHTTPRequestHandler):
-    """A service that has a bad moment or two, each of another kind, and then answers."""
+class ScriptedServer(BaseHTTPRequestHandler):
+    """Server that answers with the responses of a list, one after the other."""
 
     answers: list[tuple[int, dict[str, str], bytes]]
     asked: list[str | None]
 
     def do_POST(self) -> None:
-        """Tell the next of the answers."""
+        """Send the next response."""
         self.rfile.read(int(self.headers["Content-Length"]))
         self.asked.append(self.headers["Idempotency-Key"])
         status, headers, body = self.answers.pop(0)
@@ -314,30 +314,35 @@ class Moody(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
-def test_the_python_example_repeats_what_passes_under_one_key_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_example_repeats_temporary_errors_under_one_key_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = b'{"success": false, "error": "assistant_unavailable", "reason": "%s"}'
-    Moody.asked = []
-    Moody.answers = [(429, {"Retry-After": "7"}, b"{}"), (503, {}, b"<html>"), (502, {}, refusal % b"busy"), (200, {}, b'{"data": 1}')]
+    ScriptedServer.asked = []
+    ScriptedServer.answers = [
+        (429, {"Retry-After": "7"}, b"{}"),
+        (503, {}, b"<html>"),
+        (502, {}, refusal % b"busy"),
+        (200, {}, b'{"data": 1}'),
+    ]
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Moody) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedServer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         names = python_example(monkeypatch, {"BASE_URL": f"http://127.0.0.1:{server.server_port}", "KEY": "csk_x"})
         assert names["call"]("POST", "/messages", {}) == {"data": 1}
         assert slept == [7, 4, 8]
-        assert len(set(Moody.asked)) == 1
-        assert len(Moody.asked) == 4
-        Moody.answers = [(502, {}, refusal % b"not_configured")]
+        assert len(set(ScriptedServer.asked)) == 1
+        assert len(ScriptedServer.asked) == 4
+        ScriptedServer.answers = [(502, {}, refusal % b"not_configured")]
         with pytest.raises(names["ApiError"]):
             names["call"]("POST", "/messages", {})
-        assert len(set(Moody.asked)) == 2
+        assert len(set(ScriptedServer.asked)) == 2
         server.shutdown()
 
 
-def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site, tmp_path: Path) -> None:
+def test_the_example_of_a_restore_works_on_another_machine(shop: Site, tmp_path: Path) -> None:
     make, restore = [text for text in blocks("sh", "operate") if "backup verify" in text or "doctor" in text]
     shell(shop, make.replace("/mnt/backup", str(tmp_path)))
     other = Site(tmp_path)
@@ -346,7 +351,7 @@ def test_the_drill_of_the_page_puts_a_backup_back_on_another_machine(shop: Site,
     assert other.json("bot", "list") == shop.json("bot", "list")
 
 
-def test_the_body_that_is_shown_is_one_that_would_be_sent() -> None:
+def test_the_example_of_a_webhook_body_equals_a_real_one() -> None:
     shown = json.loads(blocks("json", "webhooks")[0])
     at = round(datetime.fromisoformat(shown["created_at"]).timestamp() * 1000)
     request = Request(**{**shown["data"], "created_at": at})

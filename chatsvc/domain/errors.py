@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Because(NamedTuple):
-    """A sentence that says what exactly was wrong, added to an error's own."""
+    """Second sentence of an error message: the exact cause."""
 
     tr: str
     en: str
@@ -26,14 +26,14 @@ class Problem(NamedTuple):
     extra: tuple[str, ...] = ()
 
     def __call__(self, because: Because | None = None, **extra: object) -> ProblemError:
-        """The exception to raise; `extra` are exactly the fields that SPEC.md section 7 gives this code."""
+        """Return the exception to raise, with exactly the extra fields of SPEC.md section 7."""
         if extra.keys() != set(self.extra):
             raise TypeError(f"{self.code} carries {self.extra}, not {tuple(extra)}")
         return ProblemError(self, because, extra)
 
 
 class ProblemError(Exception):
-    """A problem that has occurred."""
+    """Exception that carries an error code of the interface."""
 
     def __init__(self, problem: Problem, because: Because | None, extra: dict[str, object]) -> None:
         super().__init__(problem.code)
@@ -42,7 +42,7 @@ class ProblemError(Exception):
         self.extra = extra
 
     def as_json(self) -> dict[str, object]:
-        """The flat envelope of SPEC.md section 7."""
+        """Return the response body of SPEC.md section 7."""
         problem, because = self.problem, self.because
         return {
             "success": False,
