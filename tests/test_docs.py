@@ -62,12 +62,17 @@ def test_every_operation_is_listed() -> None:
     assert re.findall(r"^\| `([A-Z]+ /\S+)` \|", PAGES["interface"], re.MULTILINE) == [f"{route.method} {route.path}" for route in ROUTES]
 
 
+def test_every_package_is_in_the_layout() -> None:
+    layout = PAGES["contribute"].split("## Layout")[1].split("\n## ")[0]
+    packages = {file.parent.name for file in (ROOT / "chatsvc").glob("*/*") if file.suffix in (".py", ".md")}
+    assert {path.split("/")[0] for path in re.findall(r"`(\w+/[\w/]*)`", layout)} - {"chatsvc"} == packages
+
+
 def test_every_dependency_has_its_reason_in_the_manual() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     table = PAGES["contribute"].split("## Dependencies")[1].split("\n## ")[0]
-    assert re.findall(r"^\| `([\w-]+)` \| .+ \| .+ \|$", table, re.MULTILINE) == [
-        re.split("[<>=]", wanted)[0] for wanted in project["dependencies"]
-    ]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    assert re.findall(r"^\| `([\w-]+)` \| .+ \|$", table, re.MULTILINE) == [re.split("[<>=]", wanted)[0] for wanted in declared]
 
 
 def test_readme_is_short_and_links_every_topic() -> None:

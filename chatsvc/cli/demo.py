@@ -29,7 +29,7 @@ Say = Callable[[str, dict[str, Any]], None]
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Stop after the first reply.")
+@click.option("--once", is_flag=True, help="Stop after the demonstration.")
 @json_option
 def demo(once: bool, as_json: bool) -> None:
     """Start a temporary instance with a sample bot that answers a real message.
