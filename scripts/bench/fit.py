@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/bench/fit.py CLINC150's-data_full.json
 
-A logistic regression (Newton's method, a little L2) over the signs of searches: bots made of some or all intents of CLINC150, asked by
+A logistic regression (Newton's method, a little L2) over the signals of searches: bots made of some or all intents of CLINC150, asked by
 its validation set, and the sets of our own that judging.py names for it, whole and with entries and phrasings left out.
 CLINC150's test set and the other sets of our own are never looked at. Takes a few minutes.
 """
@@ -23,7 +23,7 @@ from chatsvc.engines.knowledge.search import confidence
 from tests.answers import judging
 from tests.answers.judging import Question
 
-Row = tuple[float, tuple[float, ...], bool]  # weight, signs and a 1 for the bias, whether the first hit was right
+Row = tuple[float, tuple[float, ...], bool]  # weight, signals and a 1 for the bias, whether the first hit was right
 
 OWN, VARIED, CLINC = 30.0, 8.0, 1.0  # weight of one search
 UNASKED = 1.3  # how much more it weighs where nothing of ours answers: an answer to a foreign question is worse than none to another
@@ -37,17 +37,17 @@ BOTS = ((8, (3, 7), 9), (20, (3, 7, 10), 6), (50, (5, 10), 3), (None, (3, 5, 10)
 ASKED, FOREIGN, ALL = 120, 60, 1_200  # questions to a bot: with and without an answer; to one of all intents
 VARIATIONS = 3
 
-_seen: list[confidence.Signs] = []
+_seen: list[confidence.Signals] = []
 _of = confidence.of
 
 
-def _watched(signs: confidence.Signs) -> float:
-    _seen.append(signs)
-    return _of(signs)
+def _watched(signals: confidence.Signals) -> float:
+    _seen.append(signals)
+    return _of(signals)
 
 
 def rows(weight: float, entries: Sequence[Entry], questions: Sequence[Question]) -> Iterator[Row]:
-    """The signs of all questions that find anything at all."""
+    """The signals of all questions that find anything at all."""
     index = judging.index_of(entries)
     for question in questions:
         _seen.clear()
@@ -115,20 +115,20 @@ def clinc(path: Path, chance: random.Random) -> Iterator[Row]:
 
 
 def fit(data: Sequence[Row]) -> list[float]:
-    """Weights of the signs, and the bias last."""
+    """Weights of the signals, and the bias last."""
     size = len(data[0][1])
     weights = [0.0] * size
     for _ in range(12):
         slope = [-L2 * weight for weight in weights[:-1]] + [0.0]
         bend = [[L2 * (row == column < size - 1) for column in range(size)] for row in range(size)]
-        for weight, signs, right in data:
-            chance = 1 / (1 + math.exp(-sum(map(float.__mul__, weights, signs))))
+        for weight, signals, right in data:
+            chance = 1 / (1 + math.exp(-sum(map(float.__mul__, weights, signals))))
             missed, curve = weight * (right - chance), weight * chance * (1 - chance)
-            for row, value in enumerate(signs):
+            for row, value in enumerate(signals):
                 slope[row] += missed * value
                 line, scaled = bend[row], curve * value
                 for column in range(row + 1):
-                    line[column] += scaled * signs[column]
+                    line[column] += scaled * signals[column]
         for row in range(size):
             for column in range(row):
                 bend[column][row] = bend[row][column]
@@ -156,7 +156,7 @@ def main() -> None:
     data = [*own(chance), *clinc(Path(sys.argv[1]), chance)]
     *weights, bias = fit(data)
     print(f"# {len(data)} searches\n_BIAS = {bias:.2f}\n_WEIGHTS = {{  # of each sign, and what the size of the index adds to it")
-    names = [field.name for field in fields(confidence.Signs)]
+    names = [field.name for field in fields(confidence.Signals)]
     for sign, weight, more in zip(names, weights[: len(names)], weights[len(names) :], strict=True):
         print(f'    "{sign}": ({weight:.2f}, {more:.2f}),')
     print("}")

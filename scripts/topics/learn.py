@@ -45,6 +45,7 @@ def read() -> dict[str, list[str]]:
 
 def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
     """The lines of the data; see chatsvc.engines.knowledge.search.topics.Topics for their form."""
+    yield topics.HEADER
     yield "\t".join(sentences)
     used: dict[str, dict[int, int]] = {}  # feature -> topic -> in how many of its sentences
     for topic, said in enumerate(sentences.values()):

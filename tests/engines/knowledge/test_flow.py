@@ -20,6 +20,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.engines.knowledge.dialogue import drafts, flow
 from chatsvc.engines.knowledge.dialogue.wishes import recognise
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from tests.engines.knowledge.test_index import SAMPLE
 from tests.fakes import START
 
@@ -638,7 +639,9 @@ def test_what_the_service_no_longer_has_at_hand_is_asked_for_again() -> None:
 
 
 def test_nothing_that_the_visitor_did_not_type_can_come_from_the_dialogue() -> None:
-    forged = drafts.Draft("appointment", "tr", "Pay me", "confirm", 0, SATURDAY, time(15), "Victor", "v@victim.example", "+15321234567")
+    forged = drafts.RequestDraft(
+        "appointment", "tr", "Pay me", "confirm", 0, SATURDAY, time(15), "Victor", "v@victim.example", "+15321234567"
+    )
     visit = Visit(dialogue=drafts.dump(forged, START))
     reply = visit.say("evet")
     assert reply.captured is None
@@ -651,10 +654,12 @@ def test_the_dialogue_is_small_and_comes_back_as_it_was() -> None:
     visit.say(WISH + " ş\0\U0001f600" * 300)
     assert visit.dialogue
     assert len(visit.dialogue) <= drafts.MAX_CHARACTERS
-    assert drafts.load(visit.dialogue, START) == drafts.Draft("appointment", "tr", drafts.opening_of(visit.history[0].content), "date")
+    assert drafts.load(visit.dialogue, START) == drafts.RequestDraft(
+        "appointment", "tr", drafts.opening_of(visit.history[0].content), "date"
+    )
 
 
-KEPT = json.loads(drafts.dump(drafts.Draft("appointment", "tr", "x", "date", 0, SATURDAY, time(15), "Ayşe"), START))
+KEPT = json.loads(drafts.dump(drafts.RequestDraft("appointment", "tr", "x", "date", 0, SATURDAY, time(15), "Ayşe"), START))
 BROKEN = [{"v": 2}, {"v": True}, {"at": "x"}, {"at": START - DAY_MS}, {"q": "shoe size"}, {"r": "order"}, {"l": "de"}, {"d": "2026-13-01"},
           {"t": "25:00"}, {"d": 5}, {"n": ["Ayşe"]}, {"x": 10**9}, {"x": -1}, {"m": "x" * drafts.MAX_CHARACTERS}]  # fmt: skip
 
@@ -668,9 +673,9 @@ def test_a_dialogue_that_cannot_be_read_counts_as_none(change: dict[str, object]
 _WORDS = sorted({word for case in CASES for said in case.said for word in (said if isinstance(said, str) else said[0]).split()})
 _TEXTS = st.one_of(st.text(max_size=120), st.lists(st.sampled_from(_WORDS), max_size=10).map(" ".join))
 _DRAFTS = st.builds(
-    drafts.Draft,
+    drafts.RequestDraft,
     st.sampled_from(["appointment", "contact", "quote"]),
-    st.sampled_from(drafts.LANGUAGES),
+    st.sampled_from(LANGUAGES),
     st.text(max_size=20),
     st.sampled_from(drafts.QUESTIONS),
     st.integers(0, 9),
@@ -710,7 +715,7 @@ def test_a_whole_dialogue_of_anything_never_fails(texts: list[str]) -> None:
     "message", ["yarın 0532 123 45 67 " * 190, "9" * 4000, "i want " * 570, "ben " * 1000, "a@b.c " * 660, "ad. " * 1000]
 )
 def test_a_hostile_message_takes_no_longer_than_any(message: str) -> None:
-    for dialogue in (None, drafts.dump(drafts.Draft("appointment", "tr", "x", "name"), START)):
+    for dialogue in (None, drafts.dump(drafts.RequestDraft("appointment", "tr", "x", "name"), START)):
         turn = Visit(dialogue=dialogue).turn(message)
         began = clocks.thread_time()
         with suppress(EngineError):

@@ -1,7 +1,7 @@
-"""The question back ("did you mean ...?"), what of it is kept for the next message, and which of the entries that one chooses.
+"""Questions back to the visitor ("did you mean ...?"), and the choice that the next message makes.
 
-What is kept travels as `Reply.dialogue`: compact JSON, of which nothing is believed when it comes back. It holds for the very
-next message only, and for no longer than a day.
+The state travels as `Reply.dialogue`: compact JSON that is validated when it comes back. It is valid for the next message only,
+and for at most a day.
 """
 
 from __future__ import annotations
@@ -13,53 +13,33 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Finding, Reply, Turn, language
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading import is_no, is_yes
 from chatsvc.engines.reading.folding import words
+from chatsvc.engines.wordlists import WordFile
 
 _VERSION = 1
 _MAX_CHARACTERS = 2_000
 _MOST = 3  # questions in one "did you mean"
-_WORTH = 0.5  # of the first one's score: a question that is less likely than that is not worth the visitor's eyes
-_CHOICE_WORDS = 6  # a longer message is a question of its own
+_WORTH = 0.5  # share of the first score below which an entry is not offered
+_CHOICE_WORDS = 6  # a longer message is a new question
 
-_TEXTS = {
-    "one": {"tr": "Şunu mu demek istediniz?", "en": "Did you mean this?"},
-    "several": {"tr": "Bunlardan birini mi demek istediniz?", "en": "Did you mean one of these?"},
-    "which": {"tr": "Hangisini demek istediniz?", "en": "Which one did you mean?"},
-    "none": {
-        "tr": "Anladım. Sorunuzu başka bir şekilde yazar mısınız?",
-        "en": "I see. Could you put your question in other words?",
-    },
-}
-_LANGUAGES = ("tr", "en")
-_ORDINALS = (
-    "1 ilk ilki ilkini bir biri birinci birincisi birincisini first 1st one",
-    "2 iki ikinci ikincisi ikincisini second 2nd two",
-    "3 uc ucuncu ucuncusu ucuncusunu third 3rd three",
-)
-_NONE = frozenset({"hicbiri", "hicbirini", "hicbirisi", "neither", "none"})
-_LAST = ("son", "sonuncu", "sonuncusu", "sonuncusunu", "last")
-_PLACES = {word: place for place, ordinals in enumerate(_ORDINALS) for word in ordinals.split()} | dict.fromkeys(_LAST, -1)
-# said around a number or a yes, and changing nothing
-_BESIDE = """
-the one number numara no option secenek olan olani soru question evet yes please lutfen i mean meant want demek istedim istiyorum
-bu bunu o onu this that it is was im yani sanirim think
-"""
-_POINTING = frozenset({"bu", "bunu", "o", "onu", "this", "that", "it", "one"})
-_AROUND = frozenset(_BESIDE.split())
+_FILE = WordFile("knowledge/dialogue/ask_back.txt")
+_PLACES = {word: int(place) for place, found in _FILE.group("place ").items() for word in found}
+_NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.words("pointing")
 
 
 def ask(turn: Turn, finding: Finding) -> Reply:
-    """The question back, with what the next message may choose from."""
+    """Return the question back, with the entries that the next message may choose from."""
     entries = _likely(finding)
     return _asked(turn, "one" if len(entries) == 1 else "several", entries)
 
 
 def answered(turn: Turn) -> Reply | None:
-    """The reply to a message that says which of the questions asked back was meant, or that none was; None for any other message."""
+    """Return the reply to a message that chooses one of the entries offered, or none; None for any other message."""
     entries = _kept(turn)
     said = words(turn.message)
     if not entries or not said or len(said) > _CHOICE_WORDS:
@@ -69,7 +49,7 @@ def answered(turn: Turn) -> Reply | None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
         return Reply(_text(turn, "none"))
-    if is_yes(turn.message) or (_AROUND.issuperset(said) and not _POINTING.isdisjoint(said)):
+    if is_yes(turn.message) or (_BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)):
         return Reply(entries[0].answer) if len(entries) == 1 else _asked(turn, "which", entries)
     return None
 
@@ -81,18 +61,18 @@ def _asked(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
 
 
 def _text(turn: Turn, key: str) -> str:
-    return _TEXTS[key][language.among(turn, _LANGUAGES)]
+    return say(f"back.{key}", language.among(turn, LANGUAGES))
 
 
 def _likely(finding: Finding) -> list[Entry]:
-    """The entries worth showing: those in the language of the first one, near it in score."""
+    """Return the entries to offer: those in the language of the first one, near it in score."""
     first = finding.hits[0]
     near = [hit.entry for hit in finding.hits if hit.score >= _WORTH * first.score]
     return [entry for entry in near if primary(entry.language) == primary(first.entry.language)][:_MOST]
 
 
 def _kept(turn: Turn) -> list[Entry]:
-    """The entries that the last reply asked about, as far as they still are there."""
+    """Return the entries that the last reply offered, if they still exist."""
     if not turn.dialogue or len(turn.dialogue) > _MAX_CHARACTERS:
         return []
     try:
@@ -110,17 +90,17 @@ def _kept(turn: Turn) -> list[Entry]:
 
 
 def _by_place(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
-    """The one that "the second one", "2", "ilki" or "sonuncusu" is, where nothing else is said."""
+    """Return the entry that "the second one", "2", "ilki" or "sonuncusu" chooses, if nothing else is said."""
     counted = [word for word in said if word in _PLACES and (word != "one" or len(said) == 1)]
     places = {_PLACES[word] for word in counted}
     rest = set(said) - set(counted)
-    place = places.pop() if len(places) == 1 and rest <= _AROUND else len(entries)
+    place = places.pop() if len(places) == 1 and rest <= _BESIDE else len(entries)
     return entries[place] if place < len(entries) else None
 
 
 def _by_words(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
-    """The only entry whose question knows all that the message says: "the delivery one", "teslimat"."""
-    own = [word for word in said if word not in STOPWORDS and word not in _AROUND]
+    """Return the only entry whose question holds all words of the message: "the delivery one", "teslimat"."""
+    own = [word for word in said if word not in STOPWORDS and word not in _BESIDE]
     if not own:
         return None
     knowing = [entry for entry in entries if _knows(entry, own)]

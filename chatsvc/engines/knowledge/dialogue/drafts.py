@@ -1,7 +1,7 @@
-"""A request that is being taken down over several messages, and how it is kept between them.
+"""RequestDraft of a request that is taken down over several messages, and its serialisation.
 
-It travels as `Reply.dialogue`: compact JSON, of which nothing is believed when it comes back. What cannot be read, is of another
-version, too large or older than a day counts as no dialogue at all.
+It travels as `Reply.dialogue`: compact JSON that is validated when it comes back. A draft that cannot be parsed, is of another
+version, too large or older than a day counts as none.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from datetime import date, datetime, time
 from chatsvc.domain import contacts
 from chatsvc.domain.captures import REQUEST_TYPES, Captured, checked
 from chatsvc.domain.times import DAY_MS
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 VERSION = 1
 MAX_CHARACTERS = 4_000
-LANGUAGES = ("tr", "en")
 QUESTIONS = ("date", "time", "message", "name", "contact", "phone", "email", "confirm", "change")
-_OPENING = 200  # characters of the visitor's message that find it again in the history: the whole of it is not kept twice
+_OPENING = 200  # characters of the visitor's message, enough to find it again in the history
 _MOST_MISSED = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """What is known so far; `asked` is the open question, `missed` how often in a row its answer was not understood.
+class RequestDraft:
+    """Values known so far; `asked` is the open question, `missed` how often in a row its answer was not understood.
 
-    `opening` is how the message begins that becomes the request's text; "" where the visitor has yet to write it.
+    `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it.
     """
 
     request_type: str
@@ -43,11 +43,11 @@ class Draft:
 
     @property
     def is_appointment(self) -> bool:
-        """Whether a day and a time are wanted."""
+        """Whether a day and a time are needed."""
         return self.request_type == "appointment"
 
     def missing(self) -> str | None:
-        """The next thing to ask for; None where all is there."""
+        """Return the next field to ask for; None if the draft is complete."""
         if self.is_appointment and self.day is None:
             return "date"
         if self.is_appointment and self.clock is None:
@@ -60,12 +60,12 @@ class Draft:
 
 
 def opening_of(message: str) -> str:
-    """How a message begins, enough to know it again."""
+    """Return the beginning of a message, enough to find it again."""
     return message.strip()[:_OPENING]
 
 
-def dump(draft: Draft, now_ms: int) -> str:
-    """The draft as it is kept."""
+def dump(draft: RequestDraft, now_ms: int) -> str:
+    """Serialise a draft."""
     kept = {
         "v": VERSION,
         "at": now_ms,
@@ -83,8 +83,8 @@ def dump(draft: Draft, now_ms: int) -> str:
     return json.dumps({key: value for key, value in kept.items() if value not in (None, "", 0)}, separators=(",", ":"))
 
 
-def load(dialogue: str | None, now_ms: int) -> Draft | None:
-    """The draft that was kept, where it is one and no older than a day."""
+def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
+    """Deserialise a draft; None for anything else, or one older than a day."""
     if not dialogue or len(dialogue) > MAX_CHARACTERS:
         return None
     try:
@@ -94,7 +94,7 @@ def load(dialogue: str | None, now_ms: int) -> Draft | None:
         if abs(now_ms - kept["at"]) >= DAY_MS:
             return None
         day, clock = _text(kept, "d"), _text(kept, "t")
-        draft = Draft(
+        draft = RequestDraft(
             request_type=_text(kept, "r") or "",
             language=_text(kept, "l") or "",
             opening=_text(kept, "m") or "",
@@ -123,8 +123,8 @@ def _text(kept: dict[str, object], key: str) -> str | None:
     return value or None
 
 
-def typed(draft: Draft, spoken: Sequence[str], country: str) -> Draft:
-    """`draft` with only what stands in `spoken`, the visitor's own messages, as it stands there; day and time are left as they are."""
+def typed(draft: RequestDraft, spoken: Sequence[str], country: str) -> RequestDraft:
+    """Keep only values that stand in `spoken`, the visitor's own messages, as typed there; day and time are kept."""
     return replace(
         draft,
         opening=draft.opening if found_again(draft.opening, spoken) else "",
@@ -135,7 +135,7 @@ def typed(draft: Draft, spoken: Sequence[str], country: str) -> Draft:
 
 
 def found_again(opening: str, spoken: Sequence[str]) -> str:
-    """The visitor's last message that begins so, whole; "" where there is none any more."""
+    """Return the visitor's last message that begins with `opening`; "" if there is none."""
     if not opening:
         return ""
     whole = len(opening) < _OPENING
@@ -143,8 +143,8 @@ def found_again(opening: str, spoken: Sequence[str]) -> str:
     return next((text for text in stripped if (text == opening if whole else text.startswith(opening))), "")
 
 
-def captured(draft: Draft, spoken: Sequence[str], now: datetime, country: str) -> Captured:
-    """What comes of the draft, as the net behind the engine will see it; `spoken` is oldest first."""
+def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country: str) -> Captured:
+    """Return the checked record of a draft; `spoken` is oldest first."""
     wanted = Captured(
         request_type=draft.request_type,
         message=found_again(draft.opening, spoken),

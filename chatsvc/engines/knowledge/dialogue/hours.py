@@ -1,4 +1,4 @@
-"""Whether a day and a time can be had: they lie ahead, and the business is open then."""
+"""Check of a day and a time against the clock and the opening hours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Week = dict[str, list[tuple[int, int]]]
 
 @lru_cache(maxsize=256)
 def week_of(hours: str | None) -> Week:
-    """The open spans of each day; nothing where no hours are set, or none that can be read."""
+    """Return the open spans of each day, in minutes; empty if no hours are set or they cannot be parsed."""
     try:
         return opening_hours.parse(hours) if hours else {}
     except ValueError:
@@ -21,7 +21,7 @@ def week_of(hours: str | None) -> Week:
 
 
 def refused_day(day: date, now: datetime, week: Week) -> str | None:
-    """Why a day cannot be had ("past", "far", "closed", "over": today, after hours); None where it can."""
+    """Return why a day is refused ("past", "far", "closed", or "over" for today after hours); None if it is not."""
     if day < now.date():
         return "past"
     if day > now.date() + timedelta(days=FURTHEST_DAYS - 1):
@@ -33,7 +33,7 @@ def refused_day(day: date, now: datetime, week: Week) -> str | None:
 
 
 def refused_time(clock: time, day: date | None, now: datetime, week: Week) -> str | None:
-    """Why a time cannot be had on that day, or on any where no day is known yet."""
+    """Return why a time is refused on a day, or on every day if `day` is None."""
     if day is not None and datetime.combine(day, clock) <= now:
         return "past"
     if not week:
@@ -47,8 +47,8 @@ def _name(day: date) -> str:
     return opening_hours.DAYS[day.weekday()]
 
 
-def told(week: Week, days: tuple[str, ...]) -> str:
-    """The week in words, days with the same hours together: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
+def in_words(week: Week, days: tuple[str, ...]) -> str:
+    """Return the week in words: `Pazartesi-Cuma 09:00-18:00, Cumartesi 10:00-14:00`."""
     runs: list[tuple[int, int, list[tuple[int, int]]]] = []
     for at, name in enumerate(opening_hours.DAYS):
         spans = week.get(name)

@@ -1,4 +1,4 @@
-"""What the knowledge has for a turn: in which language it is looked for, and what a follow-up leans on."""
+"""Search for a turn: its language, its follow-ups, and several questions in one message."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import words
 
-_FOLLOW_UP_WORDS = 5  # a message of at most so many words may lean on the one before
-_LOOKED_BACK = 3  # questions before it, small talk left out
-_SURE_TOGETHER = 0.4  # with the question before it, where the entry knows every word that the message adds
-_OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a message that goes on from the one before
-_POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # back at what was spoken of
-_FEWEST = 2  # words that are left of a message without what opens it
+_FOLLOW_UP_WORDS = 5  # a message of at most so many words may be a follow-up
+_LOOKED_BACK = 3  # earlier questions, without small talk
+_SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
+_OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a follow-up
+_POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # words that refer to the earlier question
+_FEWEST = 2  # words left of a message without its opening
 _COURTESY = 5  # words in one go
 _ASKED_IN = 600  # characters in which several questions are told apart
 _MOST_ASKED = 3
@@ -35,25 +35,25 @@ _LIKE = 0.05  # score from which two may be counterparts
 
 
 def find(turn: Turn) -> Finding:
-    """Search for the message; where it says too little by itself or leans on what was before it, together with that."""
+    """Search for the message; for a follow-up, together with the earlier questions."""
     said = words(turn.message)
     finding = _stripped(turn, search(turn, turn.message))
-    if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _leans(said)):
+    if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _is_follow_up(said)):
         return finding
     topic = ""
     for question in _questions_before(turn):
         topic = f"{question} {topic}".strip()
         together = search(turn, f"{topic} {turn.message}")
-        # the new words must be spoken of there: an answer that only the question before asked for is no answer to this one
-        if together.confidence >= _SURE_TOGETHER and _speaks_of(said, together.hits[0].entry):
+        # the entry must hold the new words: what answers only the earlier question does not answer this one
+        if together.confidence >= _SURE_TOGETHER and _holds_words(said, together.hits[0].entry):
             return replace(together, decision="answer")
         if len(words(question)) > _FOLLOW_UP_WORDS:
-            break  # it stood by itself, so what was before it is another matter
+            break  # a whole question: what was before it is another topic
     return finding
 
 
 def several(turn: Turn) -> list[Entry]:
-    """The entries that answer a message of several questions, each its own; nothing where one of them has no answer."""
+    """Return the entries that answer the questions of a message one by one; empty if one of them has no answer."""
     asked = [part for part in parts(turn.message) if smalltalk.kind(words(part), turn.bot.name) is None]
     if not 2 <= len(asked) <= _MOST_ASKED:
         return []
@@ -64,12 +64,12 @@ def several(turn: Turn) -> list[Entry]:
 
 
 def parts(message: str) -> list[str]:
-    """The questions and sentences of a message, each by itself."""
+    """Split a message into its questions and sentences."""
     return [part for part in _PARTS.split(message[:_ASKED_IN]) if part and words(part)]
 
 
 def search(turn: Turn, text: str) -> Finding:
-    """What there is on a text, an answer in the language of the turn, else in the bot's, else in whichever it is there."""
+    """Search for a text; an answer is given in the language of the turn, else in the bot's, else as it is found."""
     finding = _searched(turn, text)
     if finding.decision != "answer":
         return finding
@@ -82,7 +82,7 @@ def search(turn: Turn, text: str) -> Finding:
 
 
 def _searched(turn: Turn, text: str) -> Finding:
-    """Found in the wanted language, or answered in another one: that may be neither the one written in nor one of the knowledge's."""
+    """Search in the wanted language, and in the others for an answer if that finds none."""
     shown = language.shown(turn)
     finding = turn.knowledge.search(text, turn.language, spoken=shown)
     others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ())
@@ -95,7 +95,7 @@ def _searched(turn: Turn, text: str) -> Finding:
 
 
 def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
-    """The entry that says the same in another language: each of the two is what comes nearest to the other one's question."""
+    """Return the entry of the same meaning in another language: the two are each other's nearest."""
     there = _nearest(knowledge, entry, tongue)
     back = _nearest(knowledge, there, primary(entry.language)) if there else None
     return there if back is not None and back.id == entry.id else None
@@ -107,7 +107,7 @@ def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
 
 
 def _stripped(turn: Turn, finding: Finding) -> Finding:
-    """What was found, else what is found without what opens the message: "thanks, and where are you?"."""
+    """Return the result, or a better one without the opening of the message: "thanks, and where are you?"."""
     if finding.decision == "answer":
         return finding
     told = turn.message.split()
@@ -119,26 +119,26 @@ def _stripped(turn: Turn, finding: Finding) -> Finding:
 
 
 def _without_courtesies(told: list[str], name: str) -> list[str]:
-    """The words of a message from where it comes to the point."""
+    """Drop courtesies from the front of a message."""
     for length in range(min(_COURTESY, len(told) - _FEWEST), 0, -1):
         if smalltalk.kind(words(" ".join(told[:length])), name) is not None:
             return _without_courtesies(told[length:], name)
     return told
 
 
-def _leans(said: list[str]) -> bool:
-    """Whether it goes on from what was said before, whatever it would mean by itself: "ve fiyatı?", "how much is it?"."""
+def _is_follow_up(said: list[str]) -> bool:
+    """Return whether a message refers to the one before: "ve fiyatı?", "how much is it?"."""
     return said[0] in _OPENINGS or not _POINTING.isdisjoint(said)
 
 
 def _questions_before(turn: Turn) -> list[str]:
-    """What the visitor asked before, the last first."""
+    """Return the visitor's earlier questions, the last first."""
     asked = (past.content for past in reversed(turn.history) if past.role == "user")
     return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
 
 
-def _speaks_of(said: list[str], entry: Entry) -> bool:
-    """Whether the entry knows what the message adds: "and bananas?" behind a question about opening hours asks for bananas."""
+def _holds_words(said: list[str], entry: Entry) -> bool:
+    """Return whether the entry holds what the message adds: "and bananas?" after opening hours asks for bananas."""
     held = words("\n".join((entry.question, *entry.alt, entry.answer)))
     stems = {stem(word) for word in held}
     concepts = {match.concept for match in lexicon.find(held)}

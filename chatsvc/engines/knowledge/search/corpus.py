@@ -1,7 +1,6 @@
-"""A bot's entries as numbers: the words of each phrasing, how rare each feature is, which entries hold it.
+"""Term statistics of a bot's entries: words of each phrasing, document frequencies, postings.
 
-Fifty thousand entries fit into about a hundred megabytes with their texts: flat arrays, and what can be worked out again at once
-is not kept.
+Flat arrays keep fifty thousand entries in about a hundred megabytes with their texts; what is cheap to compute is not stored.
 """
 
 from __future__ import annotations
@@ -24,24 +23,24 @@ from chatsvc.engines.reading.folding import words
 
 Pair = tuple[int, int]
 
-EDGE = NO_STEM - 1  # stands before the first and behind the last word, for how a question opens says much
-_RARITY = 0.8  # exponent of the inverse document frequency: full strength overrates odd words
+EDGE = NO_STEM - 1  # sentinel before the first and behind the last word, since the first words of a question say much
+_RARITY = 0.8  # exponent of the inverse document frequency; 1 overrates odd words
 _ANSWER = 0.3  # weight of a word that only the answer holds
 _ANSWER_WORDS = 40  # stems of an answer looked at
-_NARROW = 1 << 16  # so many words have a number of two bytes
-_MOST_PAIRS = 1 << 19  # counters of pairs of neighbours; pairs that share one are only taken for less rare than they are
+_NARROW = 1 << 16  # word numbers up to this fit in two bytes
+_MOST_PAIRS = 1 << 19  # hashed counters of bigrams; a collision only makes a bigram look less rare
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
-_A_SENTENCE, _SENTENCES = 12, 24  # characters that one has at least, and how many of a passage are looked at
-PHRASINGS = 64  # of one entry looked at closely; all of them count in the entry as a whole
+_A_SENTENCE, _SENTENCES = 12, 24  # least characters of a sentence, and sentences of a passage that are indexed
+PHRASINGS = 64  # of an entry that are scored one by one; all of them count in its sum
 
 
 def is_passage(entry: Entry) -> bool:
-    """Whether nobody wrote down how else an entry is asked for, as of a passage of a document."""
+    """Return whether an entry has no other phrasings, like a passage of a document."""
     return not entry.alt
 
 
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
-    """What an entry is found by: its question and the other phrasings; where there are none, what its answer says."""
+    """Return the texts that are indexed: question and phrasings; without phrasings, the sentences of the answer."""
     if not is_passage(entry):
         return entry.question, *entry.alt
     sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)
@@ -49,7 +48,7 @@ def phrasings_of(entry: Entry) -> tuple[str, ...]:
 
 
 class Corpus:
-    """Built once, then only read."""
+    """Immutable term statistics of the entries of an index."""
 
     def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
         self.size = len(entries)
@@ -71,7 +70,7 @@ class Corpus:
         self._weigh(answers, answer_starts)
 
     def _read(self, entry: Entry) -> None:
-        """First pass: words to numbers, and what the entry holds counted."""
+        """First pass: number the words and count document frequencies."""
         held: set[int] = set()
         pairs: set[Pair] = set()
         for phrasing in phrasings_of(entry):
@@ -90,7 +89,7 @@ class Corpus:
             self._pairs[hash(pair) % len(self._pairs)] += 1
 
     def _answer_features(self, answer: str, entry: int) -> list[int]:
-        """Stems that the answer alone holds."""
+        """Return the stems that only the answer holds."""
         said = (word for word in words(answer) if len(word) > 2 and word not in STOPWORDS)
         stems = list(dict.fromkeys(stem(word) for word in said))[:_ANSWER_WORDS]
         numbers = [self.terms.number("s" + one, features.STEM) for one in stems]
@@ -99,14 +98,14 @@ class Corpus:
         return [number for number in numbers if number not in held]
 
     def _weigh(self, answers: array[int], answer_starts: array[int]) -> None:
-        """Second pass: lengths of phrasings and entries, and the postings."""
+        """Second pass: compute vector lengths and postings."""
         counts = array("I", self._holders)
         for feature in answers:
             counts[feature] += 1
         self.postings = Postings(counts, self.size)
         self.lengths = array("f")  # phrasing -> length of its vector
-        self.units = array("f")  # entry -> what its counts are multiplied by, so that its vector has length 1
-        self.topics = topics.OfEntries()
+        self.units = array("f")  # entry -> factor that makes its vector length 1
+        self.topics = topics.EntryTopics()
         rows = list(map(topics.shared().row, self.terms.features))
         gains = self.gains
         for entry in range(self.size):
@@ -123,7 +122,7 @@ class Corpus:
             length = math.sqrt(squares) or 1.0
             self.units.append(1 / length)
             self.postings.put(entry, ((feature, value / length) for feature, value in values))
-            # an answer's word counts as in one phrasing, times _ANSWER; it stays out of the length
+            # a word of the answer counts as in one phrasing, times _ANSWER, and not in the length
             most = length / math.log(2 + self.first[entry + 1] - self.first[entry] - 1)
             only = answers[answer_starts[entry] : answer_starts[entry + 1]]
             self.postings.put(entry, ((feature, min(1.0, _ANSWER * gains[feature] / most)) for feature in only))
@@ -133,16 +132,16 @@ class Corpus:
         self.topics.filled()
 
     def tokens(self, phrasing: int) -> array[int]:
-        """The words of a phrasing."""
+        """Return the word numbers of a phrasing."""
         return self._tokens[self.starts[phrasing] : self.starts[phrasing + 1]]
 
     def phrasing(self, phrasing: int) -> tuple[set[int], set[Pair]]:
-        """What a phrasing is found by: features of its words, and pairs of neighbouring stems."""
+        """Return the features of a phrasing's words, and its stem bigrams."""
         row = self.tokens(phrasing)
         return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
 
     def held(self, entry: int) -> set[int]:
-        """The features of an entry's phrasings."""
+        """Return the features of an entry's phrasings."""
         start, stop = self.first[entry], min(self.first[entry + 1], self.first[entry] + PHRASINGS)
         row = self._tokens[self.starts[start] : self.starts[stop]]
         return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row)))
@@ -151,23 +150,23 @@ class Corpus:
         return pairs([stem for stem in map(self.terms.stems.__getitem__, row) if stem != NO_STEM])
 
     def holders_of_pair(self, pair: Pair) -> int:
-        """About how many entries hold the pair; 0 is certain."""
+        """Return about how many entries hold a bigram; 0 is exact."""
         return self._pairs[hash(pair) % len(self._pairs)]
 
     def pair_gain(self, pair: Pair) -> float:
-        """Weight of a pair of stems."""
+        """Return the weight of a stem bigram."""
         weak = all(stem == EDGE or self.terms.weak[stem] for stem in pair)
         return features.PAIR * (features.STOP if weak else 1.0) * self.rarity(self.holders_of_pair(pair))
 
     def rarity(self, holders: int) -> float:
-        """Weight of a feature that so many entries hold."""
+        """Return the weight of a feature with this document frequency."""
         known = self._rarities.get(holders)
         if known is None:
-            count = min(holders, self.size)  # pairs that share a counter may come to more
+            count = min(holders, self.size)  # bigrams that share a counter may exceed the size
             known = self._rarities[holders] = float(math.log(1 + (self.size - count + 0.5) / (count + 0.5)) ** _RARITY)
         return known
 
 
 def pairs(stems: Sequence[int]) -> Iterator[Pair]:
-    """Neighbouring stems; the first and the last pair with the edge."""
+    """Yield the stem bigrams, including those with the edges."""
     return zip((EDGE, *stems), (*stems, EDGE), strict=True) if stems else iter(())

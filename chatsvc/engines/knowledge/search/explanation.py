@@ -1,4 +1,4 @@
-"""Why an entry was found, for people: which words of the question met which of its own, and how."""
+"""Explanation of a hit: which words of the question matched which words of the entry, and how."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _TOLD = 3  # topics
 
 
 def why(query: Query, corpus: Corpus, entry: int) -> tuple[str, ...]:
-    """A line for each word of the question that says something and is met, in the question's order.
+    """Return a line for each informative word of the question that matched, in its order.
 
-    "pazar = pazar" is the same word, "pazarlari ~ pazar" the same stem or beginning, "kacta -> saat (hours)" the same concept of
-    the lexicon, "kapora (answer)" a word that only the answer holds; a mistyped word is followed by what it was read as. A last line
-    "(about: parking)" tells the topics that both are about.
+    "pazar = pazar" is the same word, "pazarlari ~ pazar" the same stem or beginning, "kacta -> saat (hours)" the same concept,
+    "kapora (answer)" a word that only the answer holds; a corrected word is followed by its correction. A last line
+    "(about: parking)" names the topics in common.
     """
     names = corpus.terms.names()
     holders: dict[int, str] = {}  # feature -> the entry's word that holds it

@@ -1,8 +1,8 @@
-"""A bot's knowledge, ready to be searched: built once from its entries, in memory, the same answer every time.
+"""Search index of a bot's knowledge: built once in memory, deterministic.
 
-An entry is found by all of its phrasings together (stems, beginnings and neighbours of words, concepts of the lexicon; those that
-many of its phrasings share weigh more, those that many entries share weigh less) and by the single phrasing that is most like the
-question. What the answer says counts a little. `search` first collects candidates by the postings, then looks at them closely.
+An entry is scored as a whole (stems, beginnings and bigrams of words, concepts of the lexicon, topics; weighted by frequency in
+the entry and rarity in the index) and by its single phrasing that is most similar to the question. The words of the answer count
+a little. `search` collects candidates from the postings, then scores the best of them in full.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ from chatsvc.engines.reading.folding import words
 from chatsvc.engines.reading.language_detection import guess
 
 _CANDIDATES = 16
-_WHOLE = 0.85  # share of the entry as a whole in its score; the rest is its best phrasing
-_TOPICS, _FEW = 1.3, 10  # what being about the same counts beside the words: less the more entries there are, but not below so few
-_TIES = 1_000  # entries of the same score that are compared at all
-_CLOSELY = 250  # phrasings looked at closely in one search
-_GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # what is left of the score of an entry in another language
-_ENDS = 350  # characters looked at from either end of a long message: there the question stands
-_WORDS = 90  # of them looked at
-_MANY = 3_000  # entries that are better left packed than ready to be looked at
+_WHOLE = 0.85  # weight of the entry as a whole; the rest is its best phrasing
+_TOPICS, _FEW = 1.3, 10  # weight of topic similarity, divided by the logarithm of the number of entries, of this many at least
+_TIES = 1_000  # entries of equal score that are compared
+_CLOSELY = 250  # phrasings scored one by one in a search
+_GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # factor of an entry in another language than the given, guessed or default one
+_ENDS = 350  # characters of either end of a long message that are read
+_WORDS = 90  # of them that are read
+_MANY = 3_000  # entries from which on they stay packed
 _NOUGHT = repeat(0.0)
-_ITSELF = 0.999  # likeness of a question that is one of the entry's phrasings, which its author knew to be answered by it
-_SAME = 0.9  # likeness in letter triples from which a question is the phrasing itself
-_NO_GROUND = confidence.ASK / 2  # as sure as a search may be that knows no word of the question
+_ITSELF = 0.999  # trigram similarity of a question that equals a phrasing
+_SAME = 0.9  # trigram similarity of a question that is nearly a phrasing
+_NO_GROUND = confidence.ASK / 2  # greatest confidence if no word of the question is known
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _RankedEntry:
     entry: int
-    best: int  # the phrasing's number
-    foreign: float  # what is left of the score for the entry's language
-    likeness: float  # how much it is about what the question is about
+    best: int  # number of its best phrasing
+    foreign: float  # factor for the entry's language
+    likeness: float  # topic similarity
     score: float
 
 
 class KnowledgeIndex:
-    """Fulfils `engines.Knowledge`."""
+    """Implementation of `engines.Knowledge`."""
 
     def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
-        """Build from any number of entries; about 0.05 ms a phrasing, so a big one belongs in a thread.
+        """Build the index; about 0.05 ms a phrasing, so build a large one in a thread.
 
-        `synonyms` are groups of words (or `several words`) that mean the same to this bot; they count like concepts of the lexicon.
+        `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
         """
         self._entries = entries if isinstance(entries, PackedEntries) and len(entries) >= _MANY else tuple(entries)
         self._default = default_language
         self._languages = tuple(intern(primary(entry.language)) for entry in self._entries)
         self._spoken = frozenset(self._languages)
         self._lexicon = lexicon.extended(synonyms)
-        lexicon.speller()  # read and built once a process, here rather than in the first search on the event loop
+        lexicon.speller()  # built once a process, here rather than in the first search on the event loop
         with background.considerate():
             self._corpus = Corpus(self._entries, self._lexicon)
             own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
@@ -77,7 +77,7 @@ class KnowledgeIndex:
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> Finding:
-        """See Knowledge.search: at most `limit` entries; takes any text."""
+        """Implement `Knowledge.search` for any text."""
         wanted, others = self._wanted(text, language, spoken)
         asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
         query = query_of(asked, self._corpus, self._speller)
@@ -87,7 +87,7 @@ class KnowledgeIndex:
         shown = self._signs(asked, query, ranked)
         sure = confidence.of(shown)
         if not shown.coverage and shown.letters < _SAME:
-            # Not one word that says something is known: what is left are words like "where are you", which stand in any question.
+            # No informative word is known; what is left ("where are you") stands in any question.
             sure = min(sure, _NO_GROUND)
         elif shown.letters >= _ITSELF:
             sure = max(sure, confidence.ANSWER)
@@ -97,9 +97,9 @@ class KnowledgeIndex:
             hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
         return Finding(wanted, confidence.decision(sure), round(sure, 4), tuple(hits))
 
-    def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_Candidate]) -> confidence.Signs:
+    def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_RankedEntry]) -> confidence.Signals:
         first = ranked[0]
-        # the same entry in another language is no rival, and its being in another language says nothing against it
+        # an entry in another language is no rival, and the factor of the language is no evidence
         tongue = self._languages[first.entry]
         same = (found for found in ranked if self._languages[found.entry] == tongue)
         rivals = [signals.Rival(found.score / first.foreign, found.likeness) for found in same]
@@ -107,7 +107,7 @@ class KnowledgeIndex:
         return signals.read(asked, query, self._corpus, (first.entry, first.best), entry, rivals)
 
     def _wanted(self, text: str, given: str | None, spoken: str | None) -> tuple[str, float]:
-        """The language to answer in, and what an entry in another one is worth."""
+        """Return the language to answer in, and the factor of entries in another one."""
         if given:
             return primary(given), _GIVEN
         guessed = spoken or guess(text)
@@ -115,8 +115,8 @@ class KnowledgeIndex:
             return guessed, _GUESSED
         return primary(self._default), _DEFAULT
 
-    def _rank(self, query: Query, wanted: str, others: float) -> list[_Candidate]:
-        """The candidates, best first; entries of the same score in the order in which they were given."""
+    def _rank(self, query: Query, wanted: str, others: float) -> list[_RankedEntry]:
+        """Return the ranked entries, best first; ties in the order of the entries."""
         if wanted not in self._spoken:
             others = 1.0
         scores = self._corpus.postings.accumulate(query.weights.items())
@@ -126,7 +126,7 @@ class KnowledgeIndex:
             scores[entry] = scores.get(entry, 0.0) + share * likeness
         if not scores:
             return []
-        # the language is looked at only for the best: asking it of thousands would take longer than finding them
+        # only the best are checked for their language, since checking thousands is slower than finding them
         cut = heapq.nlargest(2 * _CANDIDATES, scores.values())[-1]
         best = [entry for entry, score in scores.items() if score >= cut][:_TIES]
         foreign = {entry: 1.0 if self._languages[entry] == wanted else others for entry in best}
@@ -134,7 +134,7 @@ class KnowledgeIndex:
         gains = self._corpus.gains
         products = {number: weight * gains[number] for number, weight in query.weights.items()}
         neighbours = {pair: weight * self._corpus.pair_gain(pair) for pair, weight in query.pairs.items()}
-        found: list[_Candidate] = []
+        found: list[_RankedEntry] = []
         left = _CLOSELY
         for entry in first:
             looked_at = min(self._corpus.first[entry + 1] - self._corpus.first[entry], PHRASINGS)
@@ -143,11 +143,11 @@ class KnowledgeIndex:
                 break
             likeness, phrasing, together = self._closely(products, neighbours, entry, looked_at)
             score = foreign[entry] * (_WHOLE * (scores[entry] + together) + (1 - _WHOLE) * likeness)
-            found.append(_Candidate(entry, phrasing, foreign[entry], alike.get(entry, 0.0), score))
+            found.append(_RankedEntry(entry, phrasing, foreign[entry], alike.get(entry, 0.0), score))
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
     def _closely(self, products: dict[int, float], neighbours: dict[Pair, float], entry: int, count: int) -> tuple[float, int, float]:
-        """Likeness and number of the entry's best phrasing, and what the pairs add to the entry as a whole."""
+        """Return similarity and number of an entry's best phrasing, and the score that bigrams add to the entry."""
         corpus = self._corpus
         best, number = -1.0, corpus.first[entry]
         shared: dict[Pair, int] = {}

@@ -1,11 +1,11 @@
-"""The vocabulary of small businesses and their customers: words of both languages that mean the same thing.
+"""Lexicon of concepts: words of both languages that mean the same to small businesses and their customers.
 
-The data is the files in `vocabulary/` beside this one, a concept a line:
+The data are the files in `vocabulary/`, a concept a line, in the format of `wordlists`:
 
     hours: saat kac*a acik | open* opening_hours
 
-A name, then the words of all languages, folded. `*` takes any ending, `_` joins an expression of several words (whose parts
-may stand in inflected form), `|` only parts the languages for the reader.
+`*` stands for any ending, `_` joins the words of an expression (whose parts may be inflected), `|` separates the languages for
+the reader only.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
+from pathlib import Path
 
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import fold, words
+from chatsvc.engines.wordlists import WordFile
 
 _SHORTEST_BEGINNING = 3
 _EXPRESSION = "_"
@@ -35,7 +36,7 @@ class Match:
 
 
 class Lexicon:
-    """Concepts, to be found in words; `base` is another one whose concepts are found first."""
+    """Index of concepts by words; the concepts of `base`, another lexicon, are found first."""
 
     def __init__(self, concepts: Iterable[tuple[str, Sequence[str]]], base: Lexicon | None = None) -> None:
         self._base = base
@@ -66,13 +67,13 @@ class Lexicon:
                 self._words.setdefault(key, []).append(name)
 
     def find(self, words: Sequence[str]) -> list[Match]:
-        """The concepts of folded words, in the order in which they stand; a word may stand for several."""
+        """Return the concepts of folded words in their order; a word may have several."""
         found = self.expressions(words)
         found.extend(Match(concept, at, at + 1) for at, word in enumerate(words) for concept in self.of_word(word))
         return sorted(found, key=lambda match: match.start)
 
     def expressions(self, words: Sequence[str]) -> list[Match]:
-        """The concepts that several words together stand for."""
+        """Return the concepts of expressions of several words."""
         found = self._base.expressions(words) if self._base else []
         stems = [stem(word) for word in words]
         for at, two in enumerate(pairwise(stems)):
@@ -83,17 +84,17 @@ class Lexicon:
         return found
 
     def opens(self, word: str) -> bool:
-        """Whether an expression begins with the word."""
+        """Return whether an expression begins with the word."""
         return stem(word) in self._openings or (self._base is not None and self._base.opens(word))
 
     def of_word(self, word: str) -> tuple[str, ...]:
-        """The concepts of one folded word."""
+        """Return the concepts of one folded word."""
         concepts = list(self._base.of_word(word)) if self._base else []
         concepts.extend(self._own_of(word))
         return tuple(dict.fromkeys(concepts))
 
     def _own_of(self, word: str) -> list[str]:
-        """A word as it stands, else its stem, and its beginnings; the ending of a stop word like "should" or "olur" is none."""
+        """Look up a word, its stem and its beginnings; stop words such as "should" and "olur" have no endings."""
         if word in STOPWORDS:
             return self._words.get(word, [])
         concepts = [*self._words.get(word, ()), *self._words.get(stem(word), ())]
@@ -102,7 +103,7 @@ class Lexicon:
         return concepts
 
     def forms(self) -> list[str]:
-        """The single words, for what visitors mistype."""
+        """Return the single words, for the correction of spelling."""
         return [*self._words, *self._beginnings]
 
 
@@ -111,7 +112,7 @@ def _fits(part: str, word: str, its_stem: str) -> bool:
 
 
 def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
-    """The shared lexicon, and the groups of words (or `several words`) that mean the same besides."""
+    """Return the shared lexicon, extended by groups of synonyms (words or expressions)."""
     groups = [[_EXPRESSION.join(words(member)) for member in group] for group in synonyms]
     if not any(groups):
         return shared()
@@ -120,37 +121,35 @@ def extended(synonyms: Sequence[Sequence[str]]) -> Lexicon:
 
 @lru_cache(maxsize=1)
 def shared() -> Lexicon:
-    """The lexicon of the files."""
+    """Return the lexicon of the files."""
     return Lexicon(_lines())
 
 
 @lru_cache(maxsize=1)
 def speller() -> Speller:
-    """The shared lexicon's words, for what visitors mistype."""
+    """Return a speller of the shared lexicon's words."""
     return Speller(shared().forms())
 
 
 def find(words: Sequence[str]) -> list[Match]:
-    """See Lexicon.find, of the shared one."""
+    """Call `Lexicon.find` of the shared lexicon."""
     return shared().find(words)
 
 
 def of_word(word: str) -> tuple[str, ...]:
-    """See Lexicon.of_word, of the shared one."""
+    """Call `Lexicon.of_word` of the shared lexicon."""
     return shared().of_word(word)
 
 
 def names() -> tuple[str, ...]:
-    """The concepts, in the data's order."""
+    """Return the names of the concepts in the order of the files."""
     return tuple(shared().names)
 
 
 def _lines() -> list[tuple[str, list[str]]]:
-    files = sorted(resources.files(__package__).joinpath("vocabulary").iterdir(), key=lambda file: file.name)
-    concepts: dict[str, dict[str, None]] = {}  # in one file words of a trade, in another how visitors put it
-    for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
-        if line.strip() and not line.startswith("#"):
-            name, _, members = line.partition(":")
+    concepts: dict[str, dict[str, None]] = {}  # several files may add words to one concept
+    for path in sorted((Path(__file__).parent / "vocabulary").glob("*.txt")):
+        for name, members in WordFile(f"knowledge/search/vocabulary/{path.name}").entries:
             words = fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()
-            concepts.setdefault(name.strip(), {}).update(dict.fromkeys(words))
+            concepts.setdefault(name, {}).update(dict.fromkeys(words))
     return [(name, list(members)) for name, members in concepts.items()]

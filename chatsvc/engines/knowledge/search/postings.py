@@ -1,4 +1,4 @@
-"""Which entries hold a feature, and with what weight: flat arrays, three bytes a posting, for 50,000 entries too."""
+"""Postings lists: the entries that hold a feature with their weights, in flat arrays of three bytes a posting."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 
-# How many postings one search may touch: about a millisecond. The rare features come first, so that what is left out
-# is the words that half of the entries share.
+# Postings that one search may touch, about a millisecond. Rare features come first; frequent ones are dropped.
 BUDGET = 8_000
-_SMALL = 1 << 16  # so many entries have a number of two bytes
-_UNIT = 255  # the root of a weight of 1.0; roots are kept as whole numbers, which keeps small weights apart
+_SMALL = 1 << 16  # entry numbers up to this fit in two bytes
+_UNIT = 255  # code of the weight 1.0; square roots are stored, which keeps small weights distinct
 _WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
 
 
 class Postings:
-    """Feature number -> (entry number, weight). To be filled once, with as many postings a feature as was said."""
+    """Map of feature numbers to (entry number, weight), filled once with the announced number of postings."""
 
     def __init__(self, counts: Sequence[int], entries: int) -> None:
-        """Make room for `counts[feature]` postings of so many entries."""
+        """Allocate `counts[feature]` postings for each feature."""
         self._offsets = array("I", [0])
         total = 0
         for count in counts:
@@ -30,7 +29,7 @@ class Postings:
         self._weights = bytearray(total)
 
     def put(self, entry: int, weights: Iterable[tuple[int, float]]) -> None:
-        """The features of one entry, each with its weight from 0 to 1."""
+        """Add the features of one entry, each with its weight from 0 to 1."""
         for feature, weight in weights:
             place = self._free[feature]
             self._free[feature] = place + 1
@@ -38,19 +37,19 @@ class Postings:
             self._weights[place] = int(math.sqrt(weight) * _UNIT + 0.5)
 
     def filled(self) -> None:
-        """Nothing more will be put."""
+        """Free the bookkeeping of `put`; nothing can be added after this."""
         self._free = array("I")
 
     def count(self, feature: int) -> int:
-        """How many entries hold the feature."""
+        """Return how many entries hold the feature."""
         return self._offsets[feature + 1] - self._offsets[feature]
 
     def holds(self, feature: int, entry: int) -> bool:
-        """Whether the entry holds the feature."""
+        """Return whether the entry holds the feature."""
         return entry in self._entries[self._offsets[feature] : self._offsets[feature + 1]]
 
     def accumulate(self, query: Iterable[tuple[int, float]], budget: int = BUDGET) -> dict[int, float]:
-        """Entry number -> sum of weight products over the query's features, within the budget."""
+        """Return the dot product of the query with each entry, within the budget of postings."""
         scores: dict[int, float] = {}
         left = budget
         for feature, weight in sorted(query, key=lambda pair: (self.count(pair[0]), pair[0])):

@@ -1,4 +1,4 @@
-"""A question in an index's numbers: what it asks for, how much each of its words counts, and what is said beside the point."""
+"""Query vector of a question: features of its words, their weights, and what is unknown to the index."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from chatsvc.engines.knowledge.search.corpus import Corpus, Pair, pairs
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
 
-_NEAR = 0.7  # what a word counts that was read as another one
-_MAX_SPELLED = 6  # unknown words looked up a search
-_LIGHT = 0.4  # what is left of how much a word informs that says little
+_NEAR = 0.7  # factor of a corrected word
+_MAX_SPELLED = 6  # unknown words that are corrected in one search
+_LIGHT = 0.4  # factor of the information of a word that says little
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """A word of the question. `features` are those that the corpus knows; `alien` is what the lexicon knows and the corpus does not."""
+class QueryWord:
+    """A word of the question; `features` are known to the corpus, `alien` words only to the lexicon."""
 
     text: str
-    read: str  # the known word it is taken for
+    read: str  # the word itself, or its correction
     features: tuple[int, ...]
-    informs: float  # how much it says about what is asked; 0 of a stop word
+    informs: float  # its information; 0 for a stop word
     alien: bool
-    light: bool  # whether it says little
+    light: bool  # says little about what is asked
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`weights` (feature -> weight) and `pairs` together with all that is unknown have the length 1."""
+    """Vector of a question; `weights` (by feature) and `pairs` have the length 1 together with the unknown words."""
 
-    words: tuple[Word, ...]  # each once
+    words: tuple[QueryWord, ...]  # each once
     weights: dict[int, float]
     pairs: dict[Pair, float]
-    topics: dict[int, float]  # what it is about; of the length 1
+    topics: dict[int, float]  # topic vector of length 1
 
 
 def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
-    """Read a question's folded words."""
-    words: list[Word] = []
+    """Build the query of a question's folded words."""
+    words: list[QueryWord] = []
     weights: dict[int, float] = {}
     unknown = 0.0  # square of the weights of what the corpus has never seen
     expressed = _expressed(asked, corpus)
@@ -48,7 +48,7 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
     for text, (read, certainty) in readings.items():
         word, gains, missed = _word(text, read, certainty, corpus)
         if text in expressed:
-            # An expression that is known explains its words, be they known by themselves or not.
+            # A known expression explains its words, whether or not the corpus knows them.
             word, missed = replace(word, features=(*word.features, *expressed[text]), alien=False), 0.0
         words.append(word)
         unknown += missed**2
@@ -67,7 +67,7 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
 
 
 def _expressed(asked: Sequence[str], corpus: Corpus) -> dict[str, list[int]]:
-    """Word -> the concepts of the expressions that it is a part of, as far as the corpus knows them."""
+    """Map each word to the concepts of the expressions that hold it, if the corpus knows them."""
     found: dict[str, list[int]] = {}
     for match in corpus.lexicon.expressions(asked):
         concept = corpus.terms.known("c" + match.concept)
@@ -77,8 +77,8 @@ def _expressed(asked: Sequence[str], corpus: Corpus) -> dict[str, list[int]]:
     return found
 
 
-def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[Word, dict[int, float], float]:
-    """One word, the weights of its features, and what it would weigh that has an unknown stem."""
+def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[QueryWord, dict[int, float], float]:
+    """Return a word, the weights of its features, and the weight it would have if its stem is unknown."""
     terms, rarest = corpus.terms, corpus.rarity(0)
     concepts = corpus.lexicon.of_word(read)
     ((stem, weight),) = features.of_word(read)
@@ -86,13 +86,13 @@ def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[Word,
     for feature in (stem, features.root_of(read)[0], *("c" + name for name in concepts)):
         number = terms.known(feature)
         if number is not None:
-            # a word of several meanings counts for each of them a little less
+            # a word with several concepts counts less for each
             gains[number] = corpus.gains[number] * certainty / (math.sqrt(len(concepts)) if feature[0] == "c" else 1.0)
     informs = 0.0 if text in STOPWORDS else max((corpus.gains[number] for number in gains), default=rarest)
     light = is_light(text)
     missed = 0.0 if terms.known(stem) is not None else weight * rarest
     alien = bool(concepts) and not light and not any(terms.means(number) for number in gains)
-    return Word(text, read, tuple(gains), informs * (_LIGHT if light else 1.0), alien, light), gains, missed
+    return QueryWord(text, read, tuple(gains), informs * (_LIGHT if light else 1.0), alien, light), gains, missed
 
 
 def _pairs(asked: Sequence[str], corpus: Corpus) -> dict[Pair, float]:
@@ -102,7 +102,7 @@ def _pairs(asked: Sequence[str], corpus: Corpus) -> dict[Pair, float]:
 
 
 def _read(asked: Sequence[str], corpus: Corpus, speller: Speller) -> dict[str, tuple[str, float]]:
-    """Word -> the known word it is read as, and what it then counts; slips of the pen are few, and so is what is looked up."""
+    """Map each word to itself or its correction, and to its factor; at most _MAX_SPELLED words are corrected."""
     readings: dict[str, tuple[str, float]] = {}
     left = _MAX_SPELLED
     for word in dict.fromkeys(asked):
@@ -118,5 +118,5 @@ def _read(asked: Sequence[str], corpus: Corpus, speller: Speller) -> dict[str, t
 def _knows(word: str, corpus: Corpus) -> bool:
     if word in STOPWORDS or word in corpus.terms.words or corpus.terms.known(features.of_word(word)[0][0]) is not None:
         return True
-    # A word that the lexicon or visitors elsewhere use is no slip, whether or not the bot has anything on it.
+    # A word of the lexicon or of the topic model is no spelling error, even if the corpus lacks it.
     return bool(corpus.lexicon.of_word(word) or topics.shared().row(features.of_word(word)[0][0]))

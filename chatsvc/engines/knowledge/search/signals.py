@@ -1,4 +1,4 @@
-"""What a search shows of its own certainty, read off its question and its first hit."""
+"""Signals of a search from which its confidence is computed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search.confidence import Signs
+from chatsvc.engines.knowledge.search.confidence import Signals
 from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, is_passage, phrasings_of
 from chatsvc.engines.knowledge.search.query import Query
 from chatsvc.engines.knowledge.search.stemming import trigrams
 from chatsvc.engines.reading.folding import words
 
-_RIVALS = 4  # the first hit and those whose topics are looked at
-_LETTERS = 2_000  # characters of an entry's phrasings whose letters are looked at
+_RIVALS = 4  # hits whose topics are compared, the first included
+_LETTERS = 2_000  # of an entry's phrasings whose trigrams are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """One of the candidates: its score, and how much it is about what the question is about."""
+    """Score and topic similarity of one of the ranked entries."""
 
     score: float
     likeness: float
 
 
-def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], found: Entry, rivals: Sequence[Rival]) -> Signs:
-    """`first` is the first hit's number and that of its best phrasing, `found` the hit itself, `rivals` it and others."""
+def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], found: Entry, rivals: Sequence[Rival]) -> Signals:
+    """Compute the signals; `first` is (entry number, best phrasing), `found` that entry, `rivals` the ranked entries."""
     entry, best = first
     scores = [rival.score for rival in rivals]
     texts = phrasings_of(found)
@@ -40,7 +40,7 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
     meant = [[number for number in word.features if corpus.terms.means(number)] for word in query.words if not word.light]
     size = math.log(corpus.size) / 7
     second = scores[1] if len(scores) > 1 else 0.0
-    return Signs(
+    return Signals(
         score=scores[0],
         coverage=sum(word.informs for word in query.words if not held.isdisjoint(word.features)) / asked_for,
         known=sum(word.informs for word in query.words if any(corpus.terms.is_stem(number) for number in word.features)) / asked_for,
@@ -62,7 +62,7 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
 
 
 def _informing(row: Sequence[int], corpus: Corpus) -> list[tuple[float, tuple[int, ...]]]:
-    """The words of a phrasing that are no stop words: how much each weighs, and what it is found by."""
+    """Return weight and features of the words of a phrasing that are no stop words."""
     found = []
     for word in dict.fromkeys(row):
         if not corpus.terms.is_weak(word):
@@ -72,5 +72,5 @@ def _informing(row: Sequence[int], corpus: Corpus) -> list[tuple[float, tuple[in
 
 
 def _letters(said: Sequence[str]) -> set[str]:
-    """The letter triples of all words."""
+    """Return the letter trigrams of all words."""
     return {gram for word in said for gram in trigrams(word)}

@@ -1,4 +1,4 @@
-"""The known word that a mistyped or oddly inflected one most likely stands for."""
+"""Spelling correction: the known word that is nearest to a mistyped or inflected one."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from chatsvc.engines.knowledge.search.stemming import trigrams
 from chatsvc.engines.reading.edits import distance
 
 _SHORTEST = 4  # letters; shorter words have too many neighbours
-_BUDGET = 2_000  # postings looked at for one word
-_CLOSEST = 8  # words compared letter by letter
+_BUDGET = 2_000  # trigram postings that one look-up may touch
+_CLOSEST = 8  # words whose edit distance is computed
 
 
 class Speller:
-    """A vocabulary that can be asked for the nearest word."""
+    """Trigram index of a vocabulary."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = [word for word in dict.fromkeys(words) if len(word) >= _SHORTEST and not word.isdigit()]
@@ -25,7 +25,7 @@ class Speller:
                 self._holders.setdefault(gram, array("I")).append(number)
 
     def nearest(self, word: str) -> str | None:
-        """The word one slip away (two in a long one), or one that begins alike; None where there is none."""
+        """Return the word within edit distance 1 (2 for a long one), or one with the same beginning; None without one."""
         if len(word) < _SHORTEST or word.isdigit():
             return None
         shared: dict[int, int] = {}
@@ -43,7 +43,7 @@ class Speller:
 
 
 def _cost(word: str, known: str) -> int | None:
-    """How far apart two words are; None where they are not the same word."""
+    """Return the distance of two words; None if they are different words."""
     allowed = 1 if min(len(word), len(known)) < 8 else 2
     if abs(len(word) - len(known)) <= allowed and (word[0] == known[0] or word[1:3] == known[1:3]):
         slips = distance(word, known, allowed)

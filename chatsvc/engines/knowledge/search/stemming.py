@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-# Longest first; what is left keeps four letters at least. After folding, so that -lık and -lik are one.
-_SUFFIXES = """
-lariniz leriniz larimiz lerimiz larinin lerinin larindan lerinden larinda lerinde larina lerine larini lerini lardan lerden
-larda lerde larin lerin lari leri lar ler iniz unuz imiz umuz sindan sinden sinda sinde sina sine sini sunu nin nun dan den
-tan ten inda inde ina ine ini unu da de ta te yla yle la le si su yi yu ya ye in un im um iyor uyor iyorum iyorsunuz uyorsunuz
-iyorlar iliyor ebilir abilir ebilirim abilirim ebiliyor abiliyor mak mek imi umu imin umun inizi unuzu imizi umuzu makta mekte
-acak ecek acagim ecegim dim dum tim tum mis mus miyim misiniz musunuz
-"""
-_TURKISH_SUFFIXES = frozenset(_SUFFIXES.split())
+from chatsvc.engines.wordlists import WordFile
+
+_FILE = WordFile("knowledge/search/suffixes.txt")
+_TURKISH_SUFFIXES = _FILE.words("turkish")
 _LONGEST = max(map(len, _TURKISH_SUFFIXES))
-_ENGLISH_SUFFIXES = (
-    ("ations", ""),
-    ("ation", ""),
-    ("ments", ""),
-    ("ment", ""),
-    ("ingly", ""),
-    ("ings", ""),
-    ("ing", ""),
-    ("ies", "y"),
-    ("ied", "y"),
-    ("ers", ""),
-    ("ed", ""),
-    ("es", ""),
-    ("er", ""),
-    ("ly", ""),
-    ("s", ""),
-    ("e", ""),
-)
+_ENGLISH_SUFFIXES = [(ending, instead) for ending, _, instead in (item.partition("=") for item in _FILE.items("english"))]
 
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """A folded word without its endings, roughly; the same for both languages, for nobody says which one it is."""
+    """Return the approximate stem of a folded word, by the rules of both languages, since its language is unknown."""
     if len(word) <= 4 or word.isdigit():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
     for _ in range(2):  # evlerinizde: -de, then -leriniz
@@ -56,6 +34,6 @@ def stem(word: str) -> str:
 
 
 def trigrams(word: str) -> list[str]:
-    """The letter triples of one word with its edges marked, in order, each once."""
+    """Return the distinct letter trigrams of a word with its edges marked, in order."""
     framed = f"^{word}$"
     return list(dict.fromkeys(framed[at : at + 3] for at in range(len(framed) - 2)))

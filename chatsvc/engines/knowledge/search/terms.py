@@ -1,4 +1,4 @@
-"""The words of an index as numbers, and by which features each of them is found."""
+"""Numbering of the words and features of an index, and the features of each word."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from chatsvc.engines.knowledge.search.lexicon import Lexicon
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 
 _STEM, _ROOT = map(ord, "sr")
-NO_STEM = 0xFFFF_FFFF  # of a concept that several words stand for, kept as if it were one more word
+NO_STEM = 0xFFFF_FFFF  # stem of an expression's concept, which is stored like one more word
 
 
 class Terms:
-    """Words and features are numbered as they come up; a word's features never change."""
+    """Words and features by number, in the order of their first occurrence."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
@@ -28,18 +28,18 @@ class Terms:
         self._opens = bytearray()  # word -> whether an expression begins with it
 
     def row(self, said: Sequence[str]) -> list[int]:
-        """The words of a phrasing as numbers, new ones added, followed by the concepts of its expressions."""
+        """Return the word numbers of a phrasing, adding new words, followed by the concepts of its expressions."""
         numbers = [self.words[word] if word in self.words else self._add(word) for word in said]
         if any(self._opens[number] for number in numbers):
             numbers.extend(self._add_concept(match.concept) for match in self.lexicon.expressions(said))
         return numbers
 
     def known(self, feature: str) -> int | None:
-        """A feature's number."""
+        """Return the number of a feature; None for an unknown one."""
         return self.features.get(feature)
 
     def number(self, feature: str, weight: float) -> int:
-        """A feature's number, a new one's too."""
+        """Return the number of a feature, adding a new one."""
         number = self.features.setdefault(feature, len(self.features))
         if number == len(self.weights):
             self.weights.append(weight)
@@ -68,22 +68,22 @@ class Terms:
         return self.words.setdefault(word, len(self.words))
 
     def names(self) -> list[str]:
-        """Word -> how it is written; worked out anew at each call."""
+        """Return the words by number."""
         return list(self.words)
 
     def is_weak(self, word: int) -> bool:
-        """Whether it is a stop word."""
+        """Return whether a word is a stop word."""
         stem = self.stems[word]
         return stem != NO_STEM and bool(self.weak[stem])
 
     def is_stem(self, feature: int) -> bool:
-        """Whether a feature is a stem."""
+        """Return whether a feature is a stem."""
         return self._kinds[feature] == _STEM
 
     def means(self, feature: int) -> bool:
-        """Whether a feature says what is meant: a stem or a concept, not how a word begins."""
+        """Return whether a feature is a stem or a concept, and not a beginning."""
         return self._kinds[feature] != _ROOT
 
     def concept(self, feature: int) -> str | None:
-        """The name of a concept; None where the feature is none."""
+        """Return the name of a concept; None for another feature."""
         return next((name[1:] for name, number in self.features.items() if number == feature and name[0] == "c"), None)

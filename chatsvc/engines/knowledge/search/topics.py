@@ -1,8 +1,8 @@
-"""What people are on about when they use a word, where question and entry have none in common: topics of small businesses.
+"""Topic model: relates a question to entries that share no word with it.
 
-"I'm on crutches" and "is there a lift" share no word and no concept, but people who write the one and people who write the other
-want to know how they get in. `topics.txt` beside this module says for each stem and concept in which topics visitors use it; it is
-learned from the sentences in scripts/topics, by scripts/topics/learn.py. A text is then as much about a topic as its words are.
+"I'm on crutches" and "is there a lift" share no word and no concept, but both belong to the topic of access. `topics.txt` gives
+for each stem and concept the topics in which visitors use it; scripts/topics/learn.py learns it from the sentences in
+scripts/topics. The topics of a text are the sum of those of its words.
 """
 
 from __future__ import annotations
@@ -12,45 +12,46 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
 from itertools import repeat
+from pathlib import Path
 
 from chatsvc.engines.knowledge.search.lexicon import Lexicon
 from chatsvc.engines.knowledge.search.postings import Postings
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 
-MOST = 16  # topics of a text that are kept
+MOST = 16  # topics kept of a text
+HEADER = "# Topics: their names, tab-separated; then a feature a line, its weight, and pairs of a topic's number and its share."
 
 _DATA = "topics.txt"
-_BUDGET = 3_000  # postings that one search may touch: of many entries only those that are about what few are
-_ABOUT = 0.03  # how much both are about a topic that is told
+_BUDGET = 3_000  # postings that one search may touch; rare topics come first
+_ABOUT = 0.03  # least weight of a topic in an explanation
 
 Row = slice
 
 
 def features_of(said: Iterable[str], lexicon: Lexicon) -> list[str]:
-    """What the topics of a text are told by: the stems of its folded words and the concepts of words and expressions, each once."""
+    """Return the features of folded words for the topic model: stems, and concepts of words and expressions, each once."""
     said = list(said)
     found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
     found |= {"c" + match.concept: None for match in lexicon.find(said)}
     return list(found)
 
 
-class OfEntries:
-    """What the entries of an index are about."""
+class EntryTopics:
+    """Topic vectors of the entries of an index."""
 
     def __init__(self) -> None:
-        self._topics, self._weights = array("H"), array("f")  # MOST an entry, until all are there
+        self._topics, self._weights = array("H"), array("f")  # MOST for each entry; until `filled`
 
     def add(self, about: Mapping[int, float]) -> None:
-        """The next entry's topics."""
+        """Add the topics of the next entry."""
         left = MOST - len(about)
         self._topics.extend((*about, *repeat(0, left)))
         self._weights.extend((*about.values(), *repeat(0.0, left)))
 
     def filled(self) -> None:
-        """Nothing more will be added."""
+        """Build the postings; no entry can be added after this."""
         held = Counter(topic for topic, weight in zip(self._topics, self._weights, strict=True) if weight)
         self._postings = Postings([held[topic] for topic in range(len(shared().names))], len(self._topics) // MOST)
         for place, (topic, weight) in enumerate(zip(self._topics, self._weights, strict=True)):
@@ -60,22 +61,22 @@ class OfEntries:
         del self._topics, self._weights
 
     def like(self, about: Mapping[int, float]) -> dict[int, float]:
-        """Entry -> how much it is about the same, from 0 to 1, of those that are at all."""
+        """Return the similarity (0 to 1) of each entry that shares a topic."""
         return self._postings.accumulate(about.items(), _BUDGET)
 
     def shared_with(self, entry: int, about: Mapping[int, float]) -> list[str]:
-        """The names of the topics that an entry and a text are both about, the first that counts most; for people."""
+        """Return the names of the topics that an entry and a text share, the weightiest first."""
         both = {topic: self._postings.accumulate([(topic, weight)], _BUDGET).get(entry, 0.0) for topic, weight in about.items()}
         names = shared().names
         return [names[topic] for topic in sorted(both, key=lambda topic: (-both[topic], topic)) if both[topic] >= _ABOUT]
 
 
 class Topics:
-    """Read once, then only asked."""
+    """The topic model: features, their weights and their topics."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Take the first line for the topics' names; each other one is a feature, its weight and its topics with theirs."""
-        names, *rows = lines
+        """Parse the lines of `topics.txt`."""
+        names, *rows = (line for line in lines if not line.startswith("#"))
         self.names = names.split("\t")
         self._rows: dict[str, Row] = {}
         self._topics, self._weights = array("H"), array("f")
@@ -87,11 +88,11 @@ class Topics:
             self._rows[feature] = slice(start, len(self._topics))
 
     def row(self, feature: str) -> Row | None:
-        """Where the topics stand in which a feature is used; None of one that tells nothing."""
+        """Return the slice of a feature's topics; None for an unknown feature."""
         return self._rows.get(feature)
 
     def of(self, said: Iterable[tuple[Row | None, float]]) -> dict[int, float]:
-        """What a text is about, by the rows of its features and how often it has each: its MOST topics, weights of the length 1."""
+        """Return the topic vector of length 1 of a text, given the rows and counts of its features."""
         total: dict[int, float] = {}
         for row, count in said:
             if row is not None:
@@ -104,11 +105,11 @@ class Topics:
 
 @lru_cache(maxsize=1)
 def shared() -> Topics:
-    """The topics of the data."""
-    return Topics(resources.files(__package__).joinpath(_DATA).read_text(encoding="utf-8").splitlines())
+    """Return the topic model of `topics.txt`."""
+    return Topics(Path(__file__).with_name(_DATA).read_text(encoding="utf-8").splitlines())
 
 
 def of_words(said: Sequence[str], lexicon: Lexicon) -> dict[int, float]:
-    """What folded words are about; see Topics.of."""
+    """Return the topic vector of folded words; see `Topics.of`."""
     known = shared()
     return known.of((known.row(feature), 1.0) for feature in features_of(said, lexicon))

@@ -1,0 +1,268 @@
+"""One turn of an open form: asks for missing values one at a time, answers questions in between, confirms, captures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from chatsvc.domain import times
+from chatsvc.engines import Reply, Turn
+from chatsvc.engines.knowledge.dialogue import drafts, hearing, hours, lookup, smalltalk, wishes
+from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
+from chatsvc.engines.knowledge.dialogue.hearing import Utterance
+from chatsvc.engines.knowledge.dialogue.wording import ask, days, fields, say, summary
+from chatsvc.engines.reading.folding import words
+
+_OFFERS_WAY_OUT = 2  # misunderstood answers in a row, from which on the bot says how to leave the form
+_GIVES_UP = 5  # and from which on it closes the form
+
+
+def local_time(turn: Turn) -> datetime:
+    """Return the wall time of the turn in the bot's time zone."""
+    return times.local(turn.now_ms, turn.bot.timezone)
+
+
+def with_values(draft: RequestDraft, heard: Utterance) -> RequestDraft:
+    """Return the draft with the values of an utterance in place of its own."""
+    return replace(
+        draft,
+        day=(heard.day or draft.day) if draft.is_appointment else None,
+        clock=(draft.clock if heard.clock is None else heard.clock) if draft.is_appointment else None,
+        name=heard.name or draft.name,
+        email=heard.email or draft.email,
+        phone=heard.phone or draft.phone,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FormTurn:
+    """One message of an open form; its methods return the reply."""
+
+    turn: Turn
+    draft: RequestDraft
+    heard: Utterance
+
+    # Handlers by open question
+
+    def on_summary(self) -> Reply:
+        """Handle the reply to the summary: yes, no, or a correction."""
+        draft, heard = self.draft, self.heard
+        if with_values(draft, heard) != draft:
+            return self._with_values(heard).proceed()
+        field = heard.field(_changeable(draft))
+        if field and (heard.objects or hearing.denies(self.turn.message)) and not heard.question:
+            return self._ask(field)
+        if heard.question:
+            return self._answer_question()
+        if hearing.agrees(self.turn.message, heard):
+            return self._finish()
+        if hearing.denies(self.turn.message):
+            return self._ask("change")
+        return self._name_corrected() or self._value_repeated() or self._small_talk() or self._answered() or self._misunderstood()
+
+    def on_message(self) -> Reply:
+        """Take the message as the request's text unless it only greets, agrees or gives contact data."""
+        heard = self.heard
+        if heard.question and (answered := self._answered()):
+            return answered
+        taken = self._with_values(heard)
+        if not heard.substance(1) or hearing.is_nod(self.turn.message):
+            return taken.proceed() if taken.draft != self.draft else self._small_talk() or self._misunderstood()
+        return replace(taken, draft=replace(taken.draft, opening=drafts.opening_of(self.turn.message))).proceed()
+
+    def on_question(self) -> Reply:
+        """Handle the answer to any other question."""
+        draft, heard = self.draft, self.heard
+        if heard.has(draft.asked) or with_values(draft, heard) != draft:
+            noted = "" if heard.has(draft.asked) else say("noted", draft.language)
+            lead = (self._answer() or "") if noted and heard.question else noted
+            return self._with_values(heard).proceed(lead)
+        if draft.asked == "change":
+            return self._on_change()
+        if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
+            return self._repeat_question(reason)
+        if draft.asked in ("date", "time") and heard.leaves_open:
+            return self._misunderstood(say(f"any.{draft.asked}", draft.language))
+        if heard.question:
+            return self._answer_question()
+        again = self._name_corrected() or self._value_repeated() or self._refusal() or self._small_talk() or self._wish_repeated()
+        return again or (None if heard.garbled else self._answered()) or self._misunderstood()
+
+    def _on_change(self) -> Reply:
+        """Ask for the field that is to be changed; show the summary again if none is."""
+        if field := self.heard.field(_changeable(self.draft)):
+            return self._ask(field)
+        if self.heard.question:
+            return self._answer_question()
+        if hearing.agrees(self.turn.message, self.heard) or " hicbir" in self.heard.line or " nothing " in self.heard.line:
+            return self.proceed()
+        return self._small_talk() or self._misunderstood()
+
+    # Messages that are no answer
+
+    def _answer(self) -> str | None:
+        finding = lookup.search(self.turn, self.turn.message)
+        return finding.hits[0].entry.answer if finding.decision == "answer" else None
+
+    def _answered(self) -> Reply | None:
+        # "yes that's right" is no question, though the search may find an entry for it
+        answer = None if hearing.is_nod(self.turn.message) else self._answer()
+        return self._repeat_question(answer, apart=True) if answer else None
+
+    def _answer_question(self) -> Reply:
+        """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
+        if self.heard.doubts:
+            return self._repeat_question(say("why", self.draft.language))
+        if known := self._answered():
+            return known
+        week = hours.week_of(self.turn.bot.opening_hours)
+        if week and self.draft.asked in ("date", "time"):
+            return self._repeat_question(say("hours", self.draft.language, hours=self._hours(week)))
+        return self._repeat_question(say("unknown", self.draft.language))
+
+    def _small_talk(self) -> Reply | None:
+        recognised = smalltalk.kind(words(self.turn.message), self.turn.bot.name)
+        if recognised is None:
+            return None
+        if recognised[0] == "goodbye":
+            return Reply(say("cancelled", self.draft.language))
+        return self._repeat_question(say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"), self.draft.language))
+
+    def _refusal(self) -> Reply | None:
+        """Handle refused contact data: one of phone and e-mail is enough; a name is required."""
+        draft, heard = self.draft, self.heard
+        if not heard.refuses:
+            return None
+        field = heard.field(("email", "phone", "name"))
+        if field == "email" and heard.field(("phone",)) and not re.search(r" (?:var|have an?|give you) ", heard.line):
+            field = "contact"
+        if field is None and draft.asked in ("contact", "phone", "email", "name"):
+            field = draft.asked
+        if field in ("email", "phone"):
+            other = "phone" if field == "email" else "email"
+            if getattr(draft, other):
+                return self.proceed(say(f"no.{field}", draft.language))
+            if draft.asked == "contact":
+                return self._ask(other, say(f"no.{field}", draft.language))
+            if draft.asked == field:  # the other one was refused before, or it would be known
+                again = replace(draft, asked="contact")
+                return replace(self, draft=again)._repeat_question(say("need.contact", draft.language), missed=True)
+            return self._repeat_question(say("noted", draft.language))
+        if field in ("contact", "name") and (field == "contact" or draft.asked == "name"):
+            return self._repeat_question(say(f"need.{field}", draft.language), missed=True)
+        return None
+
+    def _name_corrected(self) -> Reply | None:
+        """Replace the name by one given where something else was asked for."""
+        draft, name = self.draft, hearing.bare_name(self.turn.message, self.draft.name)
+        if name is None or draft.asked == "name":
+            return None
+        return replace(self, draft=replace(draft, name=name)).proceed(say("noted", draft.language))
+
+    def _value_repeated(self) -> Reply | None:
+        """Acknowledge a value that is known already: "Monday" again is no question about Mondays."""
+        draft, heard = self.draft, self.heard
+        if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
+            return None
+        return self.proceed() if draft.asked == "confirm" else self._repeat_question(say("noted", draft.language))
+
+    def _wish_repeated(self) -> Reply | None:
+        """Handle the same wish again, or another one, which replaces the first."""
+        wish = wishes.recognise(self.turn.message)
+        draft = self.draft
+        if wish is None or not wish.clear or draft.asked in ("contact", "phone", "email"):
+            return None
+        if wish.request_type == draft.request_type:
+            return self._repeat_question(say("noted", draft.language))
+        about = wish.request_type == "appointment" or self.heard.substance(2)
+        opening = drafts.opening_of(self.turn.message) if about else ""
+        other = replace(draft, request_type=wish.request_type, opening=opening)
+        return replace(self, draft=other).proceed(say(f"open.{wish.request_type}", draft.language))
+
+    # Building of replies
+
+    def _with_values(self, heard: Utterance) -> FormTurn:
+        return replace(self, draft=with_values(self.draft, heard))
+
+    def proceed(self, lead: str = "") -> Reply:
+        """Ask for the next missing value, or show the summary."""
+        draft, problems = self._without_impossible()
+        if draft.missing() is None:
+            typed = drafts.typed(draft, self._spoken(), self.turn.bot.country)
+            if typed.missing() is not None:
+                problems.append(say("lost", draft.language))
+            draft = typed
+        if self.heard.garbled and draft.missing() == "contact":
+            problems.append(say("hint.contact", draft.language))
+        asked = draft.missing() or "confirm"
+        if asked == "date" and not problems:
+            problems.append(self._reason_against_day())
+        said = [text for text in (lead, *problems) if text]
+        if asked == "confirm":
+            return self._reply(
+                draft, asked, "\n\n".join(filter(None, [" ".join(said), summary(draft), say("ask.confirm", draft.language)]))
+            )
+        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]))
+
+    def _without_impossible(self) -> tuple[RequestDraft, list[str]]:
+        """Return the draft without an impossible day or time, and the reasons."""
+        draft, now, week = self.draft, local_time(self.turn), hours.week_of(self.turn.bot.opening_hours)
+        problems: list[str] = []
+        if draft.day is not None and (reason := hours.refused_day(draft.day, now, week)):
+            problems.append(say(f"{reason}.date", draft.language, hours=self._hours(week)))
+            draft = replace(draft, day=None)
+        # the opening hours are given once: an impossible time waits for its day
+        if not problems and draft.clock is not None and (reason := hours.refused_time(draft.clock, draft.day, now, week)):
+            problems.append(say(f"{reason}.time", draft.language, hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
+            draft = replace(draft, clock=None)
+        return draft, problems
+
+    def _reason_against_day(self) -> str:
+        """Return why the day named cannot be taken; "" if none was named."""
+        reason = "past" if self.heard.past else "never" if self.heard.never else ""
+        return say(f"{reason}.date", self.draft.language) if reason else ""
+
+    def _hours(self, week: hours.Week) -> str:
+        return hours.in_words(week, days(self.draft.language))
+
+    def _ask(self, asked: str, lead: str = "") -> Reply:
+        return self._reply(self.draft, asked, f"{lead} {ask(asked, self.draft)}".strip())
+
+    def _repeat_question(self, lead: str, *, missed: bool = False, apart: bool = False) -> Reply:
+        """Say `lead`, then repeat the open question."""
+        draft, asked = self.draft, self.draft.asked
+        question = ask(asked, draft)
+        if missed:
+            return self._misunderstood(lead)
+        between = "\n\n" if apart else " "
+        return self._reply(draft, asked, f"{lead}{between}{question}", missed=draft.missed)
+
+    def _misunderstood(self, hint: str = "") -> Reply:
+        """Give an example; the second time also another way to answer and the way out; in the end close the form."""
+        draft, missed = self.draft, self.draft.missed + 1
+        if missed >= _GIVES_UP:
+            return Reply(say("given_up", draft.language))
+        asked, told = draft.asked, fields(draft)
+        said = [hint or say(f"hint.{asked}", draft.language, fields=told)]
+        if missed >= _OFFERS_WAY_OUT and not hint:
+            said += [say(f"way.{asked}", draft.language, fields=told), say("way.out", draft.language)]
+        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]), missed=missed)
+
+    def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0) -> Reply:
+        return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
+
+    def _finish(self) -> Reply:
+        """Capture the request if the values are still valid: hours may have passed since the summary."""
+        draft, spoken = self._without_impossible()[0], self._spoken()
+        if drafts.typed(draft, spoken, self.turn.bot.country).missing() is not None:
+            return self.proceed()
+        caught = drafts.captured(draft, spoken, local_time(self.turn), self.turn.bot.country)
+        return Reply(say("done.appointment" if draft.is_appointment else "done", draft.language), captured=caught)
+
+    def _spoken(self) -> list[str]:
+        return [message.content for message in self.turn.history if message.role == "user"] + [self.turn.message]
+
+
+def _changeable(draft: RequestDraft) -> tuple[str, ...]:
+    return ("date", "time", "phone", "email", "name") if draft.is_appointment else ("message", "phone", "email", "name")
