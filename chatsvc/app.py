@@ -106,7 +106,7 @@ class App:
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
         secret = open_master_key(folder, self.config.given_master_key)
-        db = await GroupCommitDatabase.open(folder.database)
+        db = await GroupCommitDatabase.open(folder.database, secret)
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)

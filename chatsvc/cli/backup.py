@@ -15,6 +15,9 @@ from chatsvc.domain.errors import Refused
 
 PIECE = 1 << 20  # bytes
 FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+MASTER_KEY_FILE = click.option(
+    "--master-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the backup's master key."
+)
 
 
 @click.group()
@@ -68,28 +71,38 @@ def _write(source: IO[bytes], file: Path, told: progress.Progress) -> None:
 
 @backup.command()
 @FILE
+@MASTER_KEY_FILE
 @json_option
-def verify(file: Path, as_json: bool) -> None:
-    """Restore FILE to a temporary folder and check it; exit status 1 when it is damaged.
+def verify(file: Path, master_key_file: Path | None, as_json: bool) -> None:
+    """Restore FILE to a temporary folder and check it; exit status 1 when it has faults.
 
-    It needs neither a configuration nor the master key. The folder for temporary files ($TMPDIR) needs free space of the backup's size.
+    With the master key, or if FILE contains it, its authentication tag is checked too: then every change is found, also one made on
+    purpose. It needs no configuration. The folder for temporary files ($TMPDIR) needs free space of the backup's size.
 
     \b
     Examples:
       chatsvc backup verify chatsvc-2026-11-20.backup
+      chatsvc backup verify chatsvc-2026-11-20.backup --master-key-file master.key
     """
     from chatsvc.usecases import backups
 
+    key = _key(master_key_file)
     with progress.shown("verifying"):
-        found = backups.verify(file)
+        found = backups.verify(file, key)
     show(found, as_json)
     if not found["valid"]:
         raise Refused(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
 
 
+def _key(file: Path | None) -> bytes | None:
+    from chatsvc.cli.master_key import key_in
+
+    return bytes.fromhex(key_in(file)) if file else None
+
+
 @backup.command()
 @FILE
-@click.option("--master-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with the backup's master key.")
+@MASTER_KEY_FILE
 @json_option
 @click.pass_context
 def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_json: bool) -> None:
@@ -103,13 +116,12 @@ def restore(ctx: click.Context, file: Path, master_key_file: Path | None, as_jso
       chatsvc backup restore chatsvc-2026-11-20.backup
       chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
     """
-    from chatsvc.cli.master_key import key_in
     from chatsvc.control.client import act_as_owner
     from chatsvc.domain.times import now_ms
     from chatsvc.usecases import backups
 
     config = load_config(ctx)
-    key = bytes.fromhex(key_in(master_key_file)) if master_key_file else None
+    key = _key(master_key_file)
     with file.open("rb") as stream:
         act_as_owner(config.data_dir, ("chatsvc.usecases.backups",))
         with progress.shown("restoring"):

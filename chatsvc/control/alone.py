@@ -36,7 +36,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
 
 
 def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
-    db = DirectDatabase(folder.database)
+    db = DirectDatabase(folder.database, secret)
     try:
         finish(facts.belongs_to(db, secret))
         services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))

@@ -28,7 +28,7 @@ def run_looped(config: Config, folder: Folder, secret: MasterKey, call: Call) ->
 
 
 async def _run(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
-    db = await GroupCommitDatabase.open(folder.database)
+    db = await GroupCommitDatabase.open(folder.database, secret)
     try:
         await facts.belongs_to(db, secret)
         # The folder's lock is held: what is under way in the store was a command's that was killed.

@@ -22,6 +22,7 @@ import aiosqlite
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import StoreUnavailable, Together, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
+from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -130,8 +131,8 @@ class _Thread:
         self._loop = asyncio.get_running_loop()
 
     @classmethod
-    async def open(cls, path: Path, *, writes: bool) -> _Thread:
-        connection = aiosqlite.Connection(partial(connect, path, writes=writes), iter_chunk_size=64)
+    async def open(cls, path: Path, *, writes: bool, key: MasterKey | None = None) -> _Thread:
+        connection = aiosqlite.Connection(partial(connect, path, writes=writes, key=key), iter_chunk_size=64)
         try:
             return cls(await connection, path, _write_batch if writes else _read_batch)
         except BaseException:
@@ -217,11 +218,11 @@ class GroupCommitDatabase:
         self._closed = False
 
     @classmethod
-    async def open(cls, path: Path) -> GroupCommitDatabase:
-        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew."""
+    async def open(cls, path: Path, key: MasterKey | None = None) -> GroupCommitDatabase:
+        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See connect for `key`."""
         opened: list[_Thread] = []
         try:
-            opened.append(await _Thread.open(path, writes=True))
+            opened.append(await _Thread.open(path, writes=True, key=key))
             while len(opened) <= READERS:
                 opened.append(await _Thread.open(path, writes=False))
         except BaseException as fault:

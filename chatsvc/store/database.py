@@ -11,9 +11,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from chatsvc.store.migrations import APPLICATION_ID, is_older, migrate, schema_version
+
+if TYPE_CHECKING:
+    from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -93,21 +96,25 @@ def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
 
 
-def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
-    """A connection with the settings that durability rests on; the writing one brings the schema up to date first."""
+def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite3.Connection:
+    """Open a connection with the settings that durability depends on; the writing one migrates the schema first.
+
+    key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     try:
         connection.execute("PRAGMA busy_timeout=5000")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
         if writes:
+            connection.execute("PRAGMA trusted_schema=OFF")
             _check_is_ours(connection, path)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA journal_size_limit=67108864")
             # Said outright, since builds differ: what an account deletes is overwritten, not left in free pages.
             connection.execute("PRAGMA secure_delete=ON")
-            _back_up_before_upgrade(connection, path)
+            _back_up_before_upgrade(connection, path, key)
             migrate(connection)
         else:
             # A list reads all over the file: with the 2 MB that SQLite keeps of itself it would be read from the disk's cache each time.
@@ -120,10 +127,12 @@ def connect(path: Path, *, writes: bool) -> sqlite3.Connection:
     return connection
 
 
-def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path) -> None:
-    """Keep the database as it is before a newer version changes its schema; raises StoreUnavailable where that cannot be done."""
+def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: MasterKey | None) -> None:
+    """Make a backup before a newer version changes the schema; raises StoreUnavailable."""
     if not is_older(connection):
         return
+    if key is None:
+        raise StoreUnavailable(f"{path} is of an earlier version, and without its master key no backup can be made before the upgrade")
 
     # Imported where it is needed, once in a version: commands start without it.
     from chatsvc import __version__
@@ -131,9 +140,9 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path) -> None:
     from chatsvc.store import backup
 
     kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
-    # One that is there was made by an upgrade that did not get further.
+    # An earlier one is of an upgrade that failed.
     kept.unlink(missing_ok=True)
-    backup.create(path, kept, made_at=now_ms(), version=__version__)
+    backup.create(path, kept, key, made_at=now_ms(), version=__version__)
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:

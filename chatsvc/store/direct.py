@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage, purge
+from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 
@@ -15,9 +16,9 @@ T = TypeVar("T")
 class DirectDatabase:
     """A Database whose calls never wait, so that a use-case over it runs with `finish` alone."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, key: MasterKey | None = None) -> None:
         try:
-            self._connection = connect(path, writes=True)
+            self._connection = connect(path, writes=True, key=key)
         except sqlite3.Error as fault:
             raise outage(fault, path, f"{path} cannot be opened") from fault
         self._path = path

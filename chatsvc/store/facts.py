@@ -12,9 +12,17 @@ T = TypeVar("T")
 _CHECK = "master_key_check"
 
 
+def find_check(connection: sqlite3.Connection) -> bytes | None:
+    """Read the check value of the master key within a unit; None in a database that no service has opened yet."""
+    row = connection.execute("SELECT value FROM store_facts WHERE name = ?", (_CHECK,)).fetchone()
+    return row[0] if row else None
+
+
 def check_in(connection: sqlite3.Connection) -> bytes:
-    """The check value of the store's master key, within a unit of work."""
-    value: bytes = connection.execute("SELECT value FROM store_facts WHERE name = ?", (_CHECK,)).fetchone()[0]
+    """Read the check value of the master key within a unit."""
+    value = find_check(connection)
+    if value is None:
+        raise RuntimeError("the database has no master key yet")
     return value
 
 

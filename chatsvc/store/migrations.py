@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 APPLICATION_ID = 0x63686174  # "chat"
 
@@ -298,6 +299,19 @@ def is_older(connection: sqlite3.Connection) -> bool:
 def is_newer(connection: sqlite3.Connection) -> bool:
     """Whether this is the database of a later version of the program."""
     return schema_version(connection) > len(MIGRATIONS)
+
+
+def schema_fault(connection: sqlite3.Connection, version: int) -> str | None:
+    """Compare a database with the schema of `version`; return the first difference, None if there is none."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID or schema_version(connection) != version:
+        return "application_id or user_version"
+    with closing(sqlite3.connect(":memory:")) as pattern:
+        for step in MIGRATIONS[:version]:
+            pattern.executescript(step)
+        expected, found = (set(one.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")) for one in (pattern, connection))
+    different = sorted(f"{kind} {name}" for kind, name, *_ in expected ^ found)
+    return different[0] if different else None
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -25,6 +25,7 @@ from chatsvc.usecases.services import Services
 
 OUTGOING = "outgoing-"  # backups on their way from the data folder to where they were asked for
 NAME = "chatsvc-{}.backup"
+NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 
 
 def _shape(made: Backup) -> Json:
@@ -42,8 +43,9 @@ async def create(services: Services, *, with_master_key: bool = False) -> Json:
     """Write a backup into the data folder, as `draft`; whoever asked puts it where it belongs. Raises StoreUnavailable."""
     folder, now = Folder(services.config.data_dir), services.clock()
     draft = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
-    key = services.secret.in_force if with_master_key else None
-    made = await services.offload(lambda: backup.create(folder.database, draft, made_at=now, version=__version__, master_key=key))
+    made = await services.offload(
+        lambda: backup.create(folder.database, draft, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
+    )
     return {**_shape(made), "bytes": draft.stat().st_size, "draft": str(draft)}
 
 
@@ -63,7 +65,7 @@ async def keep(services: Services) -> str | None:
         return None
     target = folder / NAME.format(_stamp(now))
     database = Folder(services.config.data_dir).database
-    await services.offload(lambda: backup.create(database, target, made_at=now, version=__version__))
+    await services.offload(lambda: backup.create(database, target, services.secret, made_at=now, version=__version__))
     for old in [*kept, target][: -settings.keep]:
         old.unlink(missing_ok=True)
     return target.name
@@ -79,14 +81,20 @@ def clear_outgoing(config: Config) -> None:
         left.unlink(missing_ok=True)
 
 
-def verify(file: Path) -> Json:
-    """Restore a backup to a temporary place and look for faults; raises Refused where the file cannot be read."""
+def verify(file: Path, master_key: bytes | None = None) -> Json:
+    """Restore a backup to a temporary place and check it; authenticated with `master_key` or the key that it contains.
+
+    Raises Refused where the file cannot be read.
+    """
     with _scratch() as scratch:
         try:
-            found = backup.examine(file, scratch)
+            found = backup.examine(file, scratch, [master_key] if master_key else [], contained=master_key is None)
         except StoreUnavailable as fault:
             raise Refused(str(fault)) from None
-    return {"valid": not found.faults, "file": str(file), **_shape(found), "faults": found.faults}
+    if master_key and not found.authenticated and not found.faults:
+        found.faults.append("it was made with another master key")
+    told = {"authenticated": found.authenticated, "faults": found.faults, "notes": [] if found.authenticated else [NOT_AUTHENTICATED]}
+    return {"valid": not found.faults, "file": str(file), **_shape(found), **told}
 
 
 @contextmanager
@@ -106,52 +114,49 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
         lock = folder.lock()
     except FolderInUse:
         raise Refused(f"a chatsvc is running on {folder.path}: stop it first") from None
-    incoming = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    incoming, scratch = (folder.path / f"{OUTGOING}{uuid.uuid4().hex}" for _ in range(2))
     try:
         with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
             shutil.copyfileobj(source, copied)
-        found = _faultless(incoming, folder)
-        key, key_file = _key_of(found, config, folder, master_key)
+        present = _present(config, folder)
+        found = backup.examine(incoming, scratch, [key for key in (present, master_key) if key is not None], contained=master_key is None)
+        if found.faults:
+            raise Refused(f"the backup has faults: {'; '.join(found.faults)}")
+        key = _key_of(found, config, present, master_key)
         aside = _aside(folder, now)
         replaced = _set_aside(folder, found, aside)
-        backup.unpack(incoming, folder.database, now)
-        if key_file is None and config.given_master_key is None:
+        backup.install(scratch, folder.database, now)
+        if key != present:
             keep_master_key(folder, key, aside)
     except OSError as fault:
         raise Refused(f"the backup cannot be restored: {fault.strerror or fault}") from None
     finally:
-        incoming.unlink(missing_ok=True)
+        for left in (incoming, scratch):
+            left.unlink(missing_ok=True)
         os.close(lock)
     return {**_shape(found), "data_dir": str(folder.path), "replaced": str(replaced) if replaced else None}
 
 
-def _faultless(incoming: Path, folder: Folder) -> Backup:
-    scratch = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
-    try:
-        found = backup.examine(incoming, scratch)
-    finally:
-        scratch.unlink(missing_ok=True)
-    if found.faults:
-        raise Refused(f"the backup has faults: {'; '.join(found.faults)}")
-    return found
-
-
-def _key_of(found: Backup, config: Config, folder: Folder, given: bytes | None) -> tuple[bytes, Path | None]:
-    """The master key that the backup belongs to, and its file where it is in place already."""
+def _present(config: Config, folder: Folder) -> bytes | None:
+    """The master key that the configuration or the data folder has."""
     file = folder.path / MASTER_KEY
-    present = config.given_master_key
-    if present is None and file.exists():
-        present = bytes.fromhex(file.read_text("ascii").strip())
+    if config.given_master_key is not None or not file.exists():
+        return config.given_master_key
+    return bytes.fromhex(file.read_text("ascii").strip())
+
+
+def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
+    """The master key that the backup's secrets are sealed with; raises Refused where it is missing or the backup not authenticated."""
     known = [key for key in (present, given, found.master_key) if key is not None]
     try:
-        key = MasterKey(*known).of(found.check).in_force if known else None
+        key = MasterKey(*known).of(found.check).in_force if known and found.authenticated else None
     except StoreUnavailable:
         key = None
     if key is None:
         raise Refused("the master key that this backup belongs to is not here: give it with --master-key-file")
     if config.given_master_key is not None and key != config.given_master_key:
         raise Refused("the configuration gives another master key (master_key) than this backup belongs to: change it there first")
-    return key, file if key == present and config.given_master_key is None else None
+    return key
 
 
 def _aside(folder: Folder, now: int) -> str:

@@ -71,6 +71,10 @@ def test_a_backup_says_what_is_in_it_and_is_nobody_elses_to_read(shop: Shop, ser
     verified = shop.json("backup", "verify", file)
     assert verified["valid"]
     assert verified["faults"] == []
+    assert not verified["authenticated"]
+    assert "not authenticated" in shop.run("backup", "verify", file).out
+    with_key = shop.json("backup", "verify", file, "--master-key-file", shop.data / "master.key")
+    assert (with_key["authenticated"], with_key["notes"]) == (True, [])
     assert {name: verified[name] for name in ("made_at", "schema_version", "counts")} == {
         name: made[name] for name in ("made_at", "schema_version", "counts")
     }
@@ -153,6 +157,18 @@ def test_any_database_is_no_backup(shop: Shop, tmp_path: Path) -> None:
     for file in (stranger, shop.data / "chatsvc.db"):
         assert not shop.refused_with("backup", "verify", file)["valid"]
     assert "No such file" in shop.refused("backup", "verify", tmp_path / "nowhere")
+
+
+def test_a_backup_of_another_master_key_is_not_valid(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
+    file, wrong = tmp_path / "one.backup", tmp_path / "wrong.key"
+    wrong.write_text("ab" * 32)
+    # Anybody can make a backup that contains a key and fits it: the key that is given is the one that counts.
+    shop.json("backup", "create", file, "--with-master-key")
+    assert shop.json("backup", "verify", file)["authenticated"]
+    found = shop.refused_with("backup", "verify", file, "--master-key-file", wrong)
+    assert found["faults"] == ["it was made with another master key"]
+    assert "--master-key-file" in elsewhere.refused("backup", "restore", file, "--master-key-file", wrong)
+    assert not (elsewhere.data / "chatsvc.db").exists()
 
 
 def test_a_running_service_is_not_overwritten(shop: Shop, tmp_path: Path) -> None:

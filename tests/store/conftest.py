@@ -10,16 +10,23 @@ import pytest
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import Database
 from chatsvc.store.direct import DirectDatabase
+from chatsvc.store.master_key import MasterKey
 
+KEY = MasterKey(b"k" * 32)
 Open = Callable[[Path], Awaitable[Database]]
 
 
 async def open_direct(path: Path) -> Database:
     """The database of a command."""
-    return DirectDatabase(path)
+    return DirectDatabase(path, KEY)
 
 
-KINDS: dict[str, Open] = {"group commit": GroupCommitDatabase.open, "direct": open_direct}
+async def open_group(path: Path) -> Database:
+    """The database of the running service."""
+    return await GroupCommitDatabase.open(path, KEY)
+
+
+KINDS: dict[str, Open] = {"group commit": open_group, "direct": open_direct}
 
 
 @pytest.fixture

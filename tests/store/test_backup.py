@@ -1,47 +1,164 @@
-"""What a backup counts, and what it keeps of an upgrade."""
+"""Backups of a database: authenticated to the last bit, compared with the schema, and made before an upgrade."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from chatsvc.store import backup, migrations
+from chatsvc.store import backup, backup_trailer, migrations
+from chatsvc.store.backup import Backup
 from chatsvc.store.database import StoreUnavailable, connect
+from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.facts import belongs_to
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.migrations import MIGRATIONS
-from tests.store.support import rows
+from tests.store.conftest import KEY
+from tests.store.support import furnish, rows
 
 STEP = "CREATE TABLE later (a INTEGER) STRICT"
+RAW = KEY.in_force
+
+
+@pytest.fixture
+def whole(path: Path, tmp_path: Path) -> Path:
+    """A backup of a small store."""
+    db = DirectDatabase(path)
+    finish(belongs_to(db, KEY))
+    finish(furnish(db))
+    finish(db.close())
+    file = tmp_path / "whole.backup"
+    made = backup.create(path, file, KEY, made_at=1, version="1")
+    assert made.counts["bots"] == 1
+    return file
+
+
+def examined(file: Path, *keys: bytes, contained: bool = True) -> Backup:
+    return backup.examine(file, file.with_name("scratch"), list(keys), contained=contained)
+
+
+def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Path) -> None:
+    found = examined(whole, b"x" * 32, RAW)
+    assert (found.faults, found.authenticated, found.check) == ([], True, KEY.check)
+    for keys in ([], [b"x" * 32]):
+        found = examined(whole, *keys)
+        assert (found.faults, found.authenticated) == ([], False)
+
+
+def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_asked_for(whole: Path, path: Path) -> None:
+    file = whole.with_name("with key")
+    backup.create(path, file, KEY, made_at=1, version="1", with_master_key=True)
+    assert examined(file).authenticated
+    assert not examined(file, b"x" * 32, contained=False).authenticated
+
+
+def test_whatever_bit_of_a_backup_is_changed_it_is_refused(whole: Path) -> None:
+    content, chance = whole.read_bytes(), random.Random(1)
+    trailer = backup_trailer.read(whole)
+    assert trailer
+    # Every byte of the trailer, and as many of the database before it.
+    places = [*range(trailer.size, len(content)), *(chance.randrange(trailer.size) for _ in range(600))]
+    damaged = whole.with_name("damaged")
+    for place in places:
+        changed = bytearray(content)
+        changed[place] ^= 1 << chance.randrange(8)
+        damaged.write_bytes(changed)
+        assert examined(damaged, RAW).faults, place
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4096])
+def test_a_backup_that_was_cut_off_or_made_longer_is_refused(whole: Path, size: int) -> None:
+    content = whole.read_bytes()
+    for changed in (content[: len(content) - 1 - size], content + b"x" * (size + 1), content[size + 1 :], content[:size]):
+        whole.write_bytes(changed)
+        assert examined(whole, RAW).faults
+
+
+def forged(file: Path, change: Callable[[sqlite3.Connection], object], key: bytes = b"x" * 32) -> None:
+    """Change the database in a backup and write a trailer that fits, as somebody does who has no key, or who has `key`."""
+    trailer = backup_trailer.read(file)
+    assert trailer
+    content = file.read_bytes()[: trailer.size]
+    file.write_bytes(content)
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        change(connection)
+    about = {name: value for name, value in trailer.about.items() if name != "format"}
+    backup_trailer.append(file, about, MasterKey(key)("backup tag"))
+
+
+def run(*statements: str) -> Callable[[sqlite3.Connection], object]:
+    return lambda connection: [connection.execute(statement) for statement in statements]
+
+
+FORGERIES = {
+    "a trigger": "CREATE TRIGGER evil AFTER INSERT ON messages BEGIN DELETE FROM api_keys; END",
+    "a view": "CREATE VIEW evil AS SELECT 1",
+    "a table": "CREATE TABLE evil (a)",
+    "an index": "CREATE INDEX evil ON messages (role)",
+    "an index less": "DROP INDEX bots_of_account",
+    "a column": "ALTER TABLE bots ADD COLUMN evil TEXT",
+    "another application": "PRAGMA application_id=1",
+    "another version": "PRAGMA user_version=2",
+    "an extra row": "INSERT INTO allowances VALUES ('account', '2026-11', 5)",
+    "a row that refers to nothing": "UPDATE bots SET account_id = 'nobody'",
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_key(whole: Path, forgery: str) -> None:
+    forged(whole, run(FORGERIES[forgery]))
+    found = examined(whole)
+    assert found.faults
+    assert not found.authenticated
+
+
+def test_a_schema_whose_text_alone_was_changed_is_refused(whole: Path) -> None:
+    forged(
+        whole,
+        run(
+            "PRAGMA writable_schema=ON",
+            "UPDATE sqlite_master SET sql = replace(sql, 'message_credits >= 0', 'message_credits >  0') WHERE name = 'accounts'",
+        ),
+    )
+    assert "schema" in examined(whole).faults[0]
+
+
+def test_a_change_of_a_value_shows_with_the_key_alone(whole: Path) -> None:
+    forged(whole, run("UPDATE accounts SET message_credits = 1000000"))
+    assert examined(whole).faults == []
+    assert examined(whole, RAW).faults == ["it has been changed since it was made"]
+
+
+def test_a_backup_of_an_earlier_version_is_told_as_such(whole: Path) -> None:
+    trailer = backup_trailer.read(whole)
+    assert trailer
+    whole.write_bytes(whole.read_bytes()[: trailer.size])
+    (fault,) = examined(whole, RAW).faults
+    assert "earlier chatsvc" in fault
+
+
+def test_the_digest_is_that_of_all_before_it(whole: Path) -> None:
+    content = whole.read_bytes()
+    before, digest, _, _, _ = content[:-139], *content[-139:].split(b"\n")
+    assert hashlib.sha256(before).hexdigest().encode() == digest
 
 
 def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(connect(path, writes=True)) as connection:
-        connection.execute("INSERT INTO store_facts (name, value) VALUES ('master_key_check', x'00')")
+    db = DirectDatabase(path)
+    finish(belongs_to(db, KEY))
+    finish(db.close())
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
-    connect(path, writes=True).close()
+    with pytest.raises(StoreUnavailable, match="master key"):
+        connect(path, writes=True)
+    connect(path, writes=True, key=KEY).close()
     (kept,) = path.parent.glob("before-upgrade-*.backup")
-    found = backup.examine(kept, tmp_path / "scratch")
-    assert (found.faults, found.schema_version) == ([], len(MIGRATIONS))
-
-
-def test_whatever_bytes_of_a_backup_are_damaged_it_is_told_as_such(path: Path, tmp_path: Path) -> None:
-    with closing(connect(path, writes=True)) as connection:
-        connection.execute("INSERT INTO store_facts (name, value) VALUES ('master_key_check', x'00')")
-    whole, damaged = tmp_path / "whole.backup", tmp_path / "damaged.backup"
-    backup.create(path, whole, made_at=1, version="1")
-    content, chance = whole.read_bytes(), random.Random(1)
-    about = content.index(b'"made_at"')
-    for number in range(60):
-        bytes_ = bytearray(content)
-        # Half of them where it says what it is, which is little of the file.
-        for _ in range(chance.choice((1, 20))):
-            place = about + chance.randrange(-40, 200) if number % 2 else chance.randrange(len(content))
-            bytes_[place] ^= 1 << chance.randrange(8)
-        damaged.write_bytes(bytes_)
-        assert backup.examine(damaged, tmp_path / f"scratch {number}").faults
+    found = backup.examine(kept, tmp_path / "scratch", [RAW])
+    assert (found.faults, found.schema_version, found.authenticated) == ([], len(MIGRATIONS), True)
 
 
 def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +170,7 @@ def test_an_upgrade_that_cannot_back_up_does_not_begin(path: Path, monkeypatch: 
 
     monkeypatch.setattr(backup, "create", full)
     with pytest.raises(StoreUnavailable, match="disk is full"):
-        connect(path, writes=True)
+        connect(path, writes=True, key=KEY)
     assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS),)]
 
 
@@ -62,7 +179,7 @@ def test_a_failed_upgrade_can_be_tried_again(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "no SQL"))
     for _ in range(2):
         with pytest.raises(sqlite3.OperationalError):
-            connect(path, writes=True)
+            connect(path, writes=True, key=KEY)
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
-    connect(path, writes=True).close()
+    connect(path, writes=True, key=KEY).close()
     assert rows(path, "PRAGMA user_version") == [(len(MIGRATIONS) + 1,)]

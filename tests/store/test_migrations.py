@@ -14,7 +14,7 @@ import pytest
 from chatsvc.store import migrations
 from chatsvc.store.database import connect
 from chatsvc.store.migrations import APPLICATION_ID, MIGRATIONS, SchemaTooNew, migrate
-from tests.store.conftest import Open
+from tests.store.conftest import KEY, Open
 from tests.store.support import rows
 
 # Later steps as they might come; the last one changes what an earlier one made.
@@ -85,14 +85,14 @@ async def test_a_newer_schema_is_refused_and_left_as_it_is(open_db: Open, path: 
     ["CREATE TABLE half (a); CREATE TABLE half (a)", "CREATE TABLE half (a); INSERT INTO nowhere VALUES (1)", "CREATE TABLE half (a); x"],
 )
 def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    connect(path, writes=True).close()
+    connect(path, writes=True, key=KEY).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEPS[0], broken))
     with pytest.raises(sqlite3.OperationalError):
-        connect(path, writes=True)
+        connect(path, writes=True, key=KEY)
     assert version(path) == len(MIGRATIONS)
     assert not {"half", "second"} & {name for name, _ in schema(path)}
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, *STEPS))
-    connect(path, writes=True).close()
+    connect(path, writes=True, key=KEY).close()
     assert version(path) == len(MIGRATIONS) + 3
 
 
@@ -150,7 +150,7 @@ def expected(steps: int, folder: Path) -> list[tuple[object, ...]]:
 
 def test_every_foreign_key_has_an_index_that_begins_with_its_column(path: Path) -> None:
     """Else SQLite searches the whole table of children for each parent that is deleted."""
-    connect(path, writes=True).close()
+    connect(path, writes=True, key=KEY).close()
     tables = [name for (name,) in rows(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
     keys = {(table, column) for table in tables for _, _, _, column, *_ in rows(path, f"PRAGMA foreign_key_list({table})")}
     assert ("messages", "conversation") in keys
@@ -162,7 +162,7 @@ def test_every_foreign_key_has_an_index_that_begins_with_its_column(path: Path) 
 
 
 def test_every_table_is_strict(path: Path) -> None:
-    connect(path, writes=True).close()
+    connect(path, writes=True, key=KEY).close()
     tables = rows(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'")
     assert len(tables) >= 10
     assert [name for name, strict in tables if not strict] == []
