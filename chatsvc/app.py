@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 LOCK_WAIT_S = 10.0
 # Pauses of the background tasks, in seconds.
 COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
+FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
 WARM_RETRY_S = 60.0
@@ -119,7 +120,7 @@ class App:
         self.services = Services(self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress)
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
-        loops = self._run_loops(knowledge)
+        loops = self._run_loops(db, knowledge)
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
@@ -192,7 +193,7 @@ class App:
         if self.services.courier:
             await self.services.courier.close()
 
-    def _run_loops(self, knowledge: KnowledgeCache) -> list[asyncio.Task[None]]:
+    def _run_loops(self, db: GroupCommitDatabase, knowledge: KnowledgeCache) -> list[asyncio.Task[None]]:
         services = self.services
         store = (StoreUnavailable,)
 
@@ -202,7 +203,14 @@ class App:
         async def mask() -> None:
             await unanswered.mask(services)
 
+        async def check_files() -> None:
+            before = db.fault
+            db.check_files()
+            if db.fault and db.fault != before:
+                log.error("nothing is written any more: %s", db.fault)
+
         return [
+            background.run("database files", check_files, FILES_EVERY_S),
             background.run("garbage collection", _collect, COLLECT_EVERY_S),
             background.run("deletion of accounts", self._sweep, SWEEP_EVERY_S, expected=store),
             background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),

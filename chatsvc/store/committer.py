@@ -209,13 +209,27 @@ def _settle(work: _Work, result: Any, path: Path) -> None:
         work.answer.set_exception(outage(fault, path) if is_outage(fault) else fault)
 
 
-class GroupCommitDatabase:
-    """The Database of `serve`; made by `open`. `writer` and `readers` are for those who count."""
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
-    def __init__(self, writer: _Thread, readers: list[_Thread]) -> None:
+
+class GroupCommitDatabase:
+    """The Database of `serve`; made by `open`. `writer` and `readers` are public for the metrics.
+
+    fault: why nothing is written, None while all is well.
+    """
+
+    def __init__(self, writer: _Thread, readers: list[_Thread], path: Path) -> None:
         self.writer = writer
         self.readers = readers
+        self.fault: str | None = None
         self._closed = False
+        self._files = {file: _identity(file) for file in (path, path.with_name(f"{path.name}-wal"))}
 
     @classmethod
     async def open(cls, path: Path, key: MasterKey | None = None) -> GroupCommitDatabase:
@@ -231,7 +245,17 @@ class GroupCommitDatabase:
             if isinstance(fault, sqlite3.Error):
                 raise outage(fault, path, f"{path} cannot be opened") from fault
             raise
-        return cls(opened[0], opened[1:])
+        return cls(opened[0], opened[1:], path)
+
+    def check_files(self) -> None:
+        """Set `fault` while another file than the open one, or none, has the name of the database or of its log.
+
+        What is written would be lost with the open file, which nobody can find any more.
+        """
+        changed = [file for file, identity in self._files.items() if _identity(file) != identity]
+        self.fault = (
+            f"{changed[0]} was removed or replaced while the service runs: put it back and restart the service" if changed else None
+        )
 
     async def read(self, unit: Unit[T]) -> T:
         """See Database.read."""
@@ -243,14 +267,18 @@ class GroupCommitDatabase:
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """See Database.write."""
+        self._check_writable()
+        return await self.writer.run(unit, applied)
+
+    def _check_writable(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        return await self.writer.run(unit, applied)
+        if self.fault:
+            raise StoreUnavailable(self.fault)
 
     async def purge(self) -> None:
         """See Database.purge."""
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
+        self._check_writable()
         empty = await self.writer.apart(purge)
         for _ in range(EMPTY_LOG_TRIES):
             if empty:

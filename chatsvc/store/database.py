@@ -50,7 +50,12 @@ class Together(Generic[Item, T]):
 
 
 class Database(Protocol):
-    """Units of work over one SQLite file. A unit is a plain function of the connection; it must not be kept beyond its call."""
+    """Units of work over one SQLite file. A unit is a plain function of the connection, which it must not keep.
+
+    fault: why nothing can be written, None while all is well.
+    """
+
+    fault: str | None
 
     async def read(self, unit: Unit[T]) -> T:
         """Run `unit` on one consistent snapshot; raises StoreUnavailable."""

@@ -16,6 +16,8 @@ T = TypeVar("T")
 class DirectDatabase:
     """A Database whose calls never wait, so that a use-case over it runs with `finish` alone."""
 
+    fault: str | None = None
+
     def __init__(self, path: Path, key: MasterKey | None = None) -> None:
         try:
             self._connection = connect(path, writes=True, key=key)

@@ -12,6 +12,8 @@ async def state(services: Services, *, stopping: bool) -> str:
     """`ready`; or why it is not: `stopping`, `store_unavailable`."""
     if stopping:
         return "stopping"
+    if services.db.fault:
+        return "store_unavailable"
     try:
         await facts.answers(services.db)
     except StoreUnavailable:

@@ -20,6 +20,7 @@ from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups
 from chatsvc.listening import listeners
 from chatsvc.store import accounts
+from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
@@ -34,6 +35,7 @@ from tests.webhooks.support import SAID, captures
 
 # Loop (as it is named in the log) -> what it calls.
 LOOPS: dict[str, tuple[Any, str]] = {
+    "database files": (GroupCommitDatabase, "check_files"),
     "garbage collection": (gc, "collect"),
     "deletion of accounts": (accounts, "sweep"),
     "times of last use of keys": (AccountCache, "flush_key_uses"),
