@@ -1,6 +1,7 @@
 """Entry of `python -m chatsvc`, of the command `chatsvc` and of the binary."""
 
 import gc
+import sys
 
 
 def main() -> None:
@@ -9,7 +10,10 @@ def main() -> None:
     # What runs longer switches the collector on again.
     gc.disable()
     try:
-        from chatsvc.cli.main import main as run
+        if sys.argv[1:] == ["read-files"]:
+            from chatsvc.file_reader.child import main as run
+        else:
+            from chatsvc.cli.main import main as run
 
         run()
     finally:

@@ -37,7 +37,7 @@ REACH: dict[str, set[str]] = {
     "outbound": {"domain"},
     "engines": {"chatsvc", "deadlines", "domain", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
-    "usecases": {"chatsvc", "deadlines", "domain", "config", "store", "engines", "webhooks"},
+    "usecases": {"chatsvc", "deadlines", "domain", "config", "file_reader", "store", "engines", "webhooks"},
     "control": {"domain", "config", "store", "webhooks", "usecases"},
     "metrics": {"chatsvc", "domain", "store", "usecases"},
     "api": {"domain", "config", "store", "usecases", "log"},
@@ -65,7 +65,8 @@ REACH: dict[str, set[str]] = {
         "supervisor",
         "listening",
     },
-    "__main__": {"cli"},
+    "file_reader": {"domain"},
+    "__main__": {"cli", "file_reader"},
 }
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {

@@ -96,7 +96,7 @@ async def _hook(app: App, bot: str, url: str) -> str:
 
 async def _furnish(app: App, say: Say) -> tuple[str, str]:
     from chatsvc import samples
-    from chatsvc.usecases import accounts, bots, keys, knowledge
+    from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
 
     account = await accounts.create(app.services, name="Demo")
     bot = await bots.create(
@@ -107,7 +107,9 @@ async def _furnish(app: App, say: Say) -> tuple[str, str]:
         opening_hours=samples.OPENING_HOURS,
     )
     bot_id = str(bot["id"])
-    added = await knowledge.add(app.services, bot=bot_id, files=list(samples.knowledge().items()))
+    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
+    contents = await app.services.offload(lambda: file_reading.read_files(texts, str(bot["language"])))
+    added = await knowledge.add(app.services, bot=bot_id, files=contents)
     key = await keys.create(app.services, account=str(account["id"]), name="demo")
     say(
         f"The bot “{samples.BOT_NAME}” knows {added['entries']} answers, in Turkish and English.",

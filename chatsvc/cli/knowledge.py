@@ -35,36 +35,34 @@ def knowledge() -> None:
 
 
 def read_text(path: Path) -> str:
-    """A file as UTF-8; raises Refused."""
+    """Read a file as UTF-8; raises Refused."""
     from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 
     try:
-        return decode(path.name, path.read_bytes())
+        return decode(path.name, _bytes_of(path))
     except KnowledgeFileError as fault:
         raise Refused(str(fault)) from None
 
 
-def _texts(paths: tuple[Path, ...]) -> list[tuple[str, str]]:
-    """All files with their names; raises Refused with every fault there is: where one cannot be decoded, the others are looked at too."""
-    from chatsvc.domain import knowledge_files
+def _bytes_of(path: Path) -> bytes:
+    """Read a file's bytes, and no more than one byte too many: it may be a device that never ends."""
+    from chatsvc.domain.knowledge_files import MAX_BYTES
+
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """Read knowledge files in a process of their own, in the bot's language; raises Refused with every fault of every file."""
+    from chatsvc.usecases.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > _AT_ONCE:
         raise Refused(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
-    texts: list[tuple[str, str]] = []
-    faults: list[str] = []
-    for path in paths:
-        try:
-            texts.append((path.name, read_text(path)))
-        except Refused as fault:
-            faults.append(str(fault))
-    if faults:
-        for name, text in texts:
-            try:
-                knowledge_files.read(name, text, "en")
-            except knowledge_files.KnowledgeFileError as fault:
-                faults.append(str(fault))
-        raise Refused("\n".join(faults))
-    return texts
+    files = [(path.name, _bytes_of(path)) for path in paths]
+    # Started before the call: after it root acts as the data folder's owner, who may not be allowed to execute the program.
+    with FileReader() as reader:
+        language = call(ctx, "bot.show", bot=bot)["language"]
+        return reader.read(files, language)
 
 
 @knowledge.command()
@@ -89,7 +87,7 @@ def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) ->
       chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
     """
     with progress.shown("adding"):
-        added = call(ctx, "knowledge.add", bot=bot, files=_texts(files))
+        added = call(ctx, "knowledge.add", bot=bot, files=read_files(ctx, bot, files))
     show(added, as_json)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from chatsvc.domain import shapes
 from chatsvc.domain.errors import Refused
@@ -14,38 +15,28 @@ from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
 
-async def add(services: Services, *, bot: str, files: Sequence[Sequence[str]]) -> Json:
-    """Add files, each a name and its text; a name that was added before is replaced by what it holds now.
+async def add(services: Services, *, bot: str, files: Sequence[dict[str, Any]]) -> Json:
+    """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
 
-    All files are read before anything is written, and all are written in one transaction; raises Refused with every fault of them.
+    Entries of an earlier file of the same name are replaced; raises Refused where two of these files have one name.
     """
     _, chatbot = await bots.resolve(services, bot)
-    names = [name for name, _ in files]
+    names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise Refused(f"two files have the same name, by which a file is replaced later: {', '.join(twice)}")
-    read = await services.offload(lambda: [_read(name, text, chatbot.language) for name, text in files])
-    faults = [str(one) for one in read if isinstance(one, Exception)]
-    if faults:
-        raise Refused("\n".join(faults))
-    added = [one for one in read if isinstance(one, stored.FromFile)]
+    added = [_from_file(file) for file in files]
     gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.knowledge.invalidate(chatbot.id))
     done = [{"source": file.name, "entries": len(file.entries), "replaced": replaced} for file, replaced in zip(added, gone, strict=True)]
     return {"bot": chatbot.id, "entries": sum(len(file.entries) for file in added), "files": done}
 
 
-def _read(name: str, text: str, language: str) -> stored.FromFile | Exception:
-    """What a file holds, or its faults."""
-    from chatsvc.domain import knowledge_files
-
-    try:
-        parsed = knowledge_files.read(name, text, language)
-    except knowledge_files.KnowledgeFileError as fault:
-        return fault
+def _from_file(file: dict[str, Any]) -> stored.FromFile:
+    entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]
     return stored.FromFile(
-        name,
-        [Entry(str(uuid.uuid4()), e.question, e.alt, e.answer, e.language, e.source) for e in parsed.entries],
-        [Synonyms(group.words, group.source) for group in parsed.synonyms],
+        file["name"],
+        [Entry(str(uuid.uuid4()), *values) for values in entries],
+        [Synonyms(tuple(words), source) for words, source in file["synonyms"]],
     )
 
 

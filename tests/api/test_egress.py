@@ -28,6 +28,7 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
+from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases import accounts, bots, knowledge, messages, webhooks
 
 async def said(services, account, bot):
@@ -45,7 +46,7 @@ async def main():
         asked = (await bots.create(services, name="A", account=account, model="model"))["id"]
         knows = (await bots.create(services, name="B", account=account, model="offline"))["id"]
         entries = "language: en\\n\\n## When are you open?\\n\\nFrom nine to six."
-        await knowledge.add(services, bot=knows, files=[["faq.md", entries]])
+        await knowledge.add(services, bot=knows, files=read_files([("faq.md", entries.encode())], "tr"))
         done = {"model": await said(services, account, asked), "knowledge": await said(services, account, knows)}
         if sys.argv[2] == "webhook":
             await webhooks.put(services, bot=knows, events=["request.created"], url="https://hooks.example.com/in")

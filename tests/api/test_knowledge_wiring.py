@@ -12,6 +12,7 @@ from chatsvc.app import App
 from chatsvc.domain.models import Entry
 from chatsvc.engines import background
 from chatsvc.usecases import bots, knowledge, knowledge_cache
+from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from tests.conftest import Caller, MakeCaller
@@ -32,7 +33,7 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
     monkeypatch.setattr(chatsvc.engines.knowledge, "KnowledgeIndex", index)
     _, bot = await bots.resolve(app.services, caller.bot)
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
-        await knowledge.add(app.services, bot=caller.bot, files=[("faq.md", text)])
+        await knowledge.add(app.services, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
         await app.services.knowledge.of(bot)
         await KnowledgeLoader(app.services.db).of(bot)
     both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
@@ -46,7 +47,7 @@ async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
     monkeypatch.setattr(knowledge_cache, "LARGE", 3)
     for one, questions in ((caller, 3), (other, 2)):
         text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
-        await knowledge.add(app.services, bot=one.bot, files=[("faq.md", text)])
+        await knowledge.add(app.services, bot=one.bot, files=read_files([("faq.md", text.encode())], "tr"))
     library = KnowledgeCache(app.services.db)
     await library.warm(app.services.account_cache)
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", lambda *_: "made when somebody asked")

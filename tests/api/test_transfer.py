@@ -16,6 +16,7 @@ from chatsvc.config import Config
 from chatsvc.domain.errors import Refused
 from chatsvc.store import transfer as stored
 from chatsvc.usecases import accounts, captures, keys, knowledge, transfer, webhooks
+from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
 from tests.fakes import FakeClock, ScriptedEngine
@@ -56,7 +57,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     """A bit of everything; gives the webhook's signing key."""
     services = caller.app.services
     signing_key = await hook(caller, None, *BOTH)
-    await knowledge.add(services, bot=caller.bot, files=[("faq.md", "## When?\nalt: at what time?\n\nAt nine.\n")])
+    await knowledge.add(services, bot=caller.bot, files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr"))
     for i in range(6):
         if i == 4:
             capturing(engine)

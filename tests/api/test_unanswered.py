@@ -12,6 +12,7 @@ from chatsvc.config import Config
 from chatsvc.config.model import Retention
 from chatsvc.engines import EngineError
 from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
+from chatsvc.usecases.file_reading import read_files
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
 from tests.fakes import FakeClock, ScriptedEngine, failing
@@ -61,7 +62,9 @@ async def test_a_nod_a_number_or_a_greeting_is_no_question(caller: Caller, engin
 
 
 async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(caller: Caller, engine: ScriptedEngine) -> None:
-    await knowledge.add(caller.app.services, bot=caller.bot, files=[("faq.md", "## Do you repair bikes?\nlanguage: en\n\nYes.")])
+    await knowledge.add(
+        caller.app.services, bot=caller.bot, files=read_files([("faq.md", b"## Do you repair bikes?\nlanguage: en\n\nYes.")], "tr")
+    )
     engine.script = failing("no_answer")
     for message in ("opening hours on christmas", "do you repair umbrelas", "do you repair umbrellas?", "can you repair my umbrellas"):
         await caller.send(message, language="en")

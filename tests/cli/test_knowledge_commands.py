@@ -104,7 +104,7 @@ def test_too_much_at_once_is_refused(site: Site, bot: str, tmp_path: Path) -> No
     assert "more than 64 MB together" in site.refused("knowledge", "add", bot, big)
     with big.open("r+b") as file:
         file.truncate(50 * 1024 * 1024)
-    assert site.refused("knowledge", "add", bot, big) == "big.txt, line 1: the file has 50 MB; at most 32 MB are read at once: split it"
+    assert site.refused("knowledge", "add", bot, big) == "big.txt, line 1: the file has more than 32 MB, which are read at most: split it"
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "markdown"])

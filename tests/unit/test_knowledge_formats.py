@@ -320,7 +320,7 @@ def test_a_page_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         ("caf\u00e9".encode("cp1252"), "line 1: the file is not UTF-8 but an older encoding such as Windows-1252; save it as UTF-8"),
         ("soru".encode("utf-16"), "line 1: the file is not UTF-8 but UTF-16; save it as UTF-8"),
         (b"PK\x03\x04\xff", "line 1: this is a Word, Excel or zip file; save its text as .txt, .html, .csv or .md"),
-        (b"\xff" * (MAX_BYTES + 1), "line 1: the file has 32 MB; at most 32 MB are read at once: split it"),
+        (b"\xff" * (MAX_BYTES + 1), "line 1: the file has more than 32 MB, which are read at most: split it"),
     ],
 )
 def test_what_is_not_utf_8_is_told_what_it_is(data: bytes, says: str) -> None:

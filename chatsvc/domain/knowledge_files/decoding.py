@@ -16,10 +16,8 @@ _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b
 def decode(name: str, data: bytes) -> str:
     """The file's text, with or without a byte order mark; raises KnowledgeFileError, which says what the file is where it is not UTF-8."""
     if len(data) > MAX_BYTES:
-        size = f"{len(data) / 1024 / 1024:.0f} MB"
-        raise KnowledgeFileError(
-            name, [Fault(1, f"the file has {size}; at most {MAX_BYTES // 1024 // 1024} MB are read at once: split it")]
-        )
+        most = MAX_BYTES // 1024 // 1024
+        raise KnowledgeFileError(name, [Fault(1, f"the file has more than {most} MB, which are read at most: split it")])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:

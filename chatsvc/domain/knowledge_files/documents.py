@@ -102,9 +102,10 @@ def parse_text(text: str, default_language: str, source: str) -> Parsed:
     """Read plain text: paragraphs, with empty lines between them, and headings as people type them; raises KnowledgeFileError."""
     found, sections = Gathering(source), Sections()
     lines = [line.strip() for line in lines_of(text)]
+    first = next((at for at, line in enumerate(lines) if line), 0)
     for number, line in enumerate(lines_of(text), start=1):
         found.text(number, line)
-        if _is_heading(lines, number - 1):
+        if _is_heading(lines, number - 1, first):
             sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
         else:
             sections.line(number, line.rstrip())
@@ -112,7 +113,7 @@ def parse_text(text: str, default_language: str, source: str) -> Parsed:
     return found.done("no text in this file")
 
 
-def _is_heading(lines: list[str], at: int) -> bool:
+def _is_heading(lines: list[str], at: int, first: int) -> bool:
     """Whether a line of plain text says what stands below it: a short one that begins a paragraph, is no sentence, and has prose below."""
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
     if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
@@ -120,7 +121,7 @@ def _is_heading(lines: list[str], at: int) -> bool:
     below = lines[following]
     if lines[at][-1] in "?:" or below[-1] in ".!…" or (len(below.split()) >= _PROSE and not _is_title(below)):
         return True
-    return not any(lines[:at]) and _is_heading(lines, following)  # the document's own name
+    return at == first and _is_heading(lines, following, first)  # the document's own name
 
 
 def _is_title(line: str) -> bool:

@@ -50,7 +50,7 @@ def _take(found: Gathering, number: int, value: dict[str, object], default_langu
     before = len(found.faults)
     unknown = [name[:40] for name in value if name not in FIELDS]
     if unknown:
-        found.fault(number, f"unknown field {', '.join(map(repr, unknown))}; known are {', '.join(FIELDS)}")
+        found.fault(number, f"unknown field {', '.join(map(repr, unknown[:5]))}; known are {', '.join(FIELDS)}")
     source = _text(found, number, value, "source")
     if len(source) > MAX_SOURCE:
         found.fault(number, f"the source has {len(source):,} characters; at most {MAX_SOURCE} are possible")

@@ -28,7 +28,6 @@ from chatsvc.domain.knowledge_files.parsed import Gathering, Parsed, is_language
 _QUESTION = re.compile(r" {0,3}##(?!#)(.*)")
 _TITLE = re.compile(r" {0,3}#(\s.*)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?")
-_CLOSING = re.compile(r"(?:^|\s+)#+\s*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _FIELD = re.compile(r"\s*(?:[-*+]\s+)?(alt|language|synonyms)\s*:\s*(.*)", re.IGNORECASE)
 _COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+")
@@ -36,7 +35,7 @@ _COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+")
 _MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
 _ESCAPED = re.compile(rf"^(\s*)\\(\\*(?:#|{_MEANS}))", re.IGNORECASE)
 _TO_ESCAPE = re.compile(rf"^(\s*)(##(?!#)|#(?!\S)|{_MEANS}|\\+(?:#|{_MEANS}))", re.IGNORECASE)
-_ESCAPED_END = re.compile(r"\\(\\*#+)$")
+_ESCAPED_END = re.compile(r"(?<!\\)\\(\\*#+)$")
 _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
@@ -82,6 +81,8 @@ def _asks(lines: list[str]) -> bool:
     below = False
     headings = questions = 0
     for number, raw in enumerate(lines):
+        if not raw:
+            continue  # changes nothing, and there may be a million of them
         if fence:
             fence = "" if _closes(raw, fence) else fence
             continue
@@ -107,7 +108,11 @@ def _below(line: str) -> bool:
 
 
 def _heading(text: str) -> str:
-    return _ESCAPED_END.sub(r"\1", one_line(_CLOSING.sub("", text)))
+    """Return a heading's text without the # characters that may close it."""
+    bare = text.rstrip()
+    if (opened := bare.rstrip("#")) != bare and not opened[-1:].strip():
+        bare = opened
+    return _ESCAPED_END.sub(r"\1", one_line(bare))
 
 
 @dataclass(slots=True)
@@ -119,6 +124,12 @@ class _Draft:
     language: str
     alt: list[tuple[int, str]] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
+    begun: bool = False  # whether one of these lines holds text; searching them all for each line would be quadratic
+
+    def add(self, line: str) -> None:
+        """Append a line of the answer."""
+        self.answer.append(line)
+        self.begun = self.begun or bool(line)
 
 
 class _Comments:
@@ -127,6 +138,11 @@ class _Comments:
     def __init__(self, gathering: Gathering) -> None:
         self._gathering = gathering
         self._opened: int | None = None  # where the open comment began
+
+    @property
+    def open(self) -> bool:
+        """Whether the next line begins inside of a comment."""
+        return self._opened is not None
 
     def left_of(self, number: int, line: str) -> str | None:
         """The line without comments at its start; None where nothing but comment is left of it."""
@@ -156,6 +172,11 @@ class _Fence:
     def __init__(self, gathering: Gathering) -> None:
         self._gathering = gathering
         self._opened: tuple[str, int] | None = None  # the marker that closes the code block, and where it opened
+
+    @property
+    def open(self) -> bool:
+        """Whether the next line stands in a code block."""
+        return self._opened is not None
 
     def holds(self, line: str) -> bool:
         """Whether the line stands in a block that was opened before it."""
@@ -189,11 +210,15 @@ class _Questions:
 
     def read(self, number: int, line: str) -> None:
         """Take the next line."""
+        if not line and not self._comments.open:
+            if self._draft is not None:
+                self._draft.answer.append(line)
+            return
         self._found.text(number, line)
         line = line.rstrip()
         if self._fence.holds(line):
             if self._draft is not None:
-                self._draft.answer.append(line)
+                self._draft.add(line)
             return
         left = self._comments.left_of(number, line)
         if left is None:
@@ -234,19 +259,18 @@ class _Questions:
     def _inside(self, draft: _Draft, number: int, line: str) -> None:
         named = _FIELD.fullmatch(line)
         name = named[1].lower() if named else ""
-        begun = any(draft.answer)
         if named and name == "alt":
-            if begun:
+            if draft.begun:
                 self._found.fault(number, "an alt: line after the answer has begun; alt: lines come right below the question")
             else:
                 draft.alt.append((number, named[2]))
-        elif named and name == "language" and not begun and (not draft.answer or is_language(named[2].strip())):
+        elif named and name == "language" and not draft.begun and (not draft.answer or is_language(named[2].strip())):
             draft.language = self._found.language(number, named[2]) or draft.language
         elif named and name == "synonyms" and not draft.answer:
             self._found.fault(number, "synonyms: stands outside of the questions: before the first one, or below a # title")
         else:
             self._fence.see(number, line)
-            draft.answer.append(_ESCAPED.sub(r"\1\2", line))
+            draft.add(_ESCAPED.sub(r"\1\2", line))
 
     def _close(self) -> None:
         draft, self._draft, self._stray_told = self._draft, None, False
@@ -267,6 +291,9 @@ class _Document:
     def read(self, lines: list[str]) -> Parsed:
         """The passages; raises KnowledgeFileError."""
         for number, raw in enumerate(lines, start=1):
+            if not raw and not self._comments.open:
+                self._sections.line(number, raw, joined=self._fence.open)
+                continue
             self._found.text(number, raw)
             line = raw.rstrip()
             if self._fence.holds(line):

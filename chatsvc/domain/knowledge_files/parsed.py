@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chatsvc.domain import terminal
 from chatsvc.domain.language import is_tag, primary
 
 MAX_PHRASING = 500  # characters of a question or an alt line
@@ -56,12 +57,13 @@ class Fault:
 
 
 class KnowledgeFileError(ValueError):
-    """The file cannot be taken as it is; `faults` are all that was found, in the file's order."""
+    """A file with faults, in its order; `unit` is what their numbers count: line, page or paragraph."""
 
-    def __init__(self, source: str, faults: Sequence[Fault]) -> None:
-        super().__init__("\n".join(f"{source}, line {fault.line}: {fault.text}" for fault in faults))
+    def __init__(self, source: str, faults: Sequence[Fault], unit: str = "line") -> None:
+        super().__init__("\n".join(f"{terminal.one_line(source)}, {unit} {fault.line}: {fault.text}" for fault in faults))
         self.source = source
         self.faults = tuple(faults)
+        self.unit = unit
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ decimal sign), the header tells. A row with nothing but synonyms is one too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
@@ -16,6 +17,7 @@ from chatsvc.domain.spreadsheets import with_formulas, without_formulas
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
+_MOST_NAMED = 5  # columns in a fault
 _SEPARATORS = ",;\t"
 _SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
@@ -80,8 +82,8 @@ def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
         return []
     unknown = [name[:40] for name in names if name not in COLUMNS and name not in _NOT_READ]
     if unknown:
-        found.fault(line, f"unknown column {', '.join(map(repr, unknown))}; known are {', '.join(COLUMNS)}")
-    twice = sorted({name for name in names if names.count(name) > 1})
+        found.fault(line, f"unknown column {', '.join(map(repr, unknown[:_MOST_NAMED]))}; known are {', '.join(COLUMNS)}")
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_NAMED]
     if twice:
         found.fault(line, f"the column {', '.join(twice)} is there twice")
     return [] if unknown or twice else names

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
+from html import unescape as unescape_references
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files import documents
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
+_NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|[xX][0-9A-Fa-f]{9,}+);?")
 _OPENS = re.compile(r"<(?:!--|[!?]|/?[A-Za-z])")
 _LANGUAGE = re.compile(r"""(?:^|\s)lang\s*=\s*["']?([A-Za-z0-9-]+)""", re.IGNORECASE)
 _RAW = frozenset({"script", "style", "title", "textarea", "iframe", "noscript", "template", "svg", "select"})  # what they hold is not read
@@ -44,6 +45,11 @@ def parse_html(text: str, default_language: str, source: str) -> Parsed:
     """Read a page; raises KnowledgeFileError. The language is what the page says of itself, else the default."""
     page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source), default_language)
     return page.read()
+
+
+def unescape(text: str) -> str:
+    """Replace character references; the standard library fails at one of thousands of digits."""
+    return unescape_references(_NO_CHARACTER.sub("\ufffd", text))
 
 
 def _tokens(text: str) -> Iterator[_Token]:

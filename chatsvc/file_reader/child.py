@@ -1,0 +1,79 @@
+"""Child process that reads knowledge files: bytes on standard input, entries or faults as JSON on standard output.
+
+Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
+The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name` and `size`), then the files' bytes one after the
+other, and gets a line of JSON for each file as soon as it is read. A file that takes too long ends the process by SIGPROF.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from typing import IO, Any
+
+from chatsvc.domain import knowledge_files
+
+MEGABYTE = 1024 * 1024
+SECONDS_PER_MEGABYTE = 2.0  # of processor time; smaller files have as much
+_MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
+
+
+def seconds(size: int) -> float:
+    """Return the processor time that reading a file of `size` bytes may take."""
+    return SECONDS_PER_MEGABYTE * max(1.0, size / MEGABYTE)
+
+
+def main() -> None:
+    """Read all files of one request."""
+    request = json.loads(sys.stdin.buffer.readline())
+    codecs.lookup("utf-8-sig")  # its module is imported now: the other user may not be allowed to read the program
+    _drop_privileges(request["user"], request["group"])
+    _limit(max((file["size"] for file in request["files"]), default=0))
+    answer(request, sys.stdin.buffer, sys.stdout.buffer)
+
+
+def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
+    """Read the files of a request from `source`, and write a line for each to `target`."""
+    for file in request["files"]:
+        data = source.read(file["size"])
+        # Processor time, not the clock: a busy machine must not make a good file fail.
+        signal.setitimer(signal.ITIMER_PROF, seconds(len(data)))
+        line = json.dumps(_read(file["name"], data, request["language"])).encode()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        target.write(line + b"\n")
+        target.flush()
+
+
+def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
+    try:
+        parsed = knowledge_files.read(name, knowledge_files.decode(name, data), language)
+    except knowledge_files.KnowledgeFileError as fault:
+        return {"unit": fault.unit, "faults": [(one.line, one.text) for one in fault.faults]}
+    except MemoryError:
+        return {"unit": "line", "faults": [(1, "reading this file takes too much memory: split it")]}
+    except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes
+        return {"unit": "line", "faults": [(1, f"this file is damaged and cannot be read ({type(fault).__name__})")]}
+    return {"entries": parsed.entries, "synonyms": parsed.synonyms}
+
+
+def _drop_privileges(user: int, group: int) -> None:
+    """Become another user for good, where the parent is root or acts as somebody else."""
+    with suppress(PermissionError):  # already an ordinary user, or a root without the right to become one
+        if os.getresuid() != (user, user, user):
+            if os.getresuid()[0] == 0:
+                os.seteuid(0)
+                os.setgroups([])
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+
+
+def _limit(size: int) -> None:
+    """Set the limits of the process: address space, and no core dump, no new files."""
+    memory = _MEMORY + _MEMORY_PER_BYTE * size
+    for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
+        resource.setrlimit(what, (most, most))

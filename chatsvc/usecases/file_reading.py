@@ -1,0 +1,121 @@
+"""Reading of knowledge files in a child process (`chatsvc.file_reader`), which is killed at a deadline or with its caller."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError
+from chatsvc.file_reader.child import seconds
+
+ARGUMENT = "read-files"  # makes the program a reader (chatsvc/__main__.py)
+NOBODY = 65534
+_START_S = 30.0  # for the program's start; on a busy machine the single-file binary takes seconds
+_SLOWDOWN = 5  # wall time for a second of processor time
+
+
+class FileReader:
+    """The child process; a context manager that kills what is left of it.
+
+    It is started at once. As root, start it before acting as another user, who may not be allowed to execute the program.
+    """
+
+    def __init__(self) -> None:
+        self._closed = False
+        self._process = self._start()
+
+    def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
+        """Return each file's `name`, `entries` and `synonyms`, plain data; raises Refused with every fault of every file."""
+        results = self._results(files, language)
+        faults = [str(one) for one in results if isinstance(one, KnowledgeFileError)]
+        if faults:
+            raise Refused("\n".join(faults))
+        return [one for one in results if isinstance(one, dict)]
+
+    def close(self) -> None:
+        """Kill the process; called from another thread, it ends `read` with a refusal."""
+        self._closed = True
+        self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+        self._process.communicate()
+
+    def _results(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any] | KnowledgeFileError]:
+        results: list[dict[str, Any] | KnowledgeFileError] = []
+        while len(results) < len(files):
+            rest = files[len(results) :]
+            lines, why = self._ask(rest, language)
+            if self._closed:
+                raise Refused("reading the files was ended: the reader is closed")
+            results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
+            if len(results) < len(files):
+                results.append(KnowledgeFileError(files[len(results)][0], [Fault(1, why)]))
+                self._process = self._start()
+        return results
+
+    def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:
+        """Give the process these files; return its lines, and why there are fewer of them than files."""
+        named = [{"name": name, "size": len(data)} for name, data in files]
+        user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
+        request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()
+        patience = _START_S + _SLOWDOWN * sum(seconds(len(data)) for _, data in files)
+        try:
+            answer, _ = self._process.communicate(b"".join([request, b"\n", *(data for _, data in files)]), timeout=patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            answer, _ = self._process.communicate()
+            return _lines(answer), "reading this file takes too long: split it"
+        if self._process.returncode == -signal.SIGPROF:
+            return _lines(answer), "reading this file takes too long: split it"
+        return _lines(answer), "this file cannot be read: the process that reads it has ended"
+
+    @staticmethod
+    def _start() -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(  # noqa: S603  # this program itself
+                _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(), cwd="/"
+            )
+        except OSError as fault:
+            raise Refused(f"the process that reads files cannot be started: {fault.strerror}") from None
+
+
+def _command() -> list[str]:
+    if getattr(sys, "frozen", False):
+        return [sys.executable, ARGUMENT]
+    return [sys.executable, "-P", "-m", "chatsvc", ARGUMENT]
+
+
+def _environment() -> dict[str, str]:
+    """Return what the program needs to start, and nothing else: the environment holds secrets."""
+    # The single-file binary finds by these that it is unpacked already.
+    kept = {name: value for name, value in os.environ.items() if name.startswith("_PYI_") or name == "LD_LIBRARY_PATH"}
+    return {**kept, "LC_ALL": "C.UTF-8", "PYTHONPATH": os.pathsep.join(path for path in sys.path if Path(path).is_absolute())}
+
+
+def _lines(answer: bytes) -> list[bytes]:
+    """Return the whole lines; the last one may have been cut."""
+    return answer.split(b"\n")[:-1]
+
+
+def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
+    if "faults" in found:
+        return KnowledgeFileError(name, [Fault(line, text) for line, text in found["faults"]], found["unit"])
+    return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}
+
+
+def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
+    """Start a process, read these files, and end it; raises Refused."""
+    with FileReader() as reader:
+        return reader.read(files, language)

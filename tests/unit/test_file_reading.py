@@ -1,0 +1,266 @@
+"""Knowledge files are read in a process of its own, which has limits and nothing of its parent's."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chatsvc.domain.errors import Refused
+from chatsvc.file_reader import child
+from chatsvc.usecases import file_reading
+from chatsvc.usecases.file_reading import FileReader, read_files
+
+FAQ = b"## When are you open?\nalt: opening hours\nlanguage: en\n\nFrom 9 to 6.\n"
+MEGABYTE = 1024 * 1024
+PATIENCE_S = 30
+
+
+PROGRAM = """
+import os, resource, sys, time
+from chatsvc.domain import knowledge_files
+from chatsvc.file_reader import child
+{body}
+child.main()
+"""
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
+    """Have files be read by a program that does something else first."""
+    program = tmp_path / "reader.py"
+    program.write_text(PROGRAM.format(body=body))
+    monkeypatch.setattr(file_reading, "_command", lambda: [sys.executable, "-P", str(program)])
+
+
+def faults(name: str, data: bytes) -> str:
+    """What is told of one file; nothing where it is good."""
+    try:
+        read_files([(name, data)], "en")
+    except Refused as refused:
+        return str(refused)
+    return ""
+
+
+def test_entries_come_back_as_plain_data_and_faults_of_all_files_together() -> None:
+    (faq,) = read_files([("faq.md", FAQ)], "tr")
+    assert faq == {
+        "name": "faq.md",
+        "entries": [["When are you open?", ["opening hours"], "From 9 to 6.", "en", "faq.md", 1]],
+        "synonyms": [],
+    }
+    with pytest.raises(Refused) as refused:
+        read_files([("a.md", b"## q\n"), ("faq.md", FAQ), ("b.csv", b"\xff"), ("c.xyz", b"")], "tr")
+    assert [line.split(": ")[0] for line in str(refused.value).splitlines()] == ["a.md, line 1", "b.csv, line 1", "c.xyz, line 1"]
+
+
+def test_what_takes_too_long_is_stopped_and_the_other_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hold(
+        monkeypatch,
+        tmp_path,
+        """
+child.SECONDS_PER_MEGABYTE = 0.2
+decode = knowledge_files.decode
+def slow(name, data):
+    while name == "slow.md":
+        pass
+    return decode(name, data)
+knowledge_files.decode = slow
+""",
+    )
+    with pytest.raises(Refused) as refused:
+        read_files([("faq.md", FAQ), ("slow.md", FAQ), ("bad.md", b"## q\n")], "en")
+    first, second = str(refused.value).splitlines()
+    assert first == "slow.md, line 1: reading this file takes too long: split it"
+    assert second.startswith("bad.md, line 1: no text")
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [("bytearray(4 << 30)", "too much memory"), ("os._exit(3)", "has ended"), ("raise OSError", r"damaged and cannot be read \(OSError\)")],
+)
+def test_whatever_becomes_of_the_process_is_a_fault_of_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, does: str, says: str
+) -> None:
+    hold(monkeypatch, tmp_path, f"def decode(name, data):\n    {does}\nknowledge_files.decode = decode")
+    with pytest.raises(Refused, match=f"faq.md, line 1: .*{says}"):
+        read_files([("faq.md", FAQ)], "en")
+
+
+def test_a_process_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(file_reading, "_START_S", 0.5)
+    monkeypatch.setattr(file_reading, "_SLOWDOWN", 0)
+    hold(monkeypatch, tmp_path, "time.sleep(60)")
+    with pytest.raises(Refused, match="takes too long"):
+        read_files([("faq.md", FAQ)], "en")
+
+
+def test_the_process_has_nothing_of_its_parents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHATSVC_MASTER_KEY", "secret")
+    told = tmp_path / "told"
+    told.touch(0o666)
+    told.chmod(0o666)
+    tmp_path.chmod(0o755)
+    hold(
+        monkeypatch,
+        tmp_path,
+        f"""
+import json
+told = open({str(told)!r}, "w")
+def decode(name, data):
+    fds = [os.readlink(f"/proc/self/fd/{{fd}}") for fd in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{fd}}")]
+    limits = [resource.getrlimit(one) for one in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
+    raise RuntimeError(sys.stderr.write("") or json.dumps([dict(os.environ), fds, limits, os.getresuid(), os.getgroups()]))
+def read(name, data, language):
+    try:
+        decode(name, data)
+    except RuntimeError as fault:
+        return {{"unit": "line", "faults": [(1, str(fault))]}}
+child._read = read
+""",
+    )
+    inherited = os.open(tmp_path, os.O_RDONLY)
+    os.set_inheritable(inherited, True)
+    try:
+        with pytest.raises(Refused) as refused:
+            read_files([("faq.md", FAQ)], "en")
+    finally:
+        os.close(inherited)
+    environment, descriptors, limits, users, groups = json.loads(str(refused.value).partition(": ")[2])
+    assert environment.keys() <= {"LC_ALL", "LC_CTYPE", "PYTHONPATH"}
+    assert [one for one in descriptors if not one.startswith(("pipe:", "/dev/null", str(told), "/proc/"))] == []
+    assert limits[0][0] < 1 << 30
+    assert limits[1:] == [[0, 0], [0, 0]]
+    assert (0 not in users, groups == []) == (True, True) if os.geteuid() == 0 else users == [os.geteuid()] * 3
+
+
+def test_closing_it_from_elsewhere_ends_reading_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hold(monkeypatch, tmp_path, "time.sleep(60)")
+    with FileReader() as reader:
+        timer = threading.Timer(0.3, reader.close)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(Refused, match="closed"):
+            reader.read([("faq.md", FAQ)], "en")
+        assert time.monotonic() - began < PATIENCE_S
+        timer.join()
+
+
+def test_an_interrupted_reader_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hold(monkeypatch, tmp_path, "time.sleep(60)")
+    reader = FileReader()
+
+    def interrupted() -> None:
+        with reader:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reader._process.returncode is not None
+
+
+def test_a_program_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(Refused, match="cannot be started: No such file or directory"):
+        FileReader()
+
+
+def test_the_binary_starts_itself_without_unpacking_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[list[str], dict[str, str]]] = []
+    real = subprocess.Popen
+
+    def popen(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        env = options["env"]
+        assert isinstance(env, dict)
+        started.append((command, env))
+        return real(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setenv("_PYI_ARCHIVE_FILE", "/somewhere")
+    with FileReader():
+        pass
+    ((command, env),) = started
+    assert command == [sys.executable, "read-files"]
+    assert env["_PYI_ARCHIVE_FILE"] == "/somewhere"
+
+
+@pytest.fixture
+def timer_off() -> Iterator[None]:
+    """The child's limits, put back as they were."""
+    yield
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+
+
+def test_the_child_answers_a_line_a_file(timer_off: None) -> None:
+    request = {"language": "en", "files": [{"name": "faq.md", "size": len(FAQ)}, {"name": "x.csv", "size": 6}]}
+    written = io.BytesIO()
+    child.answer(request, io.BytesIO(FAQ + b"alt: x"), written)
+    first, second = map(json.loads, written.getvalue().splitlines())
+    assert first["entries"][0][0] == "When are you open?"
+    assert second["faults"][0][0] == 1
+
+
+def repeated(piece: str, size: int = MEGABYTE) -> bytes:
+    """A file that is one piece again and again."""
+    return (piece * (size // len(piece.encode()) + 1)).encode()[:size]
+
+
+PIECES = r"""
+\n|\t|x|x |X. |#|# |## a\n|#\n|alt: a\n|alt:\n|language: en\n|synonyms: a, b\n|synonyms: a\n|`|```\n|<!--|<!-- a -->|-->|\\|\\alt:\n
+\x7c a \x7c 450 TL \x7c\n|a ..... 450 TL\n|Title\n\n|1. |?\n\n|....\"'|<|<a|<a b=|<a b="|<p>
+<h1>|<dl><dt>a<dd>|<dl>|<td>x|<li><p>|<nav>|<pre>\n
+<script>|&|&#1|&#9999|,|a,|"|"a"|a""|"a",b\n|;|{"a":|[|{"question":"q","answer":"a"}\n|Q: a\n|Q: a\nA: b\n|A: b\n|\xe9
+"""
+BEGINNINGS = r"|## q\nalt: a\n|## q\n|## q?\n\na\n\n|question,answer\n|<html lang=|Q: a\n|# t\n\n"
+
+
+def pieces(table: str) -> list[str]:
+    """The pieces of a table, their escapes read."""
+    return [one.encode("latin-1").decode("unicode-escape") for line in table.strip("\n").split("\n") for one in line.split("|")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".md", ".txt", ".html", ".csv", ".jsonl"])
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_megabyte_of_anything_is_read_in_its_time(ending: str, data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(pieces(BEGINNINGS)))
+    chosen = data.draw(st.lists(st.sampled_from(pieces(PIECES)), min_size=1, max_size=4))
+    if data.draw(st.booleans()):
+        chosen = ["".join(chosen)]
+    for one in chosen:
+        text += one * (MEGABYTE // len(chosen) // len(one.encode()) + 1)
+    said = faults(f"file{ending}", text.encode()[:MEGABYTE])
+    assert "takes too" not in said
+    assert "damaged" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".md", ".txt", ".html", ".csv", ".jsonl"])
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 1 << 32))
+def test_a_megabyte_of_noise_is_read_in_its_time(ending: str, seed: int) -> None:
+    noise = random.Random(seed)
+    said = faults(f"file{ending}", "".join(noise.choices("ab \n\t.,;:?#-|<>&\"'`=()1é\\", k=MEGABYTE)).encode()[:MEGABYTE])
+    assert "takes too" not in said
+    assert "damaged" not in said
+    assert "UTF-8" in faults(f"file{ending}", noise.randbytes(MEGABYTE))
+
+
+@pytest.mark.parametrize(
+    "text", ["## q\nalt: a\n" + "\n" * MEGABYTE, "## q\n" + "alt: a\n" * (MEGABYTE // 7), "## q" + " " * (MEGABYTE - 20) + "x?\n"]
+)
+def test_what_was_quadratic_is_read_in_its_time(text: str) -> None:
+    assert faults("file.md", text.encode()[:MEGABYTE]) == "file.md, line 1: this question has no answer"
