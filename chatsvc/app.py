@@ -13,7 +13,8 @@ from contextlib import suppress
 from typing import Any, Self
 
 from chatsvc import background
-from chatsvc.api.interface import Interface
+from chatsvc.api.interface import API_ROOT, Interface
+from chatsvc.api.outside import Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
@@ -25,6 +26,9 @@ from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.http.parser import check_parser
+from chatsvc.http.skin import Mounts
+from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
@@ -102,6 +106,7 @@ class App:
         return f"{'https' if server.speaks_https else 'http'}://{host}:{self.port}"
 
     async def _start(self) -> None:
+        check_parser()
         folder = Folder(self.config.data_dir)
         folder.prepare()
         lock = await self._lock(folder)
@@ -124,7 +129,10 @@ class App:
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
-        self.listeners = Listeners(self.config.server, self.config.data_dir, interface, GRACE_S, egress)
+        skin = Mounts({API_ROOT: interface}, default=Outside(self.services, interface), unparsed=interface)
+        self.listeners = Listeners(
+            self.config.server, self.config.limits, self.config.data_dir, skin, AccessLog(self.services), grace_s=GRACE_S, egress=egress
+        )
         # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
         self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)

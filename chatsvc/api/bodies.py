@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 
 import orjson
-from aiohttp import StreamReader, hdrs, web
 
-from chatsvc.api.request import Request
 from chatsvc.domain import errors, language
 from chatsvc.domain.errors import Because, ProblemError
 from chatsvc.domain.models import SendMessage
+from chatsvc.http.faults import BodyBroken, BodyTimeout, BodyTooLarge
+from chatsvc.http.request import HttpRequest
 
 MAX_BODY = 64 * 1024
 MAX_MESSAGE = 4000
@@ -28,35 +27,16 @@ def _because(tr: str, en: str) -> ProblemError:
     return errors.invalid_json(Because(tr, en))
 
 
-async def read_body(request: Request) -> bytes:
-    """The whole body, 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or does not arrive in time."""
-    content, headers = request.content, request.headers
-    # Most bodies have arrived with their head: those need no timer.
-    if content.is_eof() and content.exception() is None:
-        body = content.read_nowait()
-        if len(body) > MAX_BODY:
-            raise errors.message_too_long(max_chars=MAX_MESSAGE)
-        return body
-    if int(headers.get(hdrs.CONTENT_LENGTH, 0)) > MAX_BODY:
-        raise errors.message_too_long(max_chars=MAX_MESSAGE)
+async def read_body(request: HttpRequest) -> bytes:
+    """Read a body of 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or is late."""
     try:
-        if headers.get(hdrs.EXPECT, "").lower() == "100-continue" and not request.is_older:
-            request.interim(b"HTTP/1.1 100 Continue\r\n\r\n")
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await _read(content)
-    except TimeoutError:
+        return await request.body.read(MAX_BODY, BODY_TIMEOUT_S)
+    except BodyTooLarge:
+        raise errors.message_too_long(max_chars=MAX_MESSAGE) from None
+    except BodyTimeout:
         raise _because("Gövde zamanında gelmedi.", "The body did not arrive in time.") from None
-    except (web.RequestPayloadError, ConnectionError) as fault:
+    except (BodyBroken, ConnectionError) as fault:
         raise _because("Gövde eksik ya da bozuk geldi.", "The body arrived incomplete or broken.") from fault
-
-
-async def _read(content: StreamReader) -> bytes:
-    body = bytearray()
-    while chunk := await content.readany():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise errors.message_too_long(max_chars=MAX_MESSAGE)
-    return bytes(body)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -145,7 +125,7 @@ def _language(value: dict[str, object]) -> str | None:
     return text
 
 
-def idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: HttpRequest) -> str | None:
     """The header Idempotency-Key, where it was sent; raises `invalid_json`."""
     sent = request.headers.getall("Idempotency-Key", [])
     if not sent:

@@ -1,69 +1,40 @@
-"""The route table: what the interface offers, and what it says to everything else (SPEC.md 4.7)."""
+"""Route table of the interface, and its answer to everything else (SPEC.md 4.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
 
 from chatsvc.api import BASE_PATH, operations
-from chatsvc.api.gates import OTHER, Call
+from chatsvc.api.gates import RequestContext
 from chatsvc.domain import errors
+from chatsvc.http.router import MethodNotAllowed, NotFound, RouteMatch, Router
 
-Operation = Callable[[Call, str], Awaitable[bytes]]
+Operation = Callable[[RequestContext], Awaitable[bytes]]
 
-
-class Route(NamedTuple):
-    """One operation; `{id}` in the path stands for one segment."""
-
-    method: str
-    path: str
-    operation: Operation
-
-
-ROUTES = (
-    Route("GET", "/chatbots", operations.list_chatbots),
-    Route("GET", "/chatbots/{id}", operations.get_chatbot),
-    Route("POST", "/messages", operations.send_message),
-    Route("GET", "/conversations", operations.list_conversations),
-    Route("GET", "/conversations/{id}", operations.get_conversation),
-    Route("GET", "/analytics", operations.get_analytics),
+ROUTES: tuple[tuple[str, str, Operation], ...] = (
+    ("GET", "/chatbots", operations.list_chatbots),
+    ("GET", "/chatbots/{id}", operations.get_chatbot),
+    ("POST", "/messages", operations.send_message),
+    ("GET", "/conversations", operations.list_conversations),
+    ("GET", "/conversations/{id}", operations.get_conversation),
+    ("GET", "/analytics", operations.get_analytics),
 )
-SUPPORTED_ENDPOINTS = [f"{route.method} {route.path}" for route in ROUTES]
+SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
 
-# What metrics and logs call a request, whatever is in its path.
-_NAMES = {route.operation: f"{route.method} {route.path}" for route in ROUTES}
-
-_TABLE: dict[str, dict[str, Operation]] = {}
-for _route in ROUTES:
-    _TABLE.setdefault(BASE_PATH + _route.path, {})[_route.method] = _route.operation
+# Ids are compared as sent: none of them needs percent-encoding.
+_ROUTER: Router[Operation] = Router(((method, BASE_PATH + path, operation) for method, path, operation in ROUTES), decode=False)
 
 
-def find(method: str, path: str) -> tuple[Operation, str]:
-    """The operation and the id in the path; raises `unknown_endpoint` and `method_not_allowed`. A path is taken as it was sent."""
-    methods, record_id = _TABLE.get(path), ""
-    if methods is None:
-        parent, _, record_id = path.rpartition("/")
-        methods = _TABLE.get(f"{parent}/{{id}}") if record_id and record_id != "{id}" else None
-    if methods is None:
-        raise unknown(method, path)
-    if method not in methods:
-        raise errors.method_not_allowed(allow=sorted(methods))
-    return methods[method], record_id
-
-
-def name(operation: Operation) -> str:
-    """What an operation is called, its id left open: `GET /chatbots/{id}`."""
-    return _NAMES[operation]
-
-
-def name_of(method: str, path: str) -> str:
-    """The same for a request, as far as the table has it; else OTHER."""
+def find(method: str, path: str) -> RouteMatch[Operation]:
+    """Find the operation of a request; raises `unknown_endpoint` and `method_not_allowed`."""
     try:
-        return _NAMES[find(method, path)[0]]
-    except errors.ProblemError:
-        return OTHER
+        return _ROUTER.find(method, path)
+    except NotFound:
+        raise unknown(method, path) from None
+    except MethodNotAllowed as fault:
+        raise errors.method_not_allowed(allow=fault.allow) from None
 
 
 def unknown(method: str, path: str) -> errors.ProblemError:
-    """The 404 of a path that does not exist."""
+    """Make the 404 of a path that does not exist."""
     return errors.unknown_endpoint(method=method, path=path, supported_endpoints=SUPPORTED_ENDPOINTS)

@@ -87,7 +87,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "log",
         "metrics",
     )
-    limits = root.section("limits", "requests_per_minute", "max_in_flight")
+    limits = root.section("limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address")
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
@@ -100,6 +100,8 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         limits=Limits(
             requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
             max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
+            connections=limits.plain("connections", values.whole(1, 100_000), 1000),
+            connections_per_address=limits.plain("connections_per_address", values.whole(1, 100_000), 100),
         ),
         anthropic=_anthropic(root.section("engines", "anthropic")),
         models=_models(root),

@@ -86,10 +86,15 @@ class Server:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one API key may ask for in a minute, and how many requests may be in flight altogether."""
+    """Limits on load: requests a minute for each API key, requests in flight, and connections that have shown no valid key.
+
+    `connections_per_address` holds for an IPv4 address or an IPv6 /64 network.
+    """
 
     requests_per_minute: int
     max_in_flight: int
+    connections: int
+    connections_per_address: int
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ def as_document(config: Config) -> dict[str, Any]:
         "server": _server(server),
         "data_dir": str(config.data_dir),
         "master_key": MASK if config.master_key else None,
-        "limits": {"requests_per_minute": limits.requests_per_minute, "max_in_flight": limits.max_in_flight},
+        "limits": {
+            "requests_per_minute": limits.requests_per_minute,
+            "max_in_flight": limits.max_in_flight,
+            "connections": limits.connections,
+            "connections_per_address": limits.connections_per_address,
+        },
         "engines": {
             "anthropic": {
                 "base_url": anthropic.base_url,

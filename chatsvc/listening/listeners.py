@@ -1,24 +1,25 @@
-"""All listeners of the service, and what keeps their certificate good: opened and closed as one."""
+"""All listeners of the service, and what keeps their certificate valid: opened and closed as one."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 from collections.abc import Callable, Coroutine
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from chatsvc import background
-from chatsvc.api import caller
-from chatsvc.api.interface import Interface
-from chatsvc.api.plain import Plain
-from chatsvc.api.protocol import Handler, Server
-from chatsvc.config import Acme
+from chatsvc.config import Acme, Limits
 from chatsvc.config import Server as Settings
 from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
+from chatsvc.http.admission import Admission
+from chatsvc.http.client_address import ClientAddresses
+from chatsvc.http.server import HttpServer, Observe
+from chatsvc.http.skin import Skin
 from chatsvc.listening import sockets
+from chatsvc.listening.acceptor import Acceptor, Endpoint
+from chatsvc.listening.redirect import Redirect
 from chatsvc.tls.door import Door
 from chatsvc.tls.files import CertificateFiles
 from chatsvc.webhooks.connector import tls_context
@@ -28,19 +29,24 @@ CERTIFICATE_RETRY_S = 60.0
 
 
 class Listeners:
-    """`open` last of all, `close` first, `finish` when the answers under way are done.
+    """Opened last of all and closed first; `finish` once the requests in flight are answered.
 
     `port` and `http_port` are those really bound; 0: none.
     """
 
-    def __init__(self, settings: Settings, data_dir: Path, interface: Interface, grace_s: float, egress: Egress) -> None:
+    def __init__(
+        self, settings: Settings, limits: Limits, data_dir: Path, skin: Skin, observe: Observe, *, grace_s: float, egress: Egress
+    ) -> None:
         self._settings = settings
         self._data_dir = data_dir
-        self._interface = interface
+        self._skin = skin
+        self._observe = observe
         self._grace_s = grace_s
         self._egress = egress
-        self._servers: list[Server] = []
-        self._open: list[asyncio.AbstractServer] = []
+        self._admission = Admission(limits.connections, limits.connections_per_address)
+        self._addresses = ClientAddresses(settings.trusted_proxies, by_socket=settings.socket is not None)
+        self._acceptor = Acceptor(self._admission, limits.connections, self._addresses)
+        self._servers: list[HttpServer] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._bound: Path | None = None
         self.port = 0
@@ -58,29 +64,28 @@ class Listeners:
         settings, tokens = self._settings, dict[str, str]()
         door, keep = self._door(tokens)
         always = f"Strict-Transport-Security: max-age={settings.hsts_s}\r\n" if door and settings.hsts_s else ""
-        callers = self._server(self._interface.handle, always)
+        main = HttpServer(self._skin, self._admission, self._addresses, self._observe, always)
+        self._servers.append(main)
         if settings.socket is not None:
-            self._open.append(await sockets.on_socket(callers, settings.socket))
+            self._acceptor.listen(sockets.on_socket(settings.socket), Endpoint(main.connect, None))
             self._bound = settings.socket
         else:
-            listener = await sockets.on_port(callers, settings.host, settings.port, door.context if door else None)
-            self._open.append(listener)
-            self.port = sockets.port_of(listener)
+            self.port = await self._listen(main, settings.host, settings.port, door.context if door else None)
         if settings.http is not None:
-            plain = self._server(Plain(settings.public_url, tokens).handle)
-            self._open.append(await sockets.on_port(plain, *settings.http, None))
-            self.http_port = sockets.port_of(self._open[-1])
+            redirect = HttpServer(Redirect(settings.public_url, tokens), self._admission, self._addresses)
+            self._servers.append(redirect)
+            self.http_port = await self._listen(redirect, *settings.http, None)
         if keep is not None:
             self._tasks.append(background.run("certificate", keep, CERTIFICATE_RETRY_S))
 
-    def _server(self, handler: Handler, always: str = "") -> Server:
-        who = partial(caller.address, server=self._settings)
-        server = Server(handler, self._interface.unknown_slot, who, always)
-        self._servers.append(server)
-        return server
+    async def _listen(self, server: HttpServer, host: str, port: int, tls: ssl.SSLContext | None) -> int:
+        opened = await sockets.on_port(host, port)
+        for listener in opened:
+            self._acceptor.listen(listener, Endpoint(server.connect, tls))
+        return sockets.port_of(opened[0])
 
     def _door(self, tokens: dict[str, str]) -> tuple[Door | None, Callable[[], Coroutine[Any, Any, None]] | None]:
-        """What callers are let in by, and what has to run to keep its certificate good."""
+        """Return the TLS context's holder and the coroutine that renews its certificate."""
         settings = self._settings
         if settings.tls:
             door = Door()
@@ -88,7 +93,7 @@ class Listeners:
             files.open()
             return door, files.run
         if settings.acme:
-            # Here alone, for it takes a while to load.
+            # Imported only where it is needed: it takes a while to load.
             from chatsvc.acme.keeper import Keeper
 
             door = Door()
@@ -99,19 +104,17 @@ class Listeners:
         return None, None
 
     async def close(self) -> None:
-        """No new connections from now on."""
+        """Accept no new connections."""
         await background.cancel(*self._tasks)
-        for listener in self._open:
-            listener.close()
+        self._acceptor.close()
         if self._bound is not None:
             self._bound.unlink(missing_ok=True)
 
     async def finish(self) -> None:
-        """Close the connections, those first that wait for nothing."""
-        # What has just come in is taken up before.
-        await asyncio.sleep(0)
+        """Close the connections once the requests in flight are answered, idle ones first."""
+        await self._acceptor.finish()
         for server in self._servers:
-            server.let_idle_go()
+            server.close_idle()
         for server in self._servers:
             await server.finish(self._grace_s)
 

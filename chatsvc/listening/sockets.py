@@ -1,59 +1,69 @@
-"""Opening a listener: an address with a port, or a socket in the file system."""
+"""Listening sockets: a TCP address, or a Unix socket in the file system."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import socket
-import ssl
 import stat
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from chatsvc.domain.errors import Refused
 
 BACKLOG = 1024
-HANDSHAKE_TIMEOUT_S = 10.0
 SOCKET_MODE = 0o660
 
-MakeProtocol = Callable[[], asyncio.BaseProtocol]
 
-
-async def on_port(make: MakeProtocol, host: str, port: int, tls: ssl.SSLContext | None) -> asyncio.AbstractServer:
-    """Listen on host:port, with TLS where there is a context; raises Refused."""
-    timeout_s = HANDSHAKE_TIMEOUT_S if tls else None
+async def on_port(host: str, port: int) -> list[socket.socket]:
+    """Listen on host:port, on every address of the host; "" is every interface. Raises Refused."""
+    opened: list[socket.socket] = []
     try:
-        server = await asyncio.get_running_loop().create_server(
-            make, host or None, port, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=timeout_s
-        )
+        found = await asyncio.get_running_loop().getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            opened.append(_listen(family, kind, protocol, address))
     except OSError as fault:
+        for listener in opened:
+            listener.close()
         raise Refused(f"cannot listen on {host}:{port}: {fault.strerror or fault}") from fault
-    for listener in server.sockets:
-        # Handed down to each connection: a caller whose machine has gone is noticed some day.
+    return opened
+
+
+def _listen(family: int, kind: int, protocol: int, address: Any) -> socket.socket:
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Inherited by each connection: a client whose machine has gone is noticed some day.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    return server
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
 
-async def on_socket(make: MakeProtocol, path: Path) -> asyncio.AbstractServer:
-    """Listen on a socket for the process's user and group, replacing one that nobody listens on any more; raises Refused."""
+def on_socket(path: Path) -> socket.socket:
+    """Listen on a Unix socket for the process's user and group, replacing an abandoned one; raises Refused."""
     listener = socket.socket(socket.AF_UNIX)
     try:
-        _bind(listener, path)
-        return await asyncio.get_running_loop().create_unix_server(make, sock=listener, backlog=BACKLOG)
+        if _is_abandoned(path):
+            path.unlink()
+        listener.bind(str(path))
+        path.chmod(SOCKET_MODE)
+        listener.setblocking(False)
+        listener.listen(BACKLOG)
     except OSError as fault:
         listener.close()
         raise Refused(f"cannot listen on unix:{path}: {fault.strerror or fault}") from fault
+    return listener
 
 
-def _bind(listener: socket.socket, path: Path) -> None:
-    if _is_stale(path):
-        path.unlink()
-    listener.bind(str(path))
-    path.chmod(SOCKET_MODE)
-
-
-def _is_stale(path: Path) -> bool:
-    """Whether a socket was left behind; anything else in its place is left to bind() to refuse."""
+def _is_abandoned(path: Path) -> bool:
+    """Whether nobody listens on the socket; anything else in its place is left to bind() to refuse."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return False
@@ -68,7 +78,7 @@ def _is_stale(path: Path) -> bool:
     return False
 
 
-def port_of(listener: asyncio.AbstractServer) -> int:
-    """The port that it was given."""
-    port: int = listener.sockets[0].getsockname()[1]  # type: ignore[attr-defined]  # of asyncio's and of uvloop's servers
+def port_of(listener: socket.socket) -> int:
+    """Return the port that was bound."""
+    port: int = listener.getsockname()[1]
     return port

@@ -127,17 +127,17 @@ class _OneCommit:
             if self._db:
                 await self._db.close()
 
-    async def __call__(self, call: Any, _: str) -> bytes:
+    async def __call__(self, context: Any) -> bytes:
         """The operation."""
         from chatsvc.api import bodies, render
         from chatsvc.domain import shapes
         from chatsvc.usecases import chatbots
 
-        message = bodies.parse_message(await bodies.read_body(call.request))
-        bot = chatbots.find(call.held, message.chatbot_id)
-        exchange = Exchange(bot.id, message.user_id or uuid.uuid4().hex, "api", message.message, REPLY, call.services.clock())
+        message = bodies.parse_message(context.body)
+        bot = chatbots.find(context.state, message.chatbot_id)
+        exchange = Exchange(bot.id, message.user_id or uuid.uuid4().hex, "api", message.message, REPLY, context.services.clock())
         async with self._turn:
-            await self._write(call.held.account.id, exchange)
+            await self._write(context.state.account.id, exchange)
         return render.success(shapes.exchange(exchange))
 
     async def _write(self, account: str, x: Exchange) -> None:

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from yarl import URL
 
-from chatsvc.api import bodies, protocol
+from chatsvc.api import bodies
 from chatsvc.app import App
 from chatsvc.domain.errors import PROBLEMS
+from chatsvc.http import connection
 from tests.api.support import LIMIT, REMAINING, RESET, Wire, names, request
 from tests.conftest import Answer, Caller
 from tests.fakes import FakeClock
@@ -39,7 +40,7 @@ def fuzz(share: float) -> settings:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """A service that waits for nobody for long, and a log that is not kept."""
-    monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.1)
     monkeypatch.setattr(bodies, "BODY_TIMEOUT_S", 0.1)
     caplog.set_level(logging.ERROR)
 

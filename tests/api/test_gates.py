@@ -189,8 +189,8 @@ async def test_the_rest_of_an_unread_body_is_never_taken_for_a_request(connect: 
         whole = request(method, "/api/v2/nowhere", caller, body=inner)
         await wire.send(whole[: -len(inner)])
         assert (await wire.answer()).error == "unknown_endpoint"
-        await wire.send(inner)
-        assert await wire.is_closed()
+        await wire.send(inner + request("GET", "/api/v2/chatbots/x", caller))
+        assert (await wire.answer()).error == "chatbot_not_found"
 
 
 # -- the header ---------------------------------------------------------------------------------------------------------

@@ -13,8 +13,10 @@ import tracemalloc
 import pytest
 from aiohttp.http import HttpRequestParser
 
-from chatsvc.api import protocol, render, sending
+from chatsvc.api import render
 from chatsvc.app import App
+from chatsvc.http import connection, sending
+from chatsvc.http.connection import HttpConnection
 from tests.api.conftest import Connect
 from tests.api.support import Wire, insert_history, request, until
 from tests.conftest import Caller
@@ -34,7 +36,7 @@ async def _stalled(connect: Connect, sent: bytes, count: int) -> list[Wire]:
 async def test_a_caller_who_does_not_read_its_answer_is_disconnected(
     app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.3)
     conversation = await insert_history(app, caller, MESSAGES, LETTERS)
     asked = request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller)
     (wire,) = await _stalled(connect, asked * 4, 1)
@@ -47,10 +49,11 @@ async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
     """Ask for one answer after the other until the last of them does not fit into the sockets; how many were asked for."""
     conversation = await insert_history(app, caller, 3, LETTERS)
     connections, asked = app.listeners._servers[0].connections, 0
+    await wire.send(request("GET", "/healthz"))
+    await wire.answer()
     wire.stop_reading()
-    await until(lambda: bool(connections))
     (connection,) = connections
-    transport = connection.transport
+    transport = connection._transport
     assert transport is not None
     async with asyncio.timeout(30):
         while not transport.get_write_buffer_size():
@@ -64,8 +67,8 @@ async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
 async def test_a_caller_who_leaves_little_unread_is_disconnected_too(
     app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(protocol, "KEEPALIVE_S", 1.0)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connection, "KEEPALIVE_S", 1.0)
     await _a_little_unread(app, caller, await connect())
     await until(lambda: not app.listeners._servers[0].connections)
 
@@ -83,29 +86,29 @@ async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, ca
 
 
 class Full:
-    """A way on which only the last piece of an answer does not fit any more; `holders` is how many hold the answer meanwhile."""
+    """A writer that blocks at the last piece of an answer; `holders` is its reference count meanwhile."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer, self._left = answer, len(answer)
         self.holders = 0
 
     @property
-    def is_jammed(self) -> bool:
+    def is_write_blocked(self) -> bool:
         return self._left <= 0
 
     def write(self, data: bytes) -> None:
         self._left -= len(data)
 
-    async def taken(self) -> None:
+    async def drain(self) -> None:
         self.holders = sys.getrefcount(self._answer)
 
 
 async def test_an_answer_that_waits_in_the_sockets_is_not_held_besides() -> None:
     answer = bytes(3 * sending.PIECE)
-    way, response = Full(answer), render.respond(200, answer, "0" * 16, None)
+    writer, response = Full(answer), render.respond(200, answer, "0" * 16, None)
     before = sys.getrefcount(answer)
-    await sending.send(way, b"", response)
-    assert way.holders == before - 1
+    await sending.send(writer, b"", response)
+    assert writer.holders == before - 1
 
 
 async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, connect: Connect) -> None:
@@ -130,7 +133,7 @@ async def test_a_connection_leaves_nothing_behind(app: App, caller: Caller, conn
                 await one(sent)
         await until(lambda: not connections)
         await asyncio.sleep(0.05)
-        assert not [thing for thing in gc.get_objects() if isinstance(thing, (protocol.Connection, HttpRequestParser))]
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, (HttpConnection, HttpRequestParser))]
     finally:
         gc.enable()
 
@@ -172,7 +175,7 @@ async def test_a_slow_caller_gets_the_whole_answer_where_it_cannot_wait_on_the_d
 async def test_what_waits_for_its_readers_does_not_wait_in_memory(
     app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 120)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 120)
     conversation = await insert_history(app, caller, MESSAGES, LETTERS)
     asked = request("GET", f"/api/v2/conversations/{conversation}?message_limit=500", caller)
     await _stalled(connect, asked, 2)

@@ -15,7 +15,7 @@ from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
-from chatsvc.listening import sockets
+from chatsvc.listening import acceptor
 from tests.api.support import Wire
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
@@ -29,7 +29,8 @@ QUICK_S = 0.5
 async def test_a_tls_handshake_that_is_never_finished_ends_and_others_go_on(
     config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sockets, "HANDSHAKE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(acceptor, "HANDSHAKE_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 1.0)
     authority = Authority(tmp_path)
     authority.server("127.0.0.1")
     pem = tmp_path / "CN=root-1.pem"
@@ -110,7 +111,7 @@ async def test_a_conversation_that_waits_for_its_model_slows_down_no_other_of_th
 
 async def test_more_than_may_be_in_flight_are_told_at_once_and_cost_nothing(caller: Caller, slow: Slow) -> None:
     services = caller.app.services
-    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=10))
+    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=20))
     waiting = [asyncio.create_task(caller.send("slow", f"visitor {number}")) for number in range(10)]
     assert await soon(lambda: slow.waiting >= 10)
     before = await written(caller.app)

@@ -105,11 +105,11 @@ def test_every_loop_is_among_them() -> None:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    assert named == {*LOOPS, "webhook queue", "webhook delivery", "closing of webhook connections", "self._name"}
+    assert named == {*LOOPS, "new connection", "webhook queue", "webhook delivery", "closing of webhook connections", "self._name"}
 
 
 AWAITED = {
-    "api/protocol.py",
+    "http/connection.py",
     "app.py",
     "outbound.py",
     "usecases/conversation_locks.py",

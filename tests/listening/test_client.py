@@ -17,7 +17,6 @@ from chatsvc.acme import client
 from chatsvc.acme.client import AcmeError, Client, Proof
 from chatsvc.acme.keeper import CERTIFICATE, Keeper
 from chatsvc.config import Acme
-from chatsvc.listening import sockets
 from chatsvc.tls.certificates import new_key, self_signed, term
 from chatsvc.tls.door import Door
 from tests.listening.support import free_port, shown
@@ -164,11 +163,11 @@ async def test_what_was_issued_and_cannot_be_used_changes_nothing(forged: Forged
     trusting = ssl.create_default_context(cafile=str(forged.ca_file))
     keeper = Keeper(Acme((NAME,), None, f"{forged.url}/directory", None), tmp_path / "acme", door, trusting)
     keeper.open()
-    listener = await sockets.on_port(asyncio.Protocol, "127.0.0.1", 0, door.context)
-    before = await shown(sockets.port_of(listener), NAME)
+    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=door.context)
+    before = await shown(listener.sockets[0].getsockname()[1], NAME)
     with pytest.raises(AcmeError, match="no certificate for the key"):
         await keeper.renew()
-    assert await shown(sockets.port_of(listener), NAME) == before
+    assert await shown(listener.sockets[0].getsockname()[1], NAME) == before
     assert not list((tmp_path / "acme").rglob(CERTIFICATE))
     listener.close()
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from chatsvc.api import protocol
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
 from chatsvc.domain.errors import Refused
-from chatsvc.listening import sockets
+from chatsvc.http import connection
+from chatsvc.listening import acceptor
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
 from chatsvc.tls.door import Door
@@ -132,8 +132,9 @@ async def test_nothing_older_than_tls_1_2_is_spoken(secured: Config) -> None:
 
 
 async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sockets.HANDSHAKE_TIMEOUT_S == 10
-    monkeypatch.setattr(sockets, "HANDSHAKE_TIMEOUT_S", 0.2)
+    assert acceptor.HANDSHAKE_TIMEOUT_S == acceptor.SILENT_TIMEOUT_S == 10
+    monkeypatch.setattr(acceptor, "HANDSHAKE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 0.2)
     async with App(secured) as app:
         reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
         async with asyncio.timeout(3):
@@ -144,7 +145,7 @@ async def test_who_connects_and_does_not_shake_hands_is_let_go(secured: Config, 
 async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_hangs_up_leaves_no_trace(
     secured: Config, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(protocol, "READER_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connection, "READER_TIMEOUT_S", 0.2)
     assert secured.server.tls
     trusted, asked = ssl.create_default_context(cafile=str(secured.server.tls.cert_file)), request("GET", "/healthz")
     async with App(secured) as app:
@@ -166,8 +167,8 @@ async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_ha
 async def test_the_proof_for_an_authority_is_shown_to_the_authority_alone(tmp_path: Path) -> None:
     door = Door()
     door.show(*vars(put(tmp_path)).values())
-    listener = await sockets.on_port(asyncio.Protocol, "127.0.0.1", 0, door.context)
-    port = sockets.port_of(listener)
+    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=door.context)
+    port = listener.sockets[0].getsockname()[1]
     asking = ssl.create_default_context()
     asking.check_hostname, asking.verify_mode = False, ssl.CERT_NONE
     asking.set_alpn_protocols(["acme-tls/1"])

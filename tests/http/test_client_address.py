@@ -1,4 +1,4 @@
-"""For whom a proxy asks: the rightmost address that no trusted proxy has, and nothing that anybody else says."""
+"""Client addresses behind trusted proxies: the rightmost forwarded address that is no trusted proxy's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsvc.api.caller import behind
+from chatsvc.http.client_address import behind
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 

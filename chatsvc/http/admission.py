@@ -1,0 +1,98 @@
+"""Admission control: how many connections without a valid key there may be, in all and for each address.
+
+A connection is counted by a Lease from the moment it is read until it closes or a request on it is authenticated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+
+class Lease:
+    """One counted connection or request; `release` may be called any number of times."""
+
+    __slots__ = ("_admission", "_counts_in_total", "share")
+
+    def __init__(self, admission: Admission, share: str | None, *, counts_in_total: bool) -> None:
+        self._admission: Admission | None = admission
+        self._counts_in_total = counts_in_total
+        self.share = share
+
+    @property
+    def is_released(self) -> bool:
+        """Whether it is no longer counted."""
+        return self._admission is None
+
+    def release(self) -> None:
+        """Stop counting it."""
+        admission, self._admission = self._admission, None
+        if admission is not None:
+            admission.release(self, counts_in_total=self._counts_in_total)
+
+    def set_idle(self, close: Callable[[], None] | None) -> None:
+        """Mark the connection as waiting for a next request, closed by `close` if its lease is needed; None: it is busy."""
+        if self._admission is not None:
+            self._admission.set_idle(self, close)
+
+
+class Admission:
+    """Counts leases. `on_release` is called with the share of each lease that becomes free."""
+
+    def __init__(self, connections: int, per_share: int) -> None:
+        self._connections = connections
+        self._per_share = per_share
+        self._total = 0
+        self._shares: Counter[str] = Counter()
+        self._idle: dict[Lease, Callable[[], None]] = {}
+        self.on_release: Callable[[str | None], None] | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all leases are taken, whatever the address."""
+        return self._total >= self._connections
+
+    def take(self, share: str | None) -> Lease | None:
+        """Take a lease for a connection; None where the total or the share is exhausted. A share of None has no limit."""
+        if self.is_full or self._is_exhausted(share):
+            return None
+        self._total += 1
+        return self._count(share, counts_in_total=True)
+
+    def take_request(self, share: str) -> Lease | None:
+        """Take a lease for a request that a trusted proxy forwards; its connection is counted by itself."""
+        return None if self._is_exhausted(share) else self._count(share, counts_in_total=False)
+
+    def _is_exhausted(self, share: str | None) -> bool:
+        return share is not None and self._shares[share] >= self._per_share
+
+    def _count(self, share: str | None, *, counts_in_total: bool) -> Lease:
+        if share is not None:
+            self._shares[share] += 1
+        return Lease(self, share, counts_in_total=counts_in_total)
+
+    def release(self, lease: Lease, *, counts_in_total: bool) -> None:
+        """Stop counting a lease; see Lease.release."""
+        self._idle.pop(lease, None)
+        self._total -= counts_in_total
+        if lease.share is not None:
+            self._shares[lease.share] -= 1
+            if not self._shares[lease.share]:
+                del self._shares[lease.share]
+        if counts_in_total and self.on_release is not None:
+            self.on_release(lease.share)
+
+    def set_idle(self, lease: Lease, close: Callable[[], None] | None) -> None:
+        """See Lease.set_idle."""
+        self._idle.pop(lease, None)
+        if close is not None:
+            self._idle[lease] = close
+
+    def close_idle(self, share: str | None) -> None:
+        """Close the longest idle connection whose lease would help a connection of this share."""
+        exhausted = self._is_exhausted(share)
+        for lease, close in self._idle.items():
+            if not exhausted or lease.share == share:
+                del self._idle[lease]
+                close()
+                return

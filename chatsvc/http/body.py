@@ -1,0 +1,98 @@
+"""HttpRequest body: read on demand, within the size and time that the route allows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from chatsvc.http.faults import BodyBroken, BodyTimeout, BodyTooLarge
+from chatsvc.http.parser import RequestParser
+
+DEFAULT_TIMEOUT_S = 10.0
+MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
+
+WaitForData = Callable[[], Awaitable[None]]
+
+
+class Body:
+    """The body of one request. Nothing is decoded before it is read, so an unread body costs one network read.
+
+    `length` is the declared length, None for a chunked body. `wait` returns after more bytes have arrived and raises BodyBroken
+    when none will; `continue_` sends the interim response that the client asked for by `Expect: 100-continue`.
+    """
+
+    __slots__ = ("_continue", "_has_failed", "_parser", "_wait", "length")
+
+    def __init__(self, parser: RequestParser, length: int | None, wait: WaitForData, continue_: Callable[[], None] | None) -> None:
+        self._parser = parser
+        self._wait = wait
+        self._continue = continue_
+        self._has_failed = False
+        self.length = length
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the body has been read to its end."""
+        return self._parser.body_is_complete
+
+    @property
+    def is_skippable(self) -> bool:
+        """Whether the rest can be skipped to reach the next request; it depends on nothing but the head, unless reading failed.
+
+        A client that still waits for `100 Continue` may send its next request instead of the body.
+        """
+        if self.is_complete:
+            return True
+        return not self._has_failed and self._continue is None and self.length is not None and self.length <= MAX_SKIPPED
+
+    async def chunks(self, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> AsyncIterator[bytes]:
+        """Iterate over the body as it arrives.
+
+        Raises BodyTooLarge over `limit` bytes, BodyTimeout when the whole takes longer than `timeout_s`, and BodyBroken.
+        """
+        if self.length is not None and self.length > limit:
+            raise BodyTooLarge
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        size = 0
+        while not self.is_complete:
+            chunk = await self._next(deadline)
+            size += len(chunk)
+            if size > limit:
+                raise BodyTooLarge
+            if chunk:
+                yield chunk
+
+    async def _next(self, deadline: float) -> bytes:
+        """Return what has arrived, waiting once if that is nothing."""
+        try:
+            chunk = self._parser.take_body()
+            if chunk or self.is_complete:
+                return chunk
+            if self._continue is not None:
+                send, self._continue = self._continue, None
+                send()
+            async with asyncio.timeout_at(deadline):
+                await self._wait()
+            return self._parser.take_body()
+        except TimeoutError:
+            self._has_failed = True
+            raise BodyTimeout from None
+        except BodyBroken:
+            self._has_failed = True
+            raise
+
+    async def read(self, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
+        """Read the whole body; raises as `chunks` does."""
+        if self.length == 0:
+            return b""
+        # Most bodies arrive with their head and need no timer.
+        if self.length is not None and self.length <= limit and self._parser.buffered >= self.length:
+            return self._parser.take_body()
+        return b"".join([chunk async for chunk in self.chunks(limit, timeout_s)])
+
+    async def skip(self, timeout_s: float) -> None:
+        """Discard what is left; raises BodyTimeout and BodyBroken."""
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        self._continue = None
+        while not self.is_complete:
+            await self._next(deadline)

@@ -1,0 +1,98 @@
+"""Client addresses: the peer of the connection, or the address that a trusted proxy forwards for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from chatsvc.http.request import HttpRequest
+
+_FOR = re.compile(r'(?:.*;)?\s*for\s*=\s*"?([^";]*)"?\s*(?:;.*)?', re.IGNORECASE)
+_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
+_UNKNOWN = "unknown"
+_IPV6_SHARE = 64  # bits of an IPv6 address that one customer of a provider usually holds
+
+Address = IPv4Address | IPv6Address
+Networks = Sequence[IPv4Network | IPv6Network]
+
+
+class ClientAddresses:
+    """Resolves the client address of requests.
+
+    `trusted` are the networks of trusted proxies. `by_socket`: the listener is a Unix socket, whose file permissions decide who
+    may connect, so every peer is a trusted proxy.
+    """
+
+    def __init__(self, trusted: Networks = (), *, by_socket: bool = False) -> None:
+        self._trusted = trusted
+        self._by_socket = by_socket
+
+    def is_proxy(self, peer: str | None) -> bool:
+        """Whether connections from this address are a trusted proxy's."""
+        return self._by_socket or bool(self._trusted and peer and _is_trusted(_parse(peer), self._trusted))
+
+    def of(self, request: HttpRequest) -> str:
+        """Return the client address of a request, or "unknown"."""
+        peer = request.peer or _UNKNOWN
+        if not self._trusted and not self._by_socket:
+            return peer
+        x_forwarded_for, forwarded = (request.headers.getall(name, ()) for name in ("X-Forwarded-For", "Forwarded"))
+        found = behind(peer, x_forwarded_for, forwarded, self._trusted, by_socket=self._by_socket)
+        return str(found) if found else peer
+
+
+def share_of(address: str) -> str:
+    """Return the key under which an address is counted: the address itself, or the /64 network of an IPv6 address."""
+    found = _parse(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        return str(ip_network((found, _IPV6_SHARE), strict=False))
+    return str(found or address)
+
+
+def behind(
+    peer: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str], trusted: Networks, *, by_socket: bool = False
+) -> Address | None:
+    """Return the rightmost forwarded address that is no trusted proxy's: a client may have written all left of it.
+
+    None where the peer is not trusted or its fields are unusable, and where both fields are present and disagree: a proxy sets
+    one of them and may pass on its client's other one.
+    """
+    if not by_socket and not _is_trusted(_parse(peer), trusted):
+        return None
+    told = [_rightmost(lines, trusted, read) for lines, read in ((x_forwarded_for, _parse), (forwarded, _parse_element)) if lines]
+    return told[0] if len(set(told)) == 1 else None
+
+
+def _rightmost(lines: Sequence[str], trusted: Networks, read: Callable[[str], Address | None]) -> Address | None:
+    found = None
+    for hop in reversed(",".join(lines).split(",")):
+        one = read(hop)
+        if one is None:
+            return found
+        found = one
+        if not _is_trusted(one, trusted):
+            break
+    return found
+
+
+def _is_trusted(one: Address | None, trusted: Networks) -> bool:
+    return one is not None and any(one in network for network in trusted)
+
+
+def _parse_element(text: str) -> Address | None:
+    """Parse the `for` parameter of one element of Forwarded (RFC 7239)."""
+    match = _FOR.fullmatch(text)
+    return _parse(match[1]) if match else None
+
+
+def _parse(text: str) -> Address | None:
+    """Parse an address with an optional port; an IPv4-mapped IPv6 address becomes IPv4."""
+    text = text.strip()
+    with_port = _PORT.fullmatch(text)
+    try:
+        found = ip_address((with_port[1] or with_port[2]) if with_port else text)
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return mapped or found

@@ -1,0 +1,93 @@
+"""HTTP response: status, header fields, and a body that is either bytes or an asynchronous iterator of bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+
+TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+_BODILESS = (204, 304)
+
+
+@lru_cache(maxsize=2)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)
+
+
+class HttpResponse:
+    """A response. `close` ends the connection after it.
+
+    A streamed `body` is sent as fast as the client reads, and the connection is aborted when it takes longer than `timeout_s`
+    or the iterator raises.
+    """
+
+    __slots__ = ("body", "close", "headers", "status", "timeout_s")
+
+    def __init__(
+        self,
+        status: int,
+        body: bytes | AsyncIterator[bytes] = b"",
+        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        *,
+        close: bool = False,
+        timeout_s: float = 300.0,
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.headers = [*(headers.items() if isinstance(headers, Mapping) else headers)]
+        self.close = close
+        self.timeout_s = timeout_s
+
+    def add_header(self, name: str, value: str) -> None:
+        """Append a header field."""
+        self.headers.append((name, value))
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the body is an iterator."""
+        return not isinstance(self.body, bytes)
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the status allows a body."""
+        return self.status not in _BODILESS
+
+    def check(self) -> None:
+        """Raise ValueError for a field with a line break or a character outside of Latin-1."""
+        fields = "".join(self._fields())
+        if "\n" in fields or "\r" in fields or "\0" in fields:
+            raise ValueError("a header field holds a line break")
+        fields.encode("latin-1")
+
+    def _fields(self) -> list[str]:
+        return [f"{name}: {value}" for name, value in self.headers]
+
+    def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:
+        """Render the status line and all fields.
+
+        `connection` is the value of the field of that name. `always` are complete lines that the listener adds.
+        """
+        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}", *self._fields()]
+        if chunked:
+            lines.append("Transfer-Encoding: chunked")
+        elif isinstance(self.body, bytes) and self.has_body:
+            lines.append(f"Content-Length: {len(self.body)}")
+        lines.append(f"Date: {_date(int(time.time()))}")
+        if connection is not None:
+            lines.append(f"Connection: {connection}")
+        return ("\r\n".join(lines) + f"\r\n{always}\r\n").encode("latin-1")
+
+
+def text(status: int, content: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """Make a plain-text response that no cache stores."""
+    return HttpResponse(status, content.encode(), {"Content-Type": TEXT, "Cache-Control": "no-store", **(headers or {})})
+
+
+def redirect(location: str, status: int = 303) -> HttpResponse:
+    """Make a redirect; 303 follows a form, 308 keeps the method."""
+    return text(status, "", {"Location": location})

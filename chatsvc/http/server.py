@@ -1,0 +1,92 @@
+"""HTTP server: the connections of one listener, and the front end that answers them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from time import perf_counter
+
+from chatsvc.http.admission import Admission, Lease
+from chatsvc.http.client_address import ClientAddresses, share_of
+from chatsvc.http.connection import HttpConnection
+from chatsvc.http.faults import HandlerFailed, HttpFault
+from chatsvc.http.request import HttpRequest, new_request_id
+from chatsvc.http.response import HttpResponse
+from chatsvc.http.skin import Skin
+from chatsvc.log import request_id as logged_request_id
+
+log = logging.getLogger(__name__)
+
+# Bytes of one read. It bounds what a client can make the service hold before its head is looked at.
+READ_SIZE = 16 * 1024
+
+Observe = Callable[[HttpRequest, HttpResponse, float], None]
+
+
+class HttpServer:
+    """Answers requests with a front end. `always` are header lines of every response.
+
+    `observe` is called with each request, its response and the seconds it took.
+    """
+
+    def __init__(
+        self, skin: Skin, admission: Admission, addresses: ClientAddresses, observe: Observe | None = None, always: str = ""
+    ) -> None:
+        self._skin = skin
+        self._admission = admission
+        self._observe = observe
+        self.addresses = addresses
+        self.always = always
+        self.read_buffer = memoryview(bytearray(READ_SIZE))
+        self.connections: set[HttpConnection] = set()
+
+    def connect(self, lease: Lease) -> HttpConnection:
+        """Make the protocol of a new connection."""
+        return HttpConnection(self, lease, asyncio.get_running_loop())
+
+    def take_request_lease(self, client_address: str) -> Lease | None:
+        """Count a request that a proxy forwards; None where its client's address has too many."""
+        return self._admission.take_request(share_of(client_address))
+
+    async def answer(self, request: HttpRequest) -> HttpResponse:
+        """Return the response to a request; an unexpected exception is logged with its traceback."""
+        logged_request_id.set(request.id)
+        began = perf_counter()
+        try:
+            response = await self._skin.handle(request)
+            response.check()
+        except HttpFault as fault:
+            response = self._skin.refuse(fault, request, request.id)
+        except Exception:
+            log.exception("unexpected fault")
+            response = self._skin.refuse(HandlerFailed(), request, request.id)
+        if self._observe is not None:
+            self._observe(request, response, perf_counter() - began)
+        return response
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, peer: str | None) -> HttpResponse:
+        """Return the closing response to a fault. The faulty bytes, which may hold a key, are neither echoed nor logged."""
+        request_id = request.id if request is not None else new_request_id()
+        log.info("[%s] what %s sent is no HTTP: %s", request_id, peer or "unknown", str(fault) or type(fault).__name__)
+        response = self._skin.refuse(fault, request, request_id)
+        response.close = True
+        return response
+
+    def close_idle(self) -> None:
+        """Close the connections without a request in flight, and the others after their response."""
+        for connection in tuple(self.connections):
+            connection.leave()
+
+    async def finish(self, timeout_s: float) -> None:
+        """Wait for the requests in flight, for so long at most, and close all connections."""
+        self.close_idle()
+        tasks = {connection.task for connection in self.connections if connection.task is not None}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=timeout_s)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        for connection in tuple(self.connections):
+            connection.abort()

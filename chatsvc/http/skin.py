@@ -1,0 +1,51 @@
+"""Front ends and where they are mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from chatsvc.http.faults import HttpFault
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HttpResponse
+
+
+class Skin(Protocol):
+    """A front end: answers requests, and words protocol faults in its own format."""
+
+    async def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request. May raise HttpFault; any other exception is logged and becomes HandlerFailed."""
+        ...
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
+        """Word a fault; `request` is None where the bytes never became one."""
+        ...
+
+
+class Mounts:
+    """A front end made of others: each request goes to the one with the longest prefix of its path.
+
+    A prefix that ends with a slash stands for all paths below it, any other for that path alone and the paths below it.
+    `default` takes every other path, and `unparsed` words the refusal of bytes that never became a request.
+    """
+
+    def __init__(self, mounts: Mapping[str, Skin], default: Skin, unparsed: Skin) -> None:
+        self._mounts = sorted(mounts.items(), key=lambda mount: len(mount[0]), reverse=True)
+        self._default = default
+        self._unparsed = unparsed
+
+    def find(self, path: str) -> Skin:
+        """Return the front end for a path."""
+        for prefix, skin in self._mounts:
+            if path.startswith(prefix) and (prefix.endswith("/") or path[len(prefix) : len(prefix) + 1] in ("", "/")):
+                return skin
+        return self._default
+
+    async def handle(self, request: HttpRequest) -> HttpResponse:
+        """See Skin."""
+        return await self.find(request.path).handle(request)
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
+        """See Skin."""
+        skin = self.find(request.path) if request is not None else self._unparsed
+        return skin.refuse(fault, request, request_id)
