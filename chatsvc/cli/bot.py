@@ -18,7 +18,7 @@ SETTINGS = (
     click.option("--timezone", metavar="ZONE", help="The bot's time zone; the default is Europe/Istanbul."),
     click.option("--country", metavar="CC", help="Two letters, for telephone numbers without a country code; the default is TR."),
     click.option("--language", metavar="TAG", help="The bot's own language, such as en; the default is tr."),
-    click.option("--opening-hours", metavar="HOURS", help='Such as "mon-fri 09:00-18:00; sat 10:00-14:00".'),
+    click.option("--opening-hours", metavar="HOURS", help='Such as "Mon-Fri 9-18, Sat 10-14" or "her gün 9-22, pazar kapalı".'),
     click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?"; by default only outside the API.'),
     click.option("--greeting", help="The reply to a greeting."),
 )

@@ -1,41 +1,202 @@
-"""Opening hours as they are written in a bot's settings: `mon-fri 09:00-18:00; sat 10:00-14:00`."""
+"""Opening hours as people write them in Turkish and English, and in the form in which a bot's settings keep them.
+
+The form is `mon-fri 09:00-18:00; sat 10:00-14:00`. Read as well are `Mon-Fri 9-18`, `Pzt-Cum 09.00-18.00`, `daily 9am-6pm`,
+`her gün 9-22, pazar kapalı`, `hafta içi 9-12 ve 13-18`. A part is a list of days, then one or more spans of hours or "closed".
+"""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+import unicodedata
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_RULE = re.compile(r"(?P<first>[a-z]{3})(?:-(?P<last>[a-z]{3}))? +(?P<opens>\d\d:\d\d)-(?P<closes>\d\d:\d\d)", re.ASCII)
+EXPECTED = 'write days and hours, such as "Mon-Fri 9-18, Sat 10-14" or "Pzt-Cum 09.00-18.00, pazar kapalı"'
+_NOON, _DAY = 12 * 60, 24 * 60
+_LATEST = 6 * 60  # until when a night's hours may go on after midnight
+
+_NAMES = """
+mon monday mo pazartesi pzt pts
+tue tues tuesday tu sali sal
+wed weds wednesday we carsamba car crs
+thu thur thurs thursday th persembe per prs
+fri friday fr cuma cum
+sat saturday sa cumartesi cmt cts
+sun sunday su pazar paz pz
+"""
+_DAY_OF = {name: day for day, line in enumerate(_NAMES.split("\n")[1:-1]) for name in line.split()}
+_GROUPS = {
+    **dict.fromkeys(("daily", "everyday", "hergun", "every day", "her gun", "all week", "7 days a week", "haftanin her gunu"), range(7)),
+    **dict.fromkeys(("weekday", "weekdays", "hafta ici", "haftaici", "on weekdays"), range(5)),
+    **dict.fromkeys(("weekend", "weekends", "hafta sonu", "haftasonu"), range(5, 7)),
+}
+_CLOSED = "closed|kapali(?:yiz|dir)?"
+_WHOLE_DAY = r"24 ?hours|24 ?saat|round the clock|all day|tum gun|24/7"
+_IGNORED = (
+    "from|between|open|opening|hours?|acik(?:tir|iz)?|arasi(?:nda)?|saat(?:leri)?|calisma|gun(?:u|leri)?|o'?clock|kadar|on|at|is|are|we"
+)
+_TO = "to|until|till|through|thru|ile|'?(?:den|dan|ten|tan)"
+_CLOCK = r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?:\s*(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
+_TOKEN = re.compile(
+    rf"""\s*(?:(?P<whole>(?:{_WHOLE_DAY})\b)
+    |(?P<group>(?:{"|".join(sorted(map(re.escape, _GROUPS), key=len, reverse=True))})\b)
+    |(?P<closed>(?:{_CLOSED})\b)
+    |{_CLOCK}
+    |(?P<to>-+|(?:{_TO})\b)
+    |(?P<and>[,;&/+\n]|(?:and|ve)\b)
+    |(?P<none>:|\.|[()]|(?:{_IGNORED})\b|'?(?:y?[ae]|s?i|n?in)\b)
+    |(?P<day>[a-z]+))""".replace("\n    ", ""),
+    re.ASCII,
+)
 
 
-def _minutes(clock: str) -> int:
-    hours, minutes = int(clock[:2]), int(clock[3:])
-    if hours > 24 or minutes > 59 or (hours == 24 and minutes):
-        raise ValueError(f"{clock} is no time of day")
-    return hours * 60 + minutes
+class _Token(NamedTuple):
+    """A word of the text: its kind, what it stands for, and how it was written."""
+
+    kind: str
+    value: tuple[int, ...]
+    text: str
 
 
 def parse(text: str) -> dict[str, list[tuple[int, int]]]:
-    """The spans of each open day in minutes since midnight, in order; raises ValueError that says what is wrong."""
-    week: dict[str, list[tuple[int, int]]] = {}
-    for rule in filter(None, (part.strip().lower() for part in text.split(";"))):
-        match = _RULE.fullmatch(rule)
-        if not match:
-            raise ValueError(f"{rule!r} is not of the form 'mon-fri 09:00-18:00'")
-        first, last = match["first"], match["last"] or match["first"]
-        if first not in DAYS or last not in DAYS:
-            raise ValueError(f"{rule!r} names a day other than {', '.join(DAYS)}")
-        opens, closes = _minutes(match["opens"]), _minutes(match["closes"])
-        if opens >= closes:
-            raise ValueError(f"{rule!r} closes before it opens")
-        span = (DAYS.index(last) - DAYS.index(first)) % 7
-        for offset in range(span + 1):
-            week.setdefault(DAYS[(DAYS.index(first) + offset) % 7], []).append((opens, closes))
+    """Return the spans of each open day in minutes since midnight, in order; raises ValueError that names the fault."""
+    week: dict[int, list[tuple[int, int]]] = {}
+    replaceable: set[int] = set()  # days that only a group such as "daily" has given hours
+    tokens = _tokens(text)
+    at = 0
+    while at < len(tokens):
+        if tokens[at].kind == "and":
+            at += 1
+            continue
+        at, days, of_group = _days(tokens, at)
+        at, spans = _spans(tokens, at)
+        for day in days:
+            if day in replaceable and not of_group:
+                week.pop(day, None)
+                replaceable.discard(day)
+            if spans is None:
+                week.pop(day, None)
+                continue
+            if of_group and day not in week:
+                replaceable.add(day)
+            for opens, closes in spans:
+                week.setdefault(day, []).append((opens, min(closes, _DAY)))
+                if closes > _DAY:
+                    week.setdefault((day + 1) % 7, []).append((0, closes - _DAY))
+    return _checked(week)
+
+
+def normalize(text: str) -> str:
+    """Return opening hours in the form of a bot's settings; raises ValueError as `parse` does."""
+    week = parse(text)
+    rules = []
+    for spans, days in groupby(range(7), key=lambda day: week.get(DAYS[day])):
+        first, *others = days
+        name = f"{DAYS[first]}-{DAYS[others[-1]]}" if others else DAYS[first]
+        rules += [f"{name} {_clock(opens)}-{_clock(closes)}" for opens, closes in spans or []]
+    return "; ".join(rules)
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def _folded(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text.replace("ı", "i").replace("İ", "i").lower())
+    folded = "".join(character for character in plain if not unicodedata.combining(character))
+    return re.sub("[‐-―−]", "-", folded).replace("’", "'")
+
+
+def _tokens(text: str) -> list[_Token]:
+    folded, found, at = _folded(text).strip(), [], 0
+    while at < len(folded):
+        match = _TOKEN.match(folded, at)
+        if match is None:
+            raise ValueError(f"{folded[at : at + 20].strip()!r} cannot be read; {EXPECTED}")
+        at = match.end()
+        kind = match.lastgroup or ""
+        word = match[0].strip()
+        if match["hour"]:
+            found.append(_Token("time", _time(match, word), word))
+        elif kind == "day":
+            name = next((one for one in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if one in _DAY_OF), None)
+            if name is None:
+                raise ValueError(f"{word!r} is no day; {EXPECTED}")
+            found.append(_Token("day", (_DAY_OF[name],), word))
+        elif kind == "group":
+            found.append(_Token("group", tuple(_GROUPS[word]), word))
+        elif kind != "none":
+            found.append(_Token(kind, (), word))
+    return found
+
+
+def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
+    """Return minutes since midnight, and 1 where the hour may belong to the afternoon as well as to the morning."""
+    hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
+    if hour > 24 or minute > 59 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
+        raise ValueError(f"{word} is no time of day")
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return hour * 60 + minute, int(not half and 1 <= hour <= 12 and not word.startswith("0"))
+
+
+def _days(tokens: list[_Token], at: int) -> tuple[int, list[int], bool]:
+    if tokens[at].text == "24/7":
+        return at, list(range(7)), True
+    days: list[int] = []
+    of_group = False
+    while at < len(tokens) and tokens[at].kind in {"day", "group", "and"}:
+        token = tokens[at]
+        days += token.value
+        of_group |= token.kind == "group"
+        if token.kind == "day" and at + 2 < len(tokens) and tokens[at + 1].kind == "to" and tokens[at + 2].kind == "day":
+            first, last = token.value[0], tokens[at + 2].value[0]
+            days += [(first + offset) % 7 for offset in range(1, (last - first) % 7 + 1)]
+            at += 2
+        at += 1
+    if not days:
+        raise ValueError(f"{tokens[at].text!r} stands where a day is expected; {EXPECTED}")
+    return at, list(dict.fromkeys(days)), of_group
+
+
+def _spans(tokens: list[_Token], at: int) -> tuple[int, list[tuple[int, int]] | None]:
+    """Return where the spans end, and the spans; None for "closed"."""
+    if at < len(tokens) and tokens[at].kind == "closed":
+        return at + 1, None
+    if at < len(tokens) and tokens[at].kind == "whole":
+        return at + 1, [(0, _DAY)]
+    spans: list[tuple[int, int]] = []
+    while at < len(tokens) and tokens[at].kind == "time":
+        if [one.kind for one in tokens[at + 1 : at + 3]] != ["to", "time"]:
+            raise ValueError(f"{tokens[at].text!r} has no closing time; {EXPECTED}")
+        spans.append(_span(tokens[at], tokens[at + 2]))
+        at += 3
+        if [one.kind for one in tokens[at : at + 2]] == ["and", "time"]:
+            at += 1
+    if not spans:
+        raise ValueError(f"{tokens[at - 1].text!r} has no hours; {EXPECTED}")
+    return at, spans
+
+
+def _span(first: _Token, last: _Token) -> tuple[int, int]:
+    (opens, either), (closes, closes_either) = first.value, last.value
+    if either and not closes_either and "p" in last.text and opens + _NOON < closes:
+        opens += _NOON  # 1-6pm
+    if closes <= opens < _DAY and closes_either and closes < _NOON and opens < closes + _NOON:
+        closes += _NOON  # 9-6
+    if closes <= opens and opens >= _NOON and closes <= _LATEST:
+        closes += _DAY  # 20:00-02:00
+    if opens >= closes:
+        raise ValueError(f"{first.text}-{last.text} closes before it opens")
+    return opens, closes
+
+
+def _checked(week: dict[int, list[tuple[int, int]]]) -> dict[str, list[tuple[int, int]]]:
     if not week:
-        raise ValueError("no opening hours are given")
+        raise ValueError(f"no opening hours are given; {EXPECTED}")
     for day, spans in week.items():
         spans.sort()
         if any(before[1] > after[0] for before, after in pairwise(spans)):
-            raise ValueError(f"the hours of {day} overlap")
-    return week
+            raise ValueError(f"the hours of {DAYS[day]} overlap")
+    return {DAYS[day]: week[day] for day in sorted(week)}

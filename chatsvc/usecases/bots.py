@@ -81,7 +81,7 @@ def _language(_: Services, value: str) -> str:
 
 def _opening_hours(_: Services, value: str) -> str | None:
     try:
-        return value if value and opening_hours.parse(value) else None
+        return opening_hours.normalize(value) if value else None
     except ValueError as fault:
         raise Refused(f"the opening hours cannot be read: {fault}") from None
 

@@ -176,7 +176,7 @@ def test_what_cannot_be_a_bot_is_refused_in_one_line(site: Site) -> None:
         ("--timezone", "x" * 5000, "is no time zone"),
         ("--country", "Turkey", "is no country"),
         ("--language", "Turkish language", "is no language tag"),
-        ("--opening-hours", "always", "the opening hours cannot be read: 'always' is not of the form"),
+        ("--opening-hours", "always", "the opening hours cannot be read: 'always' is no day; write days and hours, such as"),
         ("--opening-hours", "mon 18:00-09:00", "closes before it opens"),
         ("--greeting", "x" * 1001, "greeting may have 1000 characters at most, this one has 1001"),
         ("--name", " ", "the bot's name must not be empty"),
