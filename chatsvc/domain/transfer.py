@@ -10,6 +10,7 @@ from collections.abc import Callable
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
+from chatsvc.domain.transfer_values import is_consistent, is_possible
 
 FORMAT = "chatsvc account"
 VERSION = 2
@@ -64,7 +65,7 @@ def _parsed(fields: str) -> dict[str, tuple[str, bool]]:
 RECORDS = {kind: _parsed(fields) for kind, fields in _FIELDS.items()}
 
 
-def checked(kind: object, record: object) -> Record:
+def checked(kind: object, record: object, now: int) -> Record:
     """A record of the file with its values as they are stored; raises Refused for what is not one, naming kind and field."""
     if not isinstance(kind, str) or kind not in RECORDS or not isinstance(record, dict):
         raise Refused(f"the file has a record of the kind {kind!r}, which this version does not know")
@@ -74,6 +75,9 @@ def checked(kind: object, record: object) -> Record:
         raise Refused(f"the file has a record of the kind {kind} with a field {odd[0]!r} too many or too few")
     made = {name: _value(record[name], *form) for name, form in fields.items()}
     wrong = [name for name, value in made.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
+    wrong += [name for name, value in made.items() if name not in wrong and not is_possible(kind, name, value, now)]
+    if not wrong and not is_consistent(kind, made):
+        wrong = list(fields)
     if wrong:
         raise Refused(f"the file has a record of the kind {kind} whose {wrong[0]} cannot be")
     return made

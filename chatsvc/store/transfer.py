@@ -136,6 +136,9 @@ def _insert(kind: str) -> str:
         conditions = ["b.id = :bot_id", "b.account_id = :account_id"]
     else:
         conditions = ["1"]
+    if kind == "answer":
+        # The bot stands in the stored exchange.
+        conditions.append("EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$[0]') AND b.account_id = :account_id)")
     if reference:
         values[reference.column] = "p.number"
         conditions += [f"p.{column} = :{field}" for field, column in reference.fields.items()]

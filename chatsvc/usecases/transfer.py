@@ -43,7 +43,7 @@ def _opened(services: Services, record: Record) -> str:
 
 async def begin(services: Services, *, record: Record) -> Json:
     """Begin to take an account in; `record` is its own. What an earlier attempt left is removed. Raises Refused."""
-    account = checked("account", record)
+    account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
     if plan is not None and plan not in services.config.plans:
         raise Refused(f"the account is on the plan {plan!r}; the configuration has {', '.join(services.config.plans)}")
@@ -61,7 +61,7 @@ def _no_seal(_: bytes, __: Record) -> bytes:
 
 async def put(services: Services, *, account: str, records: Sequence[tuple[object, object]]) -> Json:
     """Take in records of an account that was begun; gives the webhooks that got a new signing key. Raises Refused."""
-    made = [(str(kind), _adapted(services, str(kind), checked(kind, record))) for kind, record in records]
+    made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
     new = []
     for kind, record in made:
         if kind == "webhook" and record["signing_key"] is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.errors import Refused
 from chatsvc.store import transfer as stored
+from chatsvc.store import unanswered
+from chatsvc.store.unanswered import Question
 from chatsvc.usecases import accounts, captures, keys, knowledge, transfer, webhooks
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import START, FakeClock, ScriptedEngine
 from tests.webhooks.support import BOTH, SAID, hook
 from tests.webhooks.support import captures as capturing
 
@@ -67,6 +70,8 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)
     await services.account_cache.flush_key_uses()
+    question = Question("do you sell hats", "Do you sell hats?", "en", ("api", "v0"))
+    await unanswered.note(services.db, caller.bot, question, clock())
     return signing_key
 
 
@@ -97,11 +102,13 @@ async def attempt(caller: Caller, success: int | None, event: str = "request.cre
         caller.app,
         """
         INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, url, body, at, success, status_code, error, duration_ms)
-        SELECT hex(randomblob(16)), max(number), bot_id, 'd', 'https://example.com', CAST('body' AS BLOB), created_at, ?2, 200, NULL, 5
+        SELECT ?3, max(number), bot_id, ?4, 'https://example.com', CAST('{}' AS BLOB), created_at, ?2, 200, NULL, 5
         FROM webhook_events WHERE event = ?1
         """,
         event,
         success,
+        str(uuid.uuid4()),
+        str(uuid.uuid4()),
     )
 
 
@@ -200,6 +207,51 @@ WRONG: list[tuple[str, dict[str, object]]] = [
     ("event", {"data": "[]"}),
     ("answer", {"exchange": "[1]"}),
     ("key", {"digest": "not base64"}),
+    ("key", {"digest": "aGVsbG8="}),
+    ("key", {"created_at": 0}),
+    ("key", {"label": "two\nlines"}),
+    ("account", {"id": "../../etc"}),
+    ("account", {"name": ""}),
+    ("account", {"created_at": 253_402_300_799_999}),
+    ("account", {"messages_limit": 1.5}),
+    ("allowance", {"month": "2026-13"}),
+    ("bot", {"timezone": "Mars/Olympus"}),
+    ("bot", {"country": "turkey"}),
+    ("bot", {"language": "no language"}),
+    ("bot", {"opening_hours": "always"}),
+    ("bot", {"instructions": "x" * 20_001}),
+    ("knowledge", {"alt": '["\\ud800"]'}),
+    ("knowledge", {"alt": "[NaN]"}),
+    ("knowledge", {"question": " "}),
+    ("webhook", {"events": '["webhook.test"]'}),
+    ("webhook", {"url": "javascript:alert(1)"}),
+    ("webhook", {"signing_key": "whsec_short"}),
+    ("conversation", {"user_id": "x" * 129}),
+    ("conversation", {"user_id": ""}),
+    ("conversation", {"dialogue": "{broken"}),
+    ("conversation", {"last_message_at": 4_000_000_000_000}),
+    ("message", {"content": ""}),
+    ("request", {"visitor_email": "no address"}),
+    ("request", {"visitor_phone": "call me"}),
+    ("request", {"bot_id": "00000000-0000-4000-8000-000000000000"}),
+    ("appointment", {"appointment_date": "2026-02-30"}),
+    ("appointment", {"appointment_time": "25:00"}),
+    ("appointment", {"appointment_at": 4_000_000_000_000}),
+    ("event", {"event": "account.deleted"}),
+    ("event", {"record_id": "00000000-0000-4000-8000-000000000000"}),
+    ("attempt", {"body": "eyI="}),
+    ("attempt", {"status_code": 7}),
+    ("attempt", {"error": "Traceback (most recent call last)"}),
+    ("usage", {"created_at": -1}),
+    ("usage", {"bot_id": "00000000-0000-4000-8000-000000000000"}),
+    ("answer", {"fingerprint": "AA=="}),
+    ("answer", {"key": "two words"}),
+    ("answer", {"exchange": '["00000000-0000-4000-8000-000000000000", "v", "api", "hello", "hi", 1700000000000]'}),
+    ("answer", {"exchange": "[1, 2, 3, 4, 5, 6]"}),
+    ("unanswered", {"times": 0}),
+    ("unanswered", {"first_asked_at": START + 3_600_000}),
+    ("asker", {"folded": "a question that nobody asked"}),
+    ("asker", {"user_id": ""}),
 ]
 
 
