@@ -253,9 +253,20 @@ def test_skins_know_of_the_store_only_that_it_can_fail() -> None:
     assert [str(one) for one in skins if not one.names or not set(one.names) <= FAULTS_OF_THE_STORE] == []
 
 
-def test_the_engines_know_nothing_of_one_another() -> None:
-    for here, there in (("anthropic", "knowledge"), ("knowledge", "anthropic")):
-        assert [str(one) for one in imports() if one.file.startswith(f"engines/{here}/") and f"engines.{there}" in one.module] == []
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ("anthropic", "knowledge"),
+        ("knowledge", "anthropic"),
+        ("reading", "knowledge"),
+        ("reading", "anthropic"),
+        ("knowledge/search", "knowledge.dialogue"),
+    ],
+)
+def test_the_parts_of_the_engines_import_in_one_direction(here: str, there: str) -> None:
+    inside = [one for one in imports() if one.file.startswith(f"engines/{here}/")]
+    assert inside
+    assert [str(one) for one in inside if one.module.startswith(f"chatsvc.engines.{there}")] == []
 
 
 def test_no_module_of_ours_is_a_drawer_for_everything() -> None:

@@ -1,4 +1,7 @@
-"""What answers: an engine is asked one turn and gives one reply. It writes nothing and knows nothing of accounts, quota or storage."""
+"""Engine protocol: one turn in, one reply out.
+
+Engines write nothing and know nothing of accounts, quota or storage.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ UNAVAILABLE_REASONS = frozenset(REPLY_FAILURES) - EMPTY_REASONS
 
 
 class EngineError(Exception):
-    """No reply could be had; `reason` is one of DECISIONS.md section 1, "reason (502)".
+    """Failure to reply; `reason` is one of DECISIONS.md section 1, "reason (502)".
 
-    `detail` is for the log alone: it names the fault in words and never holds a secret or a visitor's text.
+    `detail` is for the log only; it holds no secret and no text of a visitor. Raises ValueError for an unknown reason.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -30,7 +33,7 @@ class EngineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry found, with its score from 0 to 1; `why` tells for people which words met, where that was asked for."""
+    """An entry found, with its score from 0 to 1; `why` lists the matched words if an explanation was asked for."""
 
     entry: Entry
     score: float
@@ -38,10 +41,11 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a search of a bot's knowledge came to.
+class SearchResult:
+    """Result of a search in a bot's knowledge.
 
-    `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is how sure the first hit is right; `hits` are best first.
+    `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is the probability that the first hit is right; `hits` are
+    best first.
     """
 
     language: str
@@ -51,29 +55,30 @@ class Finding:
 
 
 class Knowledge(Protocol):
-    """A bot's entries, ready to be searched; pure, in-process, the same answer every time."""
+    """Searchable index of a bot's entries; in memory, deterministic."""
 
     @property
     def entries(self) -> Sequence[Entry]: ...
 
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
-    ) -> Finding:
-        """What there is on `text`. `language` was asked for; `spoken` is what the conversation is in, which weighs less.
+    ) -> SearchResult:
+        """Search for `text`; return at most `limit` hits.
 
-        To `explain` is to say of each hit why.
+        `language` is the language asked for; `spoken` that of the conversation, which weighs less. With `explain` each hit
+        lists its matched words.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What an engine is asked. `history` is oldest first, without `message`; `language` is the caller's override (BCP 47);
+    """One message to answer, with its conversation.
 
-    `model` is the provider's model name of the tier; `timeout_s` is what is left of the message's one deadline; `now_ms` the
-    instant at which the message was accepted; `dialogue` is what the engine's last reply in this conversation left for itself;
-    `may_capture` is False where the conversation has captured as much today as it may; `captured` are the newest records of
-    the conversation, oldest first.
+    `history` is oldest first, without `message`; `language` is the caller's override (BCP 47); `model` is the provider's model
+    name of the tier; `timeout_s` is the time left until the message's deadline; `now_ms` is the time of acceptance; `dialogue`
+    is the state that the engine's last reply returned; `may_capture` is False if today's limit of captures is reached;
+    `captured` are the newest records of the conversation, oldest first.
     """
 
     bot: Bot
@@ -92,7 +97,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an engine answers: text that is not empty, what it cost, what it has captured, and what it wants to know next time."""
+    """Reply of an engine: non-empty text, its cost, the record captured, and the engine's state for the next turn."""
 
     text: str
     usage: Usage = Usage()
@@ -101,10 +106,10 @@ class Reply:
 
 
 class Engine(Protocol):
-    """A way to get replies."""
+    """Source of replies."""
 
     async def start(self) -> None:
-        """Load now what the first reply would have to wait for; what cannot be loaded is told by the replies."""
+        """Load what the first reply needs; failures show in the replies."""
         ...
 
     async def reply(self, turn: Turn) -> Reply:
@@ -112,5 +117,5 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...

@@ -1,4 +1,4 @@
-"""The language of a turn, decided in one place: the caller's, else what the visitor's words show, else the bot's."""
+"""Language of a turn: the caller's, else the visitor's as detected, else the bot's."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from chatsvc.domain.language import primary
 from chatsvc.engines import Turn
 from chatsvc.engines.reading.language_detection import guess, load
 
-__all__ = ["among", "guess", "load", "of", "shown"]
+__all__ = ["among", "detected", "guess", "load", "of"]
 
-_LOOKED_BACK = 6  # of the visitor's messages
+_LOOKED_BACK = 6  # earlier messages of the visitor
 
 
 def of(turn: Turn) -> str:
-    """The language to answer in, as its primary tag (`en` of `en-GB`)."""
-    return primary(turn.language or shown(turn) or turn.bot.language)
+    """Return the language to answer in, as its primary tag (`en` of `en-GB`)."""
+    return primary(turn.language or detected(turn) or turn.bot.language)
 
 
-def shown(turn: Turn) -> str | None:
-    """What the visitor writes in: this message, else the last one before it that shows a language clearly; None where none does.
+def detected(turn: Turn) -> str | None:
+    """Return the detected language of this message, else of the last earlier one; None without any.
 
-    So "ok", a time or a number keeps the language that the conversation is in.
+    So "ok", a time or a number keeps the language of the conversation.
     """
     return guess(turn.message) or _before(turn)
 
 
 def _before(turn: Turn) -> str | None:
-    """What the visitor's messages before this one were written in, the last that shows it; None where none does."""
+    """Return the detected language of the visitor's last earlier message that shows one."""
     spoken = [past.content for past in turn.history if past.role == "user"][-_LOOKED_BACK:]
     return next((found for text in reversed(spoken) if (found := guess(text))), None)
 
 
 def among(turn: Turn, available: Container[str], heard: str | None = None) -> str:
-    """The language in which to say something that exists in the `available` ones only; English where none of the turn's is there.
+    """Choose a language for a sentence that exists only in the `available` ones; English if none of the turn's is among them.
 
-    `heard` is the language in which the message was understood, where that is known better than letters and words tell.
+    `heard` is the language in which the message was understood, if that is known better than by detection.
     """
-    wanted = (primary(turn.language or ""), heard or shown(turn), primary(turn.bot.language))
+    wanted = (primary(turn.language or ""), heard or detected(turn), primary(turn.bot.language))
     return next((tag for tag in wanted if tag and tag in available), "en")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from chatsvc.domain.models import Bot, Entry
-from chatsvc.engines import Knowledge, background
+from chatsvc.engines import Knowledge, threads
 from chatsvc.engines.knowledge import KnowledgeIndex
 from chatsvc.store import bots, knowledge
 from chatsvc.store.database import Database
@@ -47,7 +47,7 @@ class KnowledgeCache(KnowledgeLoader):
 
     async def _build(self, bot: Bot) -> Knowledge:
         entries, synonyms = await knowledge.whole(self._db, bot.id)
-        return await background.beside(partial(_built, entries, bot.language, [group.words for group in synonyms]))
+        return await threads.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
 
     def invalidate(self, bot_id: str) -> None:
         """See KnowledgeLoader.invalidate."""
@@ -58,5 +58,5 @@ class KnowledgeCache(KnowledgeLoader):
 def _built(entries: Sequence[Entry], language: str, synonyms: Sequence[Sequence[str]]) -> Knowledge:
     index = KnowledgeIndex(entries, language, synonyms)
     if len(entries) >= LARGE:
-        background.give_back()
+        threads.release_free_memory()
     return index

@@ -10,7 +10,7 @@ import pytest
 import chatsvc.engines.knowledge
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
-from chatsvc.engines import background
+from chatsvc.engines import threads
 from chatsvc.usecases import bots, knowledge, knowledge_cache
 from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
@@ -62,5 +62,5 @@ async def test_what_goes_wrong_beside_the_loop_is_told_to_who_waits() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await background.beside(fails)
-    assert await background.beside(lambda: 7) == 7
+        await threads.in_daemon_thread(fails)
+    assert await threads.in_daemon_thread(lambda: 7) == 7

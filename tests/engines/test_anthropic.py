@@ -23,7 +23,7 @@ import orjson
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
-from chatsvc.engines import Engine, EngineError, Finding, Hit, Reply, Turn
+from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn
 from chatsvc.engines.anthropic import AnthropicEngine, answer, client, prompt, stable
 from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
@@ -77,13 +77,13 @@ class Shelf:
         *,
         spoken: str | None = None,
         explain: bool = False,
-    ) -> Finding:
+    ) -> SearchResult:
         assert spoken is None or len(spoken) == 2
         assert not explain
         words = set(text.lower().split())
         scored = [Hit(entry, len(words & set(entry.question.lower().split())) / 10) for entry in self.entries]
         best = sorted((hit for hit in scored if hit.score), key=lambda hit: -hit.score)[:limit]
-        return Finding(language or "tr", "answer" if best else "abstain", 0.5, tuple(best))
+        return SearchResult(language or "tr", "answer" if best else "abstain", 0.5, tuple(best))
 
 
 def entry(number: int, question: str, reply: str) -> Entry:

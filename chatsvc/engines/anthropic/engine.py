@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.egress import Egress, EgressRefused
-from chatsvc.engines import EngineError, Reply, Turn, background, language
+from chatsvc.engines import EngineError, Reply, Turn, language, threads
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import Pace
@@ -115,7 +115,7 @@ class AnthropicEngine:
                 if not fault.no_tools:
                     raise
                 refused = True
-        payload = await ask(await background.apart(partial(prompt.request, hosted=self._hosted), turn))
+        payload = await ask(await threads.off_loop_if_long(partial(prompt.request, hosted=self._hosted), turn))
         if refused:
             # Believed only now that the same question was answered without tools, so that no other fault turns them off.
             self._without_tools_until[turn.model] = self._deadlines.loop.time() + WITHOUT_TOOLS_S

@@ -162,7 +162,7 @@ def language_name(tag: str) -> str | None:
 
 def _passages(turn: Turn, budget: int) -> list[Entry]:
     """The entries nearest to the message, best first, then to the visitor's question before it ("and on Sundays?"), within `budget`."""
-    spoken = language.shown(turn)
+    spoken = language.detected(turn)
     hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=spoken).hits)
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
     if before is not None:

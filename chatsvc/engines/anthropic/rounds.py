@@ -11,7 +11,7 @@ from functools import partial
 import orjson
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Reply, Turn, background
+from chatsvc.engines import EngineError, Reply, Turn, threads
 from chatsvc.engines.anthropic import answer, notes, prompt, tools
 
 MAX_ROUNDS = 4
@@ -29,7 +29,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Rep
     Once something is noted, no failure of the model takes it away: the visitor gets a sentence of ours instead of its words.
     `ends_at` is the deadline (loop time); that it is kept is the caller's business.
     """
-    body = await background.apart(partial(prompt.request, hosted=hosted, offers_tools=True), turn)
+    body = await threads.off_loop_if_long(partial(prompt.request, hosted=hosted, offers_tools=True), turn)
     noted = notes.Notes(turn)
     spent = Usage()
     for _ in range(MAX_ROUNDS):

@@ -1,4 +1,4 @@
-"""The embedded engine: a bot that answers from its own knowledge, with no model and no network."""
+"""Engine that answers from the bot's own knowledge, without a model and without network."""
 
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex

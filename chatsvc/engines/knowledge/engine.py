@@ -1,26 +1,26 @@
-"""One turn answered from the bot's knowledge: small talk, a request taken down, the answer, a question back, or honestly nothing."""
+"""Knowledge engine: replies by small talk, form, answer or question back; raises EngineError("no_answer") otherwise."""
 
 from __future__ import annotations
 
-from chatsvc.engines import EngineError, Reply, Turn, background, language
+from chatsvc.engines import EngineError, Reply, Turn, language, threads
 from chatsvc.engines.knowledge.dialogue import ask_back, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
 
 
 class KnowledgeEngine:
-    """Fulfils `engines.Engine`; no I/O, a few milliseconds a turn."""
+    """Implementation of `engines.Engine`; no I/O, a few milliseconds a turn."""
 
     async def start(self) -> None:
-        """Learn the languages, which the first message would have to wait for."""
+        """Load the language models before the first message."""
         language.load()
 
     async def reply(self, turn: Turn) -> Reply:
-        """Answer one turn; raises EngineError("no_answer") where the knowledge has nothing that fits."""
-        return await background.apart(_reply, turn)
+        """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
+        return await threads.off_loop_if_long(_reply, turn)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing; there are no connections."""
 
 
 def _reply(turn: Turn) -> Reply:

@@ -1,4 +1,4 @@
-"""Tokens of a text and the line of their symbols, over which the grammar of dates and times is written.
+"""Tokens of a text, and the string of their symbols that the grammar of dates and times matches.
 
 A symbol names what a token means: a word group of `symbols.txt` ("today", "morning"), or a value with its kind in front ("#15",
 "clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `Dt4'dat`.

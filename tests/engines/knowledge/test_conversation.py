@@ -10,7 +10,7 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.times import DAY_MS
-from chatsvc.engines import Engine, EngineError, Finding, Hit, Reply, Turn, language
+from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn, language
 from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
 from chatsvc.engines.reading.folding import words
@@ -333,7 +333,7 @@ def asked(*identities: str, at: int = NOW) -> str:
 class Unsure(KnowledgeIndex):
     """Knowledge that is never sure."""
 
-    def search(self, *asked: Any, **rest: Any) -> Finding:
+    def search(self, *asked: Any, **rest: Any) -> SearchResult:
         hits = tuple(Hit(one, 0.4) for one in (ENTRIES[2], ENTRIES[4], ENTRIES[3]))
         return replace(super().search(*asked, **rest), decision="ask", hits=hits)
 

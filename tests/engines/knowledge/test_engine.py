@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import Engine, EngineError, Finding, Turn
+from chatsvc.engines import Engine, EngineError, SearchResult, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
 from chatsvc.engines.reading.folding import words
@@ -185,9 +185,9 @@ class Watched:
     entries: Sequence[Entry]
     searched_by: list[threading.Thread] = field(default_factory=list)
 
-    def search(self, *_: Any, **__: Any) -> Finding:
+    def search(self, *_: Any, **__: Any) -> SearchResult:
         self.searched_by.append(threading.current_thread())
-        return Finding("en", "abstain", 0.0, ())
+        return SearchResult("en", "abstain", 0.0, ())
 
 
 @pytest.mark.parametrize(

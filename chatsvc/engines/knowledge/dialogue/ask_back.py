@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.domain.times import DAY_MS
-from chatsvc.engines import Finding, Reply, Turn, language
+from chatsvc.engines import Reply, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
@@ -32,7 +32,7 @@ _PLACES = {word: int(place) for place, found in _FILE.group("place ").items() fo
 _NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.words("pointing")
 
 
-def ask(turn: Turn, finding: Finding) -> Reply:
+def ask(turn: Turn, finding: SearchResult) -> Reply:
     """Return the question back, with the entries that the next message may choose from."""
     entries = _likely(finding)
     return _asked(turn, "one" if len(entries) == 1 else "several", entries)
@@ -64,7 +64,7 @@ def _text(turn: Turn, key: str) -> str:
     return say(f"back.{key}", language.among(turn, LANGUAGES))
 
 
-def _likely(finding: Finding) -> list[Entry]:
+def _likely(finding: SearchResult) -> list[Entry]:
     """Return the entries to offer: those in the language of the first one, near it in score."""
     first = finding.hits[0]
     near = [hit.entry for hit in finding.hits if hit.score >= _WORTH * first.score]

@@ -43,7 +43,7 @@ class RequestDraft:
 
     @property
     def is_appointment(self) -> bool:
-        """Whether a day and a time are needed."""
+        """True if a day and a time are needed."""
         return self.request_type == "appointment"
 
     def missing(self) -> str | None:

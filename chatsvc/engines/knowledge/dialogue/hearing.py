@@ -70,22 +70,22 @@ class Utterance:
 
     @property
     def refuses(self) -> bool:
-        """Whether the visitor refuses something, or has none."""
+        """True if the visitor refuses something, or has none."""
         return bool(_REFUSES.search(self.line))
 
     @property
     def leaves_open(self) -> bool:
-        """Whether any day or hour will do."""
+        """True if any day or hour will do."""
         return bool(_ANY.search(self.line))
 
     @property
     def doubts(self) -> bool:
-        """Whether it asks why the bot wants to know."""
+        """True if it asks why the bot wants to know."""
         return bool(_DOUBTS.search(self.line))
 
     @property
     def objects(self) -> bool:
-        """Whether it contradicts something."""
+        """True if it contradicts something."""
         return bool(_OBJECTS.search(self.line))
 
     def substance(self, least: int) -> bool:

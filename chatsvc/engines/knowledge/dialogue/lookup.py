@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Finding, Knowledge, Turn, language
+from chatsvc.engines import Knowledge, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import smalltalk
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
@@ -34,7 +34,7 @@ _PHRASINGS = 6  # other phrasings that help to find it
 _LIKE = 0.05  # score from which two may be counterparts
 
 
-def find(turn: Turn) -> Finding:
+def find(turn: Turn) -> SearchResult:
     """Search for the message; for a follow-up, together with the earlier questions."""
     said = words(turn.message)
     finding = _stripped(turn, search(turn, turn.message))
@@ -68,7 +68,7 @@ def parts(message: str) -> list[str]:
     return [part for part in _PARTS.split(message[:_ASKED_IN]) if part and words(part)]
 
 
-def search(turn: Turn, text: str) -> Finding:
+def search(turn: Turn, text: str) -> SearchResult:
     """Search for a text; an answer is given in the language of the turn, else in the bot's, else as it is found."""
     finding = _searched(turn, text)
     if finding.decision != "answer":
@@ -81,9 +81,9 @@ def search(turn: Turn, text: str) -> Finding:
     return finding
 
 
-def _searched(turn: Turn, text: str) -> Finding:
+def _searched(turn: Turn, text: str) -> SearchResult:
     """Search in the wanted language, and in the others for an answer if that finds none."""
-    shown = language.shown(turn)
+    shown = language.detected(turn)
     finding = turn.knowledge.search(text, turn.language, spoken=shown)
     others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ())
     for other in dict.fromkeys(others):
@@ -106,7 +106,7 @@ def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
     return next((hit.entry for hit in hits if primary(hit.entry.language) == tongue and hit.score >= _LIKE), None)
 
 
-def _stripped(turn: Turn, finding: Finding) -> Finding:
+def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
     """Return the result, or a better one without the opening of the message: "thanks, and where are you?"."""
     if finding.decision == "answer":
         return finding

@@ -17,7 +17,7 @@ from sys import intern
 from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Finding, Hit, background
+from chatsvc.engines import Hit, SearchResult, threads
 from chatsvc.engines.knowledge.search import confidence, lexicon, signals
 from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.search.explanation import why
@@ -64,7 +64,7 @@ class KnowledgeIndex:
         self._spoken = frozenset(self._languages)
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # built once a process, here rather than in the first search on the event loop
-        with background.considerate():
+        with threads.fast_thread_switching():
             self._corpus = Corpus(self._entries, self._lexicon)
             own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
             self._speller = Speller([*self._corpus.terms.words, *own])
@@ -76,14 +76,14 @@ class KnowledgeIndex:
 
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
-    ) -> Finding:
+    ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
         wanted, others = self._wanted(text, language, spoken)
         asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
         query = query_of(asked, self._corpus, self._speller)
         ranked = self._rank(query, wanted, others)
         if not ranked:
-            return Finding(wanted, "abstain", 0.0, ())
+            return SearchResult(wanted, "abstain", 0.0, ())
         shown = self._signs(asked, query, ranked)
         sure = confidence.of(shown)
         if not shown.coverage and shown.letters < _SAME:
@@ -95,7 +95,7 @@ class KnowledgeIndex:
         for found in ranked[: max(0, limit)]:
             reasons = why(query, self._corpus, found.entry) if explain else ()
             hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
-        return Finding(wanted, confidence.decision(sure), round(sure, 4), tuple(hits))
+        return SearchResult(wanted, confidence.decision(sure), round(sure, 4), tuple(hits))
 
     def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_RankedEntry]) -> confidence.Signals:
         first = ranked[0]

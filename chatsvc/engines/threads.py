@@ -1,4 +1,4 @@
-"""Long work in a thread of its own that leaves the event loop its turns."""
+"""Threads for long work that must not block the event loop."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from chatsvc.engines import Turn
 
 T = TypeVar("T")
 
-_LONG = 200  # characters of a message, and
-_LARGE = 200  # entries of a knowledge, from which on searching may take more than the few milliseconds that the loop can spare
-_INTERVAL_S = 0.0005  # the interpreter's own is 5 ms, and the loop would wait that long at every turn
+_LONG = 200  # characters of a message
+_LARGE = 200  # entries: above either, a search may block the loop for more than a few milliseconds
+_INTERVAL_S = 0.0005  # the interpreter's default is 5 ms, for which the loop would wait at every switch
 
 _lock = threading.Lock()
-_working: list[float] = []  # for each work under way the interval that it found
+_working: list[float] = []  # for each work in progress the interval before it
 
 
 @contextmanager
-def considerate() -> Iterator[None]:
-    """Meanwhile a thread that waits for the interpreter gets it at once; what waits for nobody is not slowed down."""
+def fast_thread_switching() -> Iterator[None]:
+    """Shorten the interpreter's switch interval, so that a waiting thread runs at once."""
     with _lock:
         _working.append(_working[0] if _working else sys.getswitchinterval())
         sys.setswitchinterval(_INTERVAL_S)
@@ -37,14 +37,14 @@ def considerate() -> Iterator[None]:
                 sys.setswitchinterval(before)
 
 
-def give_back() -> None:
-    """Return to the system what long work has taken and freed, where the C library can: it keeps tens of megabytes otherwise."""
+def release_free_memory() -> None:
+    """Return free heap memory to the system with malloc_trim(3), where the C library has it."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
-async def beside(work: Callable[[], T]) -> T:
-    """`work()` in a thread that nobody waits for when the program ends, as what it makes is of no use then."""
+async def in_daemon_thread(work: Callable[[], T]) -> T:
+    """Run `work` in a daemon thread, which does not delay the end of the process; return its result or raise its exception."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -65,13 +65,13 @@ async def beside(work: Callable[[], T]) -> T:
     return await done
 
 
-async def apart(work: Callable[[Turn], T], turn: Turn) -> T:
-    """`work(turn)`, in a thread where the turn may take long."""
+async def off_loop_if_long(work: Callable[[Turn], T], turn: Turn) -> T:
+    """Run `work` with the turn, in a thread if it may take long."""
     if len(turn.message) < _LONG and len(turn.knowledge.entries) < _LARGE:
         return work(turn)
-    return await asyncio.to_thread(_considerately, work, turn)
+    return await asyncio.to_thread(_switching_fast, work, turn)
 
 
-def _considerately(work: Callable[[Turn], T], turn: Turn) -> T:
-    with considerate():
+def _switching_fast(work: Callable[[Turn], T], turn: Turn) -> T:
+    with fast_thread_switching():
         return work(turn)

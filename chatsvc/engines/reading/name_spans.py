@@ -1,0 +1,216 @@
+"""Parsing of a name that begins at a given place of the text as typed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from chatsvc.engines.reading import symbols
+from chatsvc.engines.reading.folding import folded
+from chatsvc.engines.reading.name_words import (
+    AMBIGUOUS_NAMES,
+    BUSINESS,
+    CAPITAL_ONLY,
+    CONTINUATIONS,
+    COPULAS,
+    COURTESIES,
+    DEMONYMS,
+    FINAL_PARTICLES,
+    GIVEN_NAMES,
+    NAMES_AND_WORDS,
+    NOT_NAMES,
+    PARTICLES,
+    SURNAMES,
+    TITLES,
+)
+from chatsvc.engines.reading.tokens import CALENDAR_NAMES, Kind, kind_of
+
+MOST_WORDS = 5
+LETTER = r"[^\W\d_]"
+WORD = re.compile(rf"{LETTER}+(?:[-'’]{LETTER}+)*\.?")
+# Irish, İzmirliyim, Brazilian, öğretmenim: origins and professions
+_QUALITY = re.compile(r"(?:[lc][iu]y?[iu]m|y[iu]m|ish|ian|ese|[iu]m)$")
+_TURKISH_VERB = re.compile(r"(?:yor(?:um|uz)?|[ae]ca[gk](?:im|iz)?|[ae]ce[gk](?:im|iz)?|m[ae]k|d[iu][mk]|t[iu][mk]|[ae]bilir(?:im|iz)?)$")
+_TIMELY = frozenset({"today", "tomorrow", "nextweek", "coming", "next", "this", "obur", "saat", "ayin", "tonight"})
+_IT_IS = re.compile(r"\b[Ii]t['’]?s $")  # "it's Samsung" answers what, and not who
+_SENTENCE_BEGINS = re.compile(
+    r"(?:^|[.,;:!?\n]|\b(?:merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey"
+    r"|and|hocam|morning|evening|afternoon|there|yes|evet|no|hayir)) ?\w*'?\w* ?\w* ?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name with its offsets in the text as typed."""
+
+    value: str
+    start: int
+    end: int
+
+
+def name_at(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | None:
+    """Return the name that begins at `start`."""
+    taken: list[re.Match[str]] = []
+    at = start
+    cased = False
+    while len(taken) < MOST_WORDS and (match := WORD.match(raw, at)):
+        word = match[0]
+        base = base_of(word)
+        if base in COURTESIES and taken and "'" in word.replace("’", "'"):  # Okan Bey'in asistanı
+            return None
+        if base in TITLES and (word.endswith(".") or base not in {"al", "el"}):
+            if taken:
+                break
+            at = skip_blanks(raw, match.end())
+            continue
+        if not taken:
+            cased = word[0].isupper() and not shouted
+        if not _fits(base, word, bool(taken), cased=cased, strong=strong or _introduced(raw, start, match.start())):
+            break
+        taken.append(match)
+        at = match.end()
+        if _ends_name(word) or (at < len(raw) and raw[at] != " "):
+            break
+        at = skip_blanks(raw, at)
+    taken = _shortened(taken, raw, cased=cased, shouted=shouted)
+    if not taken or (not strong and not _believed(raw, start, taken, cased=cased)):
+        return None
+    return checked(raw, taken, strong=strong)
+
+
+def base_of(word: str) -> str:
+    """Fold a word and cut its suffix: Ayşe'nin is ayse, O'Brien stays."""
+    whole = folded(word.rstrip("."))
+    head = whole.partition("'")[0]
+    return head if len(head) > 1 else whole
+
+
+def _fits(base: str, word: str, inside: bool, *, cased: bool, strong: bool) -> bool:
+    """Return whether a word can be the first of a name, or (`inside`) a later one."""
+    capital = word[0].isupper()
+    if inside and base in PARTICLES and not capital and (cased or strong):
+        return True  # Ludwig van Beethoven, mohammed al fayed; dropped again in _shortened where nothing follows
+    if base in GIVEN_NAMES and (capital or not (base in {"can", "will"} or (base in CAPITAL_ONLY and not strong))):
+        return True
+    if base in NAMES_AND_WORDS and cased and capital and (inside or strong or base in AMBIGUOUS_NAMES):
+        return True
+    if base in NOT_NAMES or is_grammar(base):
+        return False
+    if cased and inside:
+        return capital
+    return strong or capital or inside
+
+
+def is_grammar(base: str) -> bool:
+    """Return whether a folded word is one of dates, times or numbers."""
+    return symbols.symbol_of(base) != Kind.UNKNOWN.value or base in symbols.NUMBER_OF or base in symbols.CASES
+
+
+def _ends_name(word: str) -> bool:
+    """Return whether a name ends with this word: it has an ending (Ayşe'yim), or a full stop that is no initial's."""
+    hung = ("'" in word and len(word.partition("'")[0]) > 1) or ("’" in word and _cut_copula(word) != word)
+    return hung or (word.endswith(".") and len(word) > 2)
+
+
+def _shortened(taken: list[re.Match[str]], raw: str, *, cased: bool, shouted: bool) -> list[re.Match[str]]:
+    """Drop trailing words that belong to no name: "Ayşe da", "ali kargom"."""
+    if taken and not cased:
+        taken = _lower_case(taken, raw, shouted=shouted)
+    while taken and taken[-1][0] in PARTICLES - FINAL_PARTICLES:
+        taken = taken[:-1]
+    return taken
+
+
+def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[re.Match[str]]:
+    """Find the end of a name without capitals: known names, and a word behind one at the end of the sentence or clause."""
+    kept = taken[:1]
+    for at, match in enumerate(taken[1:4], 1):
+        base = folded(match[0])
+        if base in PARTICLES - FINAL_PARTICLES:
+            if (at + 1 < len(taken) and base not in {"de", "da", "la"}) or base in {"van", "von"}:
+                kept.append(match)
+                continue
+            break
+        ends = match.end() >= len(raw) or raw[match.end()] in ".,;!?\n'’"
+        follows = WORD.match(raw, skip_blanks(raw, match.end()))
+        stops = follows is not None and (base_of(follows[0]) in NOT_NAMES or symbols.symbol_of(base_of(follows[0])) != Kind.UNKNOWN.value)
+        if base not in GIVEN_NAMES and base not in SURNAMES:
+            verb = _TURKISH_VERB.search(base) or (base.endswith("ing") and len(base) > 5) or base in CONTINUATIONS
+            joined = follows is not None and base_of(follows[0]) in {"van", "von", "del", "bin", "al"}
+            if verb or not (ends or shouted or joined or (stops and sum(one[0] not in PARTICLES for one in kept) == 1)):
+                break
+        kept.append(match)
+    return kept
+
+
+def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) -> bool:
+    """Return whether words behind a weak cue are a name: a known one, or words with capitals that end their clause."""
+    bases = [base_of(match[0]) for match in taken]
+    apostrophe = _cut_copula(taken[-1][0]) != taken[-1][0]
+    if len(taken) == 1 and not apostrophe and (bases[0] in DEMONYMS or (bases[0] not in GIVEN_NAMES and _QUALITY.search(bases[0]))):
+        return False
+    if any(base in BUSINESS for base in bases):
+        return False
+    closed = _closed(raw, taken[-1].end(), enough=len(taken) > 1)
+    begins = not raw[:start].strip() or _begins(raw, start)
+    if bases[0] in GIVEN_NAMES and bases[0] not in AMBIGUOUS_NAMES:
+        return begins or cased
+    if bases[0] in GIVEN_NAMES | AMBIGUOUS_NAMES:
+        closed = closed if cased else not raw[taken[-1].end() :].lstrip(" ") or raw[taken[-1].end()] in ".,;!?\n"
+        return begins and (closed or (len(taken) > 1 and (cased or bases[1] in GIVEN_NAMES | SURNAMES)))
+    if _introduced(raw, start, taken[0].start()):
+        return begins
+    product = len(taken) == 1 and _IT_IS.search(raw, 0, start) and not raw[taken[0].end() :].strip(" .!?")
+    return cased and begins and closed and not product
+
+
+def _introduced(raw: str, start: int, end: int) -> bool:
+    """Return whether an English title stands there, which only a name can follow."""
+    return raw[start:end].lower().rstrip(" .") in {"mr", "mrs", "ms", "miss"}
+
+
+def _closed(raw: str, end: int, *, enough: bool) -> bool:
+    """Return whether the clause ends here, or continues as after an introduction; `enough`: a number or a day may follow, too."""
+    rest = raw[end : end + 40]
+    if not rest.strip() or rest.lstrip(" ")[0] in ".,;:!?\n-()'’":
+        return True
+    following = WORD.match(rest.lstrip())
+    if following is None:
+        return enough
+    base = base_of(following[0])
+    symbol = symbols.symbol_of(base)
+    return base in CONTINUATIONS or (enough and (base in symbols.NUMBER_OF or kind_of(symbol) in CALENDAR_NAMES or symbol in _TIMELY))
+
+
+def _begins(raw: str, start: int) -> bool:
+    """Return whether the cue that ends here begins a sentence."""
+    return bool(_SENTENCE_BEGINS.search(folded(raw[max(0, start - 40) : start])))
+
+
+def skip_blanks(raw: str, at: int) -> int:
+    """Return the next offset that holds no blank."""
+    while at < len(raw) and raw[at] == " ":
+        at += 1
+    return at
+
+
+def _cut_copula(word: str) -> str:
+    head, mark, tail = re.match(r"([^'’]*)(['’]?)(.*)", word, re.DOTALL).groups()  # type: ignore[union-attr]
+    return head if mark and len(head) > 1 and folded(tail) in COPULAS else word
+
+
+def checked(raw: str, taken: list[re.Match[str]], *, strong: bool) -> Name | None:
+    """Return the words taken as a name; None if their context shows a business or another person."""
+    last = taken[-1][0].rstrip(".") if len(taken[-1][0]) > 2 else taken[-1][0]
+    cut = _cut_copula(last)
+    if cut == last and ("'" in last or "’" in last):
+        tail = re.split(r"['’]", last)[-1]
+        if tail.islower() and len(re.split(r"['’]", last)[0]) > 1:  # Jane's mother, Ayşe'nin annesi
+            return None
+    start, end = taken[0].start(), taken[-1].start() + len(cut)
+    after = folded(raw[end : end + 16]).split()
+    if after and (after[0] in BUSINESS or (not strong and after[0] in {"ile", "icin", "hanimla", "beyle"})):
+        return None
+    if any(base_of(match[0]) in BUSINESS for match in taken[1:]):
+        return None
+    return Name(raw[start:end], start, end)
