@@ -7,7 +7,10 @@ only. They wait unread, at the cost of a file descriptor each, until a lease is 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
+import resource
 import select
 import socket
 import ssl
@@ -26,6 +29,7 @@ LEASE_TIMEOUT_S = 5.0  # for a lease, from the first byte on
 HANDSHAKE_TIMEOUT_S = 10.0
 WAITING_FACTOR = 4  # waiting connections for each one that `limits.connections` allows
 BATCH = 64  # connections accepted in one turn of the event loop
+RESERVED_FILES = 64  # file descriptors that connections leave free
 RETRY_S = 1.0
 LOG_EVERY_S = 60.0
 
@@ -63,6 +67,8 @@ class Acceptor:
         self._count = 0
         self._starting: set[asyncio.Task[None]] = set()
         self._logged_at = float("-inf")
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._most_files = limit - min(RESERVED_FILES, limit // 4)
         admission.on_release = self._start_next
 
     def listen(self, listener: socket.socket, endpoint: Endpoint) -> None:
@@ -73,6 +79,7 @@ class Acceptor:
     def _accept(self, listener: socket.socket, endpoint: Endpoint) -> None:
         for _ in range(BATCH):
             try:
+                self._check_files(listener)
                 sock, peer = listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
@@ -82,6 +89,14 @@ class Acceptor:
             sock.setblocking(False)
             address = str(peer[0]) if isinstance(peer, tuple) else None
             self._add(sock, endpoint, None if address is None or self._addresses.is_proxy(address) else share_of(address))
+
+    def _check_files(self, listener: socket.socket) -> None:
+        """Raise OSError once only the reserved file descriptors are left: the store and the command line need some, too."""
+        # The system gives the lowest number that is free, so a high one tells that nearly all are used.
+        lowest = os.dup(listener.fileno())
+        os.close(lowest)
+        if lowest >= self._most_files:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def _pause(self, listener: socket.socket, endpoint: Endpoint, fault: OSError) -> None:
         """Accept nothing for a moment: the process is out of file descriptors or memory."""
