@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from chatsvc.cli.output import call, echo, json_option, new_file, show
+from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
+from chatsvc.cli.output import call, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
@@ -125,16 +125,13 @@ def delete(ctx: click.Context, account_id: str, yes: bool, as_json: bool) -> Non
     show(call(ctx, "account.delete", account=account_id), as_json)
 
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-
-
 @account.command()
 @click.argument("account_id", type=ACCOUNT, metavar="ID")
-@click.argument("file", type=FILE)
+@click.argument("file", type=OutputPath(over=False))
 @click.option("--with-secrets", is_flag=True, help="Include the signing keys of webhooks; else the import makes new ones.")
 @json_option
 @click.pass_context
-def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, as_json: bool) -> None:
+def export(ctx: click.Context, account_id: str, file: OutputFile, with_secrets: bool, as_json: bool) -> None:
     """Export an account with everything that belongs to it to a new file, for another installation.
 
     The file contains bots, knowledge, conversations, requests, appointments, webhooks with their events, usage, and the digests of API
@@ -152,29 +149,24 @@ def export(ctx: click.Context, account_id: str, file: Path, with_secrets: bool, 
 
     # What is refused must not have made or emptied a file.
     told = page(None)
-    with new_file(file, over=False) as stream, progress.shown("exporting") as far:
-        try:
-            writer = transfer.Writer(stream, account_id)
-            while True:
-                for record in told["records"]:
-                    writer.write(record)
-                far(f"exporting: {writer.lines:,} records", 0, 0)
-                if told["next"] is None:
-                    break
-                told = page(told["next"])
-            writer.end()
-        except BaseException:
-            # Half an account is of no use, and would be in the way of the next try.
-            file.unlink(missing_ok=True)
-            raise
+    with written(file) as stream, progress.shown("exporting") as far:
+        writer = transfer.Writer(stream, account_id)
+        while True:
+            for record in told["records"]:
+                writer.write(record)
+            far(f"exporting: {writer.lines:,} records", 0, 0)
+            if told["next"] is None:
+                break
+            told = page(told["next"])
+        writer.end()
     show({"id": account_id, "file": str(file), "records": writer.lines - 2}, as_json)
 
 
 @account.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=InputPath())
 @json_option
 @click.pass_context
-def import_(ctx: click.Context, file: Path, as_json: bool) -> None:
+def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
     """Import an account from a file of `account export`; all of it or nothing.
 
     API keys stay valid. Webhooks whose signing key is not in the file get a new one, shown only once. Events that were pending at the

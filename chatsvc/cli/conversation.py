@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import chain
-from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from chatsvc.cli import progress, transcript
-from chatsvc.cli.output import call, counted, echo, json_option, new_file, show
+from chatsvc.cli.files import OutputFile, OutputPath
+from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, BOT
 from chatsvc.domain.terminal import indented, one_line
 
@@ -68,10 +69,10 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 @conversation.command()
 @click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="The default follows from FILE's ending, else it is jsonl.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The default is standard output.")
+@click.option("--output", type=OutputPath(over=True), metavar="FILE", help="The default is standard output.")
 @json_option
 @click.pass_context
-def export(ctx: click.Context, bot: str | None, form: str | None, output: Path | None, as_json: bool) -> None:
+def export(ctx: click.Context, bot: str | None, form: str | None, output: OutputFile | None, as_json: bool) -> None:
     """Export all conversations with all their messages.
 
     Only you can read FILE. An existing FILE is overwritten.
@@ -119,11 +120,11 @@ def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> 
         yield page
 
 
-def _opened(output: Path | None) -> IO[bytes]:
+def _opened(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
     """Standard output, or a file that nobody else can read, for it holds what visitors said."""
     if output is None:
         return click.open_file("-", "wb")
-    return new_file(output, over=True)
+    return written(output)
 
 
 @conversation.command()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from functools import partial
 
 import click
 
+from chatsvc.cli.main import load_config
 from chatsvc.cli.output import counted, echo, json_option, show
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.terminal import one_line
 
+LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
 
@@ -32,7 +33,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     from chatsvc.doctor.report import FAULT
 
     checks = []
-    for check in examine(ctx.find_root().obj, os.environ, Path.cwd()):
+    for check in examine(partial(load_config, ctx, *LATE)):
         checks.append(check._asdict())
         if not as_json:
             echo(f"{MARKS[check.state]:<6}{one_line(check.name)}: {one_line(check.found)}")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from importlib import resources
 from pathlib import Path
 
 import click
 
-from chatsvc.cli.output import echo, json_option, show
+from chatsvc.cli.main import load_config
+from chatsvc.cli.output import call, echo, json_option, show
+from chatsvc.domain.errors import Refused
 from chatsvc.domain.terminal import one_line
 
 FILE = "config.yaml"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @click.command()
@@ -31,20 +35,18 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
       chatsvc init /srv/chatsvc
       chatsvc -c /etc/chatsvc/config.yaml init --json
     """
-    from chatsvc.config import load
-    from chatsvc.control import client
-
     named = ctx.find_root().obj
     if directory is not None and named is not None:
         raise click.UsageError("give a DIR or -c FILE, one of them")
     if directory is None:
         named = named or os.environ.get("CHATSVC_CONFIG")
     file = (Path(named) if named is not None else (directory or Path()) / FILE).absolute()
-    file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        file.write_text(resources.files("chatsvc.config").joinpath("example.yaml").read_text("utf-8"), "utf-8")
-    config = load(file, os.environ)
-    made = client.call(config, "init", {})
+        _make(file)
+    if directory is not None or named is not None:
+        ctx.find_root().obj = str(file)
+    config = load_config(ctx)
+    made = call(ctx, "init")
     master_key = None if config.master_key else str(config.data_dir / "master.key")
     result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": master_key, **made}
     if as_json:
@@ -59,3 +61,43 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     echo(f"bot            {made['bot']['id']}  {one_line(made['bot']['name'])}")
     echo(f"API key        {made['key']['key']}")
     echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {one_line(file)} serve", err=True)
+
+
+def _make(file: Path) -> None:
+    """Write a new configuration; as root as the user who owns the folder that it goes into. Raises Refused and OSError."""
+    from chatsvc.trusted_paths import is_root, make_folders, nearest_folder
+
+    if os.path.lexists(file):
+        raise Refused(f"{file} is a link to a file that is not there: remove it first")
+    text = resources.files("chatsvc.config").joinpath("example.yaml").read_bytes()
+    if is_root():
+        above, status = nearest_folder(file)
+        os.close(above)
+        if status.st_uid:
+            from chatsvc.control.identity import Identity
+
+            Identity().become(status.st_uid, status.st_gid)
+    group = _service_group(file) if is_root() else None
+    if is_root():
+        folder = make_folders(file.parent)
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.fdopen(os.open(file.name, _NEW, 0o600, dir_fd=folder), "wb") as stream:
+            stream.write(text)
+            if group is not None:
+                os.fchown(stream.fileno(), 0, group)
+                os.fchmod(stream.fileno(), stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP)
+    finally:
+        os.close(folder)
+
+
+def _service_group(file: Path) -> int | None:
+    """The group that is to read a configuration of root's: the service's, where the data folder belongs to another user."""
+    from chatsvc.config.load import DATA_DIR
+    from chatsvc.control.identity import data_owner
+    from chatsvc.privileges import groups_of
+
+    uid, gid = data_owner(file.parent / DATA_DIR)
+    return groups_of(uid, gid)[0] if uid else None

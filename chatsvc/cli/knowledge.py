@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from chatsvc.cli import progress
-from chatsvc.cli.output import call, counted, echo, json_option, new_file, show
+from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
+from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
 from chatsvc.domain.errors import Refused
@@ -18,7 +18,7 @@ from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "language", "question", "alt", "source")
 _AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = InputPath()
 
 
 @click.group()
@@ -34,7 +34,7 @@ def knowledge() -> None:
     """
 
 
-def read_text(path: Path) -> str:
+def read_text(path: InputFile) -> str:
     """Read a file as UTF-8; raises Refused."""
     from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 
@@ -44,22 +44,22 @@ def read_text(path: Path) -> str:
         raise Refused(str(fault)) from None
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: InputFile) -> bytes:
     """Read a file's bytes, and no more than one byte too many: it may be a device that never ends."""
     from chatsvc.domain.knowledge_files import MAX_BYTES
 
-    with path.open("rb") as file:
+    with path.open() as file:
         return file.read(MAX_BYTES + 1)
 
 
-def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[dict[str, Any]]:
+def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
     """Read knowledge files in a process of their own, in the bot's language; raises Refused with every fault of every file."""
     from chatsvc.usecases.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > _AT_ONCE:
         raise Refused(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
     files = [(path.name, _bytes_of(path)) for path in paths]
-    # Started before the call: after it root acts as the data folder's owner, who may not be allowed to execute the program.
+    # Started before the call: after it root is the data folder's owner, who may not be allowed to execute the program.
     with FileReader() as reader:
         language = call(ctx, "bot.show", bot=bot)["language"]
         return reader.read(files, language)
@@ -70,7 +70,7 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[Path, ...]) -> list[di
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @json_option
 @click.pass_context
-def add(ctx: click.Context, bot: str, files: tuple[Path, ...], as_json: bool) -> None:
+def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], as_json: bool) -> None:
     """Add files to a bot's knowledge, replacing entries from files of the same names.
 
     Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB.
@@ -131,7 +131,7 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 @click.option("--file", "file", type=FILE, help="A file with one question a line.")
 @json_option
 @click.pass_context
-def search(ctx: click.Context, bot: str, text: str | None, file: Path | None, as_json: bool) -> None:
+def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
     """Search a bot's knowledge for a question, and show whether the bot would answer.
 
     Shows up to five entries, best first, each with a score from 0 to 1 and the reason it was found. No message is charged.
@@ -257,10 +257,10 @@ def _describe(group: dict[str, Any]) -> None:
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="The default follows from FILE's ending, else it is jsonl."
 )
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The default is standard output.")
+@click.option("--output", type=OutputPath(over=True), metavar="FILE", help="The default is standard output.")
 @json_option
 @click.pass_context
-def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, as_json: bool) -> None:
+def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | None, as_json: bool) -> None:
     """Export a bot's knowledge in a form that `knowledge add` reads.
 
     The format is JSONL, CSV or Markdown, by the ending of FILE (.jsonl, .csv, .md) or by --format. An existing FILE is overwritten.
@@ -285,9 +285,9 @@ def export(ctx: click.Context, bot: str, form: str | None, output: Path | None, 
         return
     parts = writing.write(form, entries, synonyms)
     # Elsewhere than in a terminal every character stays as it is: `knowledge add` has to read the same entries again.
-    written = terminal.escape if output is None and sys.stdout.isatty() else str
-    with new_file(output, over=True) if output else click.open_file("-", "wb") as file:
+    shown = terminal.escape if output is None and sys.stdout.isatty() else str
+    with written(output) if output else click.open_file("-", "wb") as file:
         for part in parts:
-            file.write(written(part).encode())
+            file.write(shown(part).encode())
     if output:
         echo(f"{counted(len(entries), 'entry', 'entries')} written to {one_line(output)}", err=True)

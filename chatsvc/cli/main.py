@@ -18,6 +18,7 @@ from chatsvc.domain.errors import Refused
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+CONFIG, OUTPUTS, HAND_OVER = "chatsvc.config", "chatsvc.outputs", "chatsvc.hand_over"  # keys of the root context
 COMMANDS = {
     "init": ("chatsvc.cli.init:init", "Make a configuration, a data folder and a first account, bot and API key."),
     "serve": ("chatsvc.cli.serve:serve", "Run the service."),
@@ -160,8 +161,18 @@ def _show_usage_error(fault: click.ClickException) -> None:
     echo(f"{usage}{label}{indented}", err=True)
 
 
-def load_config(ctx: click.Context) -> Any:
-    """The configuration that this call is to use; raises ConfigError."""
-    from chatsvc import config
+def load_config(ctx: click.Context, *late: str, listens: bool = False) -> Any:
+    """The configuration of this call, read as the service's user, who root has become then; raises ConfigError and Refused.
 
-    return config.load(config.locate(ctx.find_root().obj, os.environ, Path.cwd()))
+    `late` are modules that the command imports later.
+    """
+    root = ctx.find_root()
+    if CONFIG not in root.meta:
+        from functools import partial
+
+        from chatsvc.control.identity import Identity
+
+        before = partial(root.meta[HAND_OVER], root.meta[OUTPUTS]) if OUTPUTS in root.meta else None
+        identity = Identity(late=late, before=before, listens=listens)
+        root.meta[CONFIG] = identity.load(root.obj, os.environ, Path.cwd())
+    return root.meta[CONFIG]

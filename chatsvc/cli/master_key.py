@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import click
 
+from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.domain.errors import Refused
 
@@ -16,8 +16,8 @@ def master_key() -> None:
     """The master key, with which the secrets in the database are sealed."""
 
 
-def key_in(file: Path) -> str:
-    with file.open("rb") as stream:
+def key_in(file: InputFile) -> str:
+    with file.open() as stream:
         text = stream.read(1024).decode("ascii", "replace").strip()
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
         raise Refused(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
@@ -27,12 +27,12 @@ def key_in(file: Path) -> str:
 @master_key.command()
 @click.option(
     "--new-key-file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputPath(),
     help="File with the new key; required when the configuration gives the master key. Else a new one is made.",
 )
 @json_option
 @click.pass_context
-def rotate(ctx: click.Context, new_key_file: Path | None, as_json: bool) -> None:
+def rotate(ctx: click.Context, new_key_file: InputFile | None, as_json: bool) -> None:
     """Replace the master key and encrypt all secrets with the new one, at once.
 
     If the configuration gives the key ($CHATSVC_MASTER_KEY), change it there as well before the next start. A running service uses the new

@@ -6,17 +6,19 @@ Everything that a command prints goes through `echo` or `to_json`: no control or
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import IO, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.domain import terminal
-from chatsvc.domain.errors import Refused
 
+if TYPE_CHECKING:
+    from chatsvc.cli.files import OutputFile
+
+SENDING = ("chatsvc.control.looped",)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,22 +27,27 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command)
 
 
-def call(ctx: click.Context, operation: str, **arguments: Any) -> Any:
-    """Run one operation, on the running service or here; options that were not given are not sent."""
+def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
+    """Run one operation, on the running service or in this process; options that were not given are not sent.
+
+    A file that the operation makes is written to `target`.
+    """
     from chatsvc.control import client
 
     given = {name: value for name, value in arguments.items() if value is not None}
-    return client.call(load_config(ctx), operation, given)
+    late = SENDING if operation.startswith("webhook.") else ()
+    return client.call(load_config(ctx, *late), operation, given, target)
 
 
-def new_file(path: Path, *, over: bool) -> IO[bytes]:
-    """Create a file that only the caller can read; raises Refused if it exists and `over` is false."""
-    # After a call, root acts as the data folder's owner, who may not write where the file is wanted.
-    os.seteuid(os.getuid())
+@contextmanager
+def written(output: OutputFile) -> Iterator[IO[bytes]]:
+    """Write an output file: it gets its name at the end, or is removed where that is not reached. Raises Refused and OSError."""
     try:
-        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if over else os.O_EXCL), 0o600), "wb")
-    except FileExistsError:
-        raise Refused(f"{path} is there already: nothing is written over it") from None
+        yield output.open()
+        output.keep()
+    except BaseException:
+        output.drop()
+        raise
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 
+from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge import read_text
 from chatsvc.cli.output import echo, fields, json_option, show
 from chatsvc.domain import language as languages
@@ -21,7 +21,7 @@ from chatsvc.domain.terminal import one_line
 @click.option(
     "--file",
     "file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputPath(),
     help="A file with one sentence a line; the result is a list.",
 )
 @click.option("--now", metavar="LOCAL_TIME", help="Local time, such as 2026-11-20T10:00; else the current time.")
@@ -29,7 +29,9 @@ from chatsvc.domain.terminal import one_line
 @click.option("--country", default="TR", show_default=True, help="The country of telephone numbers without a country code.")
 @click.option("--language", help="The language; else it is detected.")
 @json_option
-def parse(text: str | None, file: Path | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool) -> None:
+def parse(
+    text: str | None, file: InputFile | None, now: str | None, timezone: str, country: str, language: str | None, as_json: bool
+) -> None:
     """Show the date, time, e-mail address, telephone number and name that a bot finds in TEXT.
 
     It needs no service, no configuration and no data folder. With --file, each line is one sentence.

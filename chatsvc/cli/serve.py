@@ -1,4 +1,4 @@
-"""`chatsvc serve`: the service itself."""
+"""`chatsvc serve`: run the service."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from chatsvc.cli.output import echo, json_option, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
+
+LATE = (
+    *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.client"),
+    *("chatsvc.acme.keeper", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
+)
 
 
 @click.command()
@@ -31,15 +36,14 @@ def serve(ctx: click.Context, as_json: bool) -> None:
       chatsvc -c /srv/chatsvc/config.yaml serve
       systemctl enable --now chatsvc
     """
-    config = load_config(ctx)
+    config = load_config(ctx, *LATE, listens=True)
 
     import uvloop
 
     from chatsvc import app, log
-    from chatsvc.control.client import act_as_owner
 
     def ready(started: App) -> None:
-        # A port of 0 is known only now.
+        # A port of 0 is chosen when the listener opens.
         base_url = f"{config.server.public_url if config.server.port or config.server.socket else started.url}/api/v2"
         if as_json:
             echo(to_json({"event": "listening", "url": started.url, "base_url": base_url}))
@@ -48,8 +52,6 @@ def serve(ctx: click.Context, as_json: bool) -> None:
         else:
             echo(f"chatsvc listens on {started.url}\nbase_url: {base_url}", err=True)
 
-    asks_model = any(tier.engine == "anthropic" for tier in config.models.values())
-    act_as_owner(config.data_dir, ("chatsvc.engines.anthropic.client",) if asks_model else ())
     logs_json = log.set_up(config.log.format, config.log.level, access=config.log.access)
     gc.enable()
     uvloop.run(app.serve(config, ready))

@@ -1,23 +1,25 @@
-"""The file that an account moves in: a header, a record a line, and a last line with the checksum of all before it."""
+"""Transfer file of an account: a header, a record a line, and a last line with the checksum of all before it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc import __version__
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.transfer import FORMAT, VERSION
+
+if TYPE_CHECKING:
+    from chatsvc.cli.files import InputFile
 
 MOST_LINE = 64 * 1024 * 1024  # bytes
 BATCH = 1_000_000  # bytes, or a little more
 
 
 class Writer:
-    """Writes such a file; it is whole only after `end`."""
+    """Writes a transfer file; it is whole only after `end`."""
 
     def __init__(self, file: IO[bytes], account: str) -> None:
         self._file = file
@@ -37,8 +39,8 @@ class Writer:
         self.write({"end": self.lines, "sha256": self._digest.hexdigest()})
 
 
-def check(path: Path) -> str:
-    """Read a file to its end, and give the account's id; raises Refused where it is not whole or of a newer version."""
+def check(path: InputFile) -> str:
+    """Read a file to its end and return the account's id; raises Refused where it is not whole or of a newer version."""
     digest, lines, last = hashlib.sha256(), 0, b""
     header: Any = None
     for line in _lines(path):
@@ -55,7 +57,7 @@ def check(path: Path) -> str:
     return str(header["account"])
 
 
-def _header(path: Path, line: bytes) -> Any:
+def _header(path: InputFile, line: bytes) -> Any:
     header = _value(line)
     if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
         raise Refused(f"{path} is no file of `chatsvc account export`")
@@ -64,8 +66,8 @@ def _header(path: Path, line: bytes) -> Any:
     return header
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+def _lines(path: InputFile) -> Iterator[bytes]:
+    with path.open() as file:
         while line := file.readline(MOST_LINE):
             yield line
 
@@ -77,8 +79,8 @@ def _value(line: bytes) -> Any:
         return None
 
 
-def records(path: Path) -> Iterator[list[Any]]:
-    """The records of a file that was checked, in batches; the first batch is the account's own record alone."""
+def records(path: InputFile) -> Iterator[list[Any]]:
+    """Yield the records of a checked file in batches; the first batch is the account's own record alone."""
     batch: list[Any] = []
     size = number = 0
     for number, line in enumerate(_lines(path)):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
 from chatsvc.cli import progress
+from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT, EVENT
@@ -101,7 +101,7 @@ def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
     show(call(ctx, "webhook.remove", bot=bot), as_json)
 
 
-def _signing_key(file: Path) -> str:
+def _signing_key(file: InputFile) -> str:
     """The signing key in a file; raises Refused for an empty one, with which anybody could sign."""
     key = file.read_bytes().decode("utf-8", "replace").strip()
     if not key.startswith("whsec_"):
@@ -196,13 +196,11 @@ def resend(ctx: click.Context, attempt: str | None, bot: str | None, failed_sinc
 
 
 @webhook.command()
-@click.option(
-    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="File with the signing key."
-)
+@click.option("--signing-key-file", type=InputPath(), required=True, help="File with the signing key.")
 @click.option("--signature", required=True, help="The header X-Service-Signature.")
-@click.argument("body_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("body_file", type=InputPath())
 @json_option
-def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: bool) -> None:
+def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as_json: bool) -> None:
     """Check the signature of a received body; exit status 1 when it is wrong.
 
     For the developer of a receiver: BODY_FILE holds the bytes of the body, unchanged.
@@ -221,13 +219,11 @@ def verify(signing_key_file: Path, signature: str, body_file: Path, as_json: boo
 
 @webhook.command()
 @click.option("--port", type=click.IntRange(0, 65535), required=True, help="Port on 127.0.0.1; 0 is any free one.")
-@click.option(
-    "--signing-key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=True, help="File with the signing key."
-)
-@click.option("--cert-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Certificate (PEM), for https.")
-@click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The certificate's key (PEM).")
+@click.option("--signing-key-file", type=InputPath(), required=True, help="File with the signing key.")
+@click.option("--cert-file", type=InputPath(), help="Certificate (PEM), for https.")
+@click.option("--key-file", type=InputPath(), help="The certificate's key (PEM).")
 @json_option
-def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: Path | None, as_json: bool) -> None:
+def listen(port: int, signing_key_file: InputFile, cert_file: InputFile | None, key_file: InputFile | None, as_json: bool) -> None:
     """Receive, verify and print webhooks on this machine, for development. Ctrl+C ends it.
 
     It answers 204 to a delivery with a correct signature, else 401. With --json, it prints one delivery a line.
@@ -248,7 +244,7 @@ def listen(port: int, signing_key_file: Path, cert_file: Path | None, key_file: 
     gc.enable()
 
     key = _signing_key(signing_key_file)
-    asyncio.run(receive(port, key, (cert_file, key_file) if cert_file and key_file else None, as_json=as_json))
+    asyncio.run(receive(port, key, (cert_file.reopened, key_file.reopened) if cert_file and key_file else None, as_json=as_json))
 
 
 @webhook.command()
@@ -283,7 +279,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
         events: list[dict[str, Any]] = call(ctx, "webhook.events", bot=bot, since=since, after=after)
         return events
 
-    config = load_config(ctx)
+    config = load_config(ctx, "chatsvc.cli.forwarder")
     if config.egress == "none":
         raise Refused("the configuration says egress: none, so nothing is sent")
     asyncio.run(post_all(url, fetch, tls_context(config.webhooks.ca_file), follow=follow, as_json=as_json))

@@ -1,7 +1,7 @@
 """The configuration (DECISIONS.md section 3): YAML -> frozen dataclasses; faults all at once, with file, line and column."""
 
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.load import load, locate
+from chatsvc.config.load import Document, build, load, locate, read
 from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Server, Tls, Webhooks
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Backups",
     "Config",
     "ConfigError",
+    "Document",
     "Fault",
     "Limits",
     "Log",
@@ -19,6 +20,8 @@ __all__ = [
     "Server",
     "Tls",
     "Webhooks",
+    "build",
     "load",
     "locate",
+    "read",
 ]

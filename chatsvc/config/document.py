@@ -1,18 +1,20 @@
-"""A file's text -> scalars, maps and lists with their place in it.
+"""Parser of the configuration file: YAML to scalars, maps and lists, each with its line and column.
 
-From YAML's events, not from its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
-written and is read as what the setting is declared to be. Anchors, aliases and tags have no use in this file and are refused,
-and with them merge bombs.
+It reads YAML's events, not its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
+written and is converted to the type that its setting declares. Anchors, aliases and tags have no use in this file and are refused,
+which excludes merge bombs.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from chatsvc.config.faults import ConfigError, Fault
+from chatsvc.trusted_paths import open_trusted
 
 if TYPE_CHECKING:
     from yaml import Event, MarkedYAMLError
@@ -26,7 +28,7 @@ _UNPRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\uff00-\ufffd\U0001
 
 
 class Scalar(NamedTuple):
-    """A text as written; `plain` is without quotes."""
+    """A text as written; `plain` where it stands without quotes."""
 
     line: int
     column: int
@@ -56,7 +58,7 @@ class List(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """Something of which a fault has been told already."""
+    """A node whose fault has been reported already."""
 
     line: int
     column: int
@@ -65,11 +67,11 @@ class Broken(NamedTuple):
 Node = Scalar | Map | List | Broken
 
 
-def read_text(path: Path) -> str:
-    """The file's text; raises ConfigError where there is none to be had."""
+def read_text(path: Path, descriptor: int | None = None) -> str:
+    """The file's text, read from an open descriptor where one is given; raises ConfigError where it cannot be read."""
     file = str(path)
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(open_trusted(path) if descriptor is None else os.dup(descriptor), "rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as fault:
         raise ConfigError([Fault(file, 0, 0, f"cannot be read: {why(fault)}")]) from None
@@ -97,7 +99,7 @@ def _place(before: str) -> tuple[int, int]:
 
 
 def parse(text: str, file: str, faults: list[Fault]) -> Node | None:
-    """The one document in `text`, None where there is nothing in it. What makes no document at all raises ConfigError."""
+    """Parse the one document in `text`; None where it is empty. Raises ConfigError for invalid YAML."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -124,7 +126,7 @@ def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> Fault:
 
 
 class _Builder:
-    """One walk over the events of the parser."""
+    """Builds the tree of nodes from the parser's events."""
 
     def __init__(self, events: Iterator[Event], file: str, faults: list[Fault]) -> None:
         import yaml

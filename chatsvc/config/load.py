@@ -1,4 +1,4 @@
-"""Finding the configuration file and reading it, section by section, as DECISIONS.md section 3 has them."""
+"""Locate, read and interpret the configuration file (DECISIONS.md section 3)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
+from chatsvc.domain.errors import Refused
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
+from chatsvc.trusted_paths import open_trusted
 
 DEFAULT_MODELS = (
     Tier("offline", "knowledge"),
@@ -37,13 +40,34 @@ _DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
 _DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
 _MAX_SECRET = 1 << 16
 MOST_DAYS = 36_500
+USUAL = "config.yaml"
+DATA_DIR = "data"
+LOW_PORTS = 1024
+
+
+class Document(NamedTuple):
+    """A configuration file that was read and parsed, its settings not yet interpreted; `path` None: there is no file."""
+
+    path: Path | None
+    source: Source
+    node: Node | None
+
+    def data_dir(self) -> Path:
+        """The setting `data_dir` alone; the default where it is faulty."""
+        return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
+
+    def low_port(self) -> bool:
+        """Whether a listener has a port that only root or CAP_NET_BIND_SERVICE may bind."""
+        section = Section(self.source._replace(faults=[]), self.node, "").section("server")
+        places = (section.optional("listen", values.listen), section.optional("http_listen", values.host_and_port))
+        return any(not isinstance(place, str) and place is not None and 0 < place[1] < LOW_PORTS for place in places)
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
-    """The file to read: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. One that is named has to be there."""
+    """The file to read: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. Raises ConfigError where a named file is missing."""
     named = option if option is not None else environ.get("CHATSVC_CONFIG") or None
     if named is None:
-        usual = cwd / "config.yaml"
+        usual = cwd / USUAL
         return usual if os.path.lexists(usual) else None
     path = cwd / named
     try:
@@ -55,15 +79,23 @@ def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | 
 
 
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
-    """The configuration in `path`; None: the defaults, relative to the current folder. Raises ConfigError with every fault."""
+    """Read the configuration in `path`; None: the defaults, relative to the current folder. Raises ConfigError with every fault."""
+    return build(read(path, environ))
+
+
+def read(path: Path | None, environ: Mapping[str, str] = os.environ, descriptor: int | None = None) -> Document:
+    """Read and parse a configuration file, from an open descriptor where one is given; no other file is opened. Raises ConfigError."""
     if path is None:
-        source, node = Source("(no configuration file)", Path.cwd(), environ, []), None
-    else:
-        source = Source(str(path), path.absolute().parent, environ, [])
-        node = parse(read_text(path), source.file, source.faults)
-    config = _config(path and path.absolute(), source, node)
-    if source.faults:
-        raise ConfigError(source.faults)
+        return Document(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
+    source = Source(str(path), path.absolute().parent, environ, [])
+    return Document(path.absolute(), source, parse(read_text(path, descriptor), source.file, source.faults))
+
+
+def build(document: Document) -> Config:
+    """Interpret the settings and read the files with secrets; raises ConfigError with every fault."""
+    config = _config(document.path, document.source, document.node)
+    if document.source.faults:
+        raise ConfigError(document.source.faults)
     return config
 
 
@@ -92,10 +124,11 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
     log = root.section("log", "format", "level", "access")
+    anthropic = root.section("engines", "anthropic").section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
     return Config(
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
-        data_dir=root.folder("data_dir", "data"),
+        data_dir=root.folder("data_dir", DATA_DIR),
         master_key=_secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
         limits=Limits(
             requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
@@ -103,7 +136,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             connections=limits.plain("connections", values.whole(1, 100_000), 1000),
             connections_per_address=limits.plain("connections_per_address", values.whole(1, 100_000), 100),
         ),
-        anthropic=_anthropic(root.section("engines", "anthropic")),
+        anthropic=_anthropic(anthropic),
         models=_models(root),
         plans=_plans(root),
         webhooks=Webhooks(
@@ -129,11 +162,11 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             access=log.plain("access", values.flag, False),
         ),
         metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
+        path_holds_secrets=root.writes_out("master_key") or anthropic.writes_out("api_key"),
     )
 
 
-def _anthropic(engines: Section) -> Anthropic:
-    section = engines.section("anthropic", "base_url", "api_key", "api_key_file", "timeout_s", "max_retries")
+def _anthropic(section: Section) -> Anthropic:
     return Anthropic(
         base_url=section.text("base_url", values.base_url, "https://api.anthropic.com"),
         api_key=_secret(section, "api_key", values.key, _DEFAULT_KEY),
@@ -157,15 +190,18 @@ def _secret(section: Section, key: str, read: Callable[[str], str], default: str
         return Secret(_secret_in(path, read))
     except OSError as fault:
         section.refuse(f"the file cannot be read: {why(fault)}", key_file)
+    except Refused as fault:
+        section.refuse(str(fault), key_file)
     except ValueError as fault:
         section.refuse(f"in the file: {fault}", key_file)
     return None
 
 
 def _secret_in(path: Path, read: Callable[[str], str]) -> str:
-    with path.open("rb") as stream:
+    with os.fdopen(open_trusted(path), "rb") as stream:
         raw = stream.read(_MAX_SECRET)
-    return read(raw.decode("ascii", "replace").strip())  # what is not ASCII becomes what every reader of secrets refuses
+    # A character that is not ASCII is replaced by one that every reader of secrets refuses.
+    return read(raw.decode("ascii", "replace").strip())
 
 
 def _models(root: Section) -> Mapping[str, Tier]:

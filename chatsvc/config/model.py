@@ -1,4 +1,4 @@
-"""What a configuration is, once it has been read and found right."""
+"""Settings of the configuration, as frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -152,9 +152,10 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Config:
-    """All of it. `path` is the file it came from; None: there is none, and everything has its default.
+    """The whole configuration. `path` is its file; None: there is none, and everything has its default.
 
-    `egress` is "all", or "none" where the service itself may open no connection to anywhere.
+    `egress` is "all", or "none" where the service itself may open no connection. `path_holds_secrets`: a secret stands in the file
+    itself, not in a file of its own or in the environment.
     """
 
     path: Path | None
@@ -171,6 +172,7 @@ class Config:
     egress: str
     log: Log
     metrics: Metrics
+    path_holds_secrets: bool = False
 
     @property
     def given_master_key(self) -> bytes | None:

@@ -84,6 +84,11 @@ class Section:
         node = self.entries[key][1]
         return not (isinstance(node, Scalar) and node.null)
 
+    def writes_out(self, key: str) -> bool:
+        """True where the value of the key stands in the file itself, not in an environment variable."""
+        node = self.entries[key][1] if key in self.entries else None
+        return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
+
     def refuse(self, message: str, key: str | None = None) -> None:
         """Note a fault at the key, or at the section as a whole."""
         self.source.refuse(self.entries[key][0] if key else self.place, self._path(key) if key else self.path, message)

@@ -1,13 +1,16 @@
-"""One operation without a server, in the process of the command itself, which holds the folder's lock."""
+"""Run one operation without a server, in the process of the command itself, which holds the folder's lock."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+import shutil
+from pathlib import Path
+from typing import IO, Any
 
 from chatsvc.config import Config
 from chatsvc.control.audited import perform
 from chatsvc.control.operations import SENDING, Call
+from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse
@@ -16,11 +19,14 @@ from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
-__all__ = ["FolderInUse", "run"]
+__all__ = ["FolderInUse", "detached_file", "run"]
 
 
-def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
-    """Open the store, run the operation and close again; raises Refused, StoreUnavailable and FolderInUse."""
+def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
+    """Open the store, run the operation and close the store; a file that it makes is written to `target`.
+
+    Raises Refused, StoreUnavailable and FolderInUse.
+    """
     folder = Folder(config.data_dir)
     folder.prepare()
     lock = folder.lock()
@@ -30,9 +36,26 @@ def run(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
             from chatsvc.control.looped import run_looped
 
             return run_looped(config, folder, secret, call)
-        return _with_store(config, folder, secret, call)
+        result = _with_store(config, folder, secret, call)
+        file = detached_file(result)
+        if file is not None:
+            with file:
+                if target is not None:
+                    shutil.copyfileobj(file, target)
+        return result
     finally:
         os.close(lock)
+
+
+def detached_file(result: Any) -> IO[bytes] | None:
+    """Open and remove the file that an operation left under the key `draft` of its result, and take the key out: no path is sent."""
+    if not isinstance(result, dict) or "draft" not in result:
+        return None
+    draft = Path(result.pop("draft"))
+    try:
+        return draft.open("rb")
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
@@ -40,6 +63,6 @@ def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -
     try:
         finish(facts.belongs_to(db, secret))
         services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
-        return finish(perform(services, call, os.getuid()))
+        return finish(perform(services, call, STARTED_BY))
     finally:
         finish(db.close())

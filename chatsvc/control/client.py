@@ -1,14 +1,22 @@
-"""The command line's side: ask the running service, or do it here where none runs. No event loop: a command starts in milliseconds."""
+"""Client of the control socket: run an operation on the running service, or in this process where none runs.
+
+It needs no event loop, so a command starts in milliseconds. It never opens or removes a path that the service names: results are JSON,
+and files arrive as bytes.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import stat
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from chatsvc.control import framing
 from chatsvc.domain.errors import Refused
+from chatsvc.trusted_paths import is_root, resolved
 
 if TYPE_CHECKING:
     import socket
@@ -17,32 +25,37 @@ if TYPE_CHECKING:
 
 SOCKET = "control.sock"
 WAIT_S = 15.0
-LATE = (
-    *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig"),
-    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.knowledge_cache"),
-)
+_PIECE = 1 << 20
+
+_reserved: dict[Path, socket.socket] = {}
 
 
 class Lost(Exception):
     """The service went away before it had answered; whether the command took effect is not known."""
 
 
-def call(config: Config, operation: str, arguments: dict[str, Any]) -> Any:
-    """Run one operation and give its result, plain data; raises Refused, StoreUnavailable and Lost."""
+def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
+    """Run one operation and return its result, plain data; a file that it makes is written to `target`.
+
+    Raises Refused, StoreUnavailable and Lost.
+    """
     _check_text(arguments)
-    act_as_owner(config.data_dir)
     deadline = time.monotonic() + WAIT_S
     while True:
-        connection = connect(config.data_dir)
+        reserved = _take_reserved(config.data_dir)
+        connection = reserved or connect(config.data_dir)
         if connection is not None:
-            with connection:
-                return ask(connection, operation, arguments)
+            try:
+                return ask(connection, operation, arguments, target)
+            finally:
+                if reserved is None:
+                    connection.close()
 
         # Imported where no service runs: with one, a command needs nothing of the store.
         from chatsvc.control.alone import FolderInUse, run
 
         try:
-            return run(config, operation, arguments)
+            return run(config, operation, arguments, target)
         except FolderInUse:
             # A server that starts or stops, or another command: both are short.
             if time.monotonic() > deadline:
@@ -58,81 +71,95 @@ def _check_text(arguments: dict[str, Any]) -> None:
         raise Refused("an argument is not valid UTF-8") from None
 
 
-def act_as_owner(folder: Path, late: tuple[str, ...] = ()) -> None:
-    """As root, become the data folder's owner, so that no file in it ends up as root's. `late` are modules still to be imported."""
-    if os.geteuid() != 0:
-        return
-    while not folder.exists():
-        folder = folder.parent
-    owner = folder.stat()
-    if owner.st_uid:
-        _load(late)
-        os.setgroups([])
-        os.setegid(owner.st_gid)
-        os.seteuid(owner.st_uid)
+def reserve(folder: Path) -> None:
+    """Connect as root, before privileges are dropped, and keep the connection: the audit log shall name root, as the kernel notes it."""
+    connection = connect(folder)
+    if connection is not None:
+        _reserved[folder] = connection
 
 
-def _load(late: tuple[str, ...]) -> None:
-    """Import now what would be imported later: the owner may not be allowed to read where root keeps the program."""
-    from importlib import import_module
-
-    from chatsvc.control.operations import OPERATIONS, find
-
-    for operation in OPERATIONS:
-        find(operation)
-    for module in (*LATE, *late):
-        import_module(module)
-
-
-def connect(folder: Path) -> socket.socket | None:
-    """A connection to the service that runs on this folder; None where none answers."""
-    if not (folder / SOCKET).exists():
+def _take_reserved(folder: Path) -> socket.socket | None:
+    connection = _reserved.get(folder)
+    if connection is None:
         return None
-
-    import socket
-
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
+    readable, _, _ = select.select([connection], [], [], 0)
+    if readable:
+        # Nothing was asked, so the service has closed it.
+        _reserved.pop(folder).close()
         return None
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        # A Unix socket's path has 107 bytes at most; a folder's may be longer.
-        _connect_as_oneself(connection, f"/proc/self/fd/{descriptor}/{SOCKET}")
-    except OSError:
-        connection.close()
-        return None
-    finally:
-        os.close(descriptor)
     return connection
 
 
-def _connect_as_oneself(connection: socket.socket, path: str) -> None:
-    """The kernel notes who connects, for the record of acts: root is root there, though it acts as the folder's owner."""
-    acting = os.geteuid()
+def connect(folder: Path) -> socket.socket | None:
+    """Connect to the service that runs on this folder; None where none answers."""
+    if not os.path.lexists(folder / SOCKET):
+        return None
     try:
-        os.seteuid(os.getuid())
-        connection.connect(path)
-    except PermissionError:
-        # A root that may not open everything, as in some containers.
-        os.seteuid(acting)
-        connection.connect(path)
-    finally:
-        os.seteuid(acting)
+        if not is_root():
+            descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                # A Unix socket's path has 107 bytes at most; a folder's may be longer.
+                return _connected(f"/proc/self/fd/{descriptor}/{SOCKET}")
+            finally:
+                os.close(descriptor)
+        # The socket in the folder itself, not one that a link leads to: what is sent there is root's.
+        with resolved(folder / SOCKET, follow_last=False) as found:
+            if found.file is None or not stat.S_ISSOCK(os.fstat(found.file).st_mode):
+                return None
+            if os.fstat(found.file).st_uid != os.fstat(found.folder).st_uid:
+                raise Refused(f"{folder / SOCKET} does not belong to the owner of its folder")
+            return _connected(f"/proc/self/fd/{found.file}")
+    except OSError:
+        return None
 
 
-def ask(connection: socket.socket, operation: str, arguments: dict[str, Any]) -> Any:
-    """What the running service answers to one operation; raises Refused and Lost."""
+def _connected(path: str) -> socket.socket | None:
+    import socket
+
+    connection = socket.socket(socket.AF_UNIX)
     try:
-        connection.sendall(json.dumps({"operation": operation, "arguments": arguments}).encode())
-        connection.shutdown(1)  # SHUT_WR: the request ends here
-        with connection.makefile("rb") as stream:
-            raw = stream.read()
-    except OSError as fault:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def ask(connection: socket.socket, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
+    """Send one operation to the running service and return its result; raises Refused and Lost."""
+    try:
+        connection.sendall(framing.pack({"operation": operation, "arguments": arguments}))
+        answer = json.loads(_read(connection, framing.length_in(_read(connection, framing.LENGTH.size))))
+        if target is not None and framing.FILE in answer:
+            _copy(connection, int(answer[framing.FILE]), target)
+    except (OSError, ValueError) as fault:
         raise Lost(f"the service went away before it answered: {fault}") from fault
-    if not raw:
-        raise Lost("the service went away before it answered")
-    answer = json.loads(raw)
     if "refused" in answer:
         raise Refused(answer["refused"])
     return answer["result"]
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    pieces = bytearray()
+    while len(pieces) < size:
+        piece = connection.recv(min(size - len(pieces), _PIECE))
+        if not piece:
+            raise Lost("the service went away before it answered")
+        pieces += piece
+    return bytes(pieces)
+
+
+def _copy(connection: socket.socket, size: int, target: IO[bytes]) -> None:
+    while size:
+        piece = connection.recv(min(size, _PIECE))
+        if not piece:
+            raise Lost("the service went away before the file was whole")
+        _write(target, piece)
+        size -= len(piece)
+
+
+def _write(target: IO[bytes], piece: bytes) -> None:
+    try:
+        target.write(piece)
+    except OSError as fault:
+        raise Refused(f"the file cannot be written: {fault.strerror or fault}") from None

@@ -1,9 +1,8 @@
-"""One operation that sends something, without a server: an event loop for as long as it takes."""
+"""Run one operation that sends a webhook, without a server, on an event loop of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import Any
 
 from chatsvc.config import Config
@@ -11,6 +10,7 @@ from chatsvc.control.audited import perform
 from chatsvc.control.operations import Call
 from chatsvc.domain.egress import Egress
 from chatsvc.domain.plans import with_webhooks
+from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
@@ -23,7 +23,7 @@ from chatsvc.webhooks.dispatcher import Dispatcher
 
 
 def run_looped(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
-    """Run the operation; raises Refused and StoreUnavailable. What is pending stays so, for the service to send."""
+    """Run the operation; raises Refused and StoreUnavailable. Other pending events stay pending, for the service to send."""
     return asyncio.run(_run(config, folder, secret, call))
 
 
@@ -31,13 +31,13 @@ async def _run(config: Config, folder: Folder, secret: MasterKey, call: Call) ->
     db = await GroupCommitDatabase.open(folder.database, secret)
     try:
         await facts.belongs_to(db, secret)
-        # The folder's lock is held: what is under way in the store was a command's that was killed.
+        # The folder's lock is held: a delivery that the store calls in flight was that of a killed command.
         await webhooks.interrupt(db)
         services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db), egress=Egress(allowed=config.egress == "all"))
         courier = services.courier = make_courier(config, secret, config.server.port, services.egress)
         services.dispatcher = Dispatcher(db, courier.deliver, courier.sign, with_webhooks(config.plans), services.clock)
         try:
-            return await perform(services, call, os.getuid())
+            return await perform(services, call, STARTED_BY)
         finally:
             await courier.close()
     finally:

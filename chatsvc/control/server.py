@@ -1,6 +1,6 @@
-"""The service's side of the control socket: one operation a connection, JSON in and JSON out.
+"""Server of the control socket: operations one after the other on a connection, JSON in and JSON out.
 
-Whoever may open the 0700 folder may administer.
+The 0700 folder decides who may connect, and so who may administer.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from chatsvc.control import framing
+from chatsvc.control.alone import detached_file
 from chatsvc.control.audited import perform
 from chatsvc.control.client import SOCKET
 from chatsvc.control.operations import Call
@@ -26,7 +28,8 @@ from chatsvc.usecases.services import Services
 log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 60.0
-LISTEN_ON_S = 1.0  # to a command that has connected when the service stops
+GRACE_S = 1.0  # for a command that has connected and not yet asked when the service stops
+_PIECE = 1 << 18
 
 
 class ControlServer:
@@ -36,11 +39,12 @@ class ControlServer:
         self._services = services
         self._folder = folder
         self._server: asyncio.Server | None = None
-        self._asking: dict[asyncio.Task[None], asyncio.StreamReader] = {}
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], asyncio.StreamReader] = {}
+        self._in_flight: set[asyncio.Task[None]] = set()
+        self._served: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Begin to listen; what an earlier process left is replaced, for the folder's lock is held."""
+        """Begin to listen; a socket left by an earlier process is replaced, for the folder's lock is held."""
         (self._folder / SOCKET).unlink(missing_ok=True)
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -52,40 +56,66 @@ class ControlServer:
         self._server = await asyncio.start_unix_server(self._accept, sock=listener)
 
     async def stop(self) -> None:
-        """Stop listening and let the operations under way end."""
+        """Stop listening and let the operations in flight end."""
         if self._server is not None:
             self._server.close()
             (self._folder / SOCKET).unlink(missing_ok=True)
-        if self._asking:
-            await asyncio.wait(self._asking, timeout=LISTEN_ON_S)
-            for reader in self._asking.values():
-                reader.set_exception(ConnectionAbortedError("the service stops"))
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=REQUEST_TIMEOUT_S)
+        new = self._waiting.keys() - self._served
+        if new:
+            await asyncio.wait(new, timeout=GRACE_S)
+        for reader in self._waiting.values():
+            reader.set_exception(ConnectionAbortedError("the service stops"))
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=REQUEST_TIMEOUT_S)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        self._asking[task] = reader
         try:
-            async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                raw = await reader.read(-1)
-            self._asking.pop(task, None)
-            if not raw:
-                return  # somebody has looked whether the service runs
-            self._under_way.add(task)
-            answer = await self._answer(raw, _uid(writer))
-            writer.write(json.dumps(answer, ensure_ascii=False).encode())
-            await writer.drain()
-        except (OSError, TimeoutError) as fault:
-            log.warning("a command went away: %s", fault)
+            while raw := await self._request(task, reader):
+                self._in_flight.add(task)
+                await self._answer(raw, writer)
+                self._in_flight.discard(task)
+                self._served.add(task)
+        except (OSError, TimeoutError, EOFError, ValueError) as fault:
+            if task not in self._served:
+                log.warning("a command went away: %s", fault)
         finally:
-            self._asking.pop(task, None)
-            self._under_way.discard(task)
+            self._waiting.pop(task, None)
+            self._in_flight.discard(task)
+            self._served.discard(task)
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _answer(self, raw: bytes, uid: int) -> dict[str, Any]:
+    async def _request(self, task: asyncio.Task[None], reader: asyncio.StreamReader) -> bytes:
+        """The next request; empty where the client closes instead, for instance one that only looks whether the service runs."""
+        if task in self._served and self._server is not None and not self._server.is_serving():
+            return b""
+        self._waiting[task] = reader
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT_S):
+                head = await reader.read(framing.LENGTH.size)
+                if not head:
+                    return b""
+                head += await reader.readexactly(framing.LENGTH.size - len(head))
+                return await reader.readexactly(framing.length_in(head))
+        finally:
+            self._waiting.pop(task, None)
+
+    async def _answer(self, raw: bytes, writer: asyncio.StreamWriter) -> None:
+        answer = await self._perform(raw, _uid(writer))
+        file = detached_file(answer.get("result"))
+        if file is None:
+            writer.write(framing.pack(answer))
+            await writer.drain()
+            return
+        with file:
+            writer.write(framing.pack({**answer, framing.FILE: os.fstat(file.fileno()).st_size}))
+            while piece := await asyncio.to_thread(file.read, _PIECE):
+                writer.write(piece)
+                await writer.drain()
+
+    async def _perform(self, raw: bytes, uid: int) -> dict[str, Any]:
         try:
             request = json.loads(raw)
             return {"result": await perform(self._services, Call(request["operation"], request["arguments"]), uid)}
@@ -100,9 +130,9 @@ class ControlServer:
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:
-    """The user who has connected, as the kernel noted it then."""
+    """The user id of the process that connected, as the kernel noted it at that moment."""
     credentials = struct.Struct("3i")  # struct ucred: pid, uid, gid
-    # A second descriptor of the same socket: the one of the event loop's transport offers no such question.
+    # A second descriptor of the same socket: the event loop's own has no getsockopt for SO_PEERCRED.
     with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as peer:
         uid: int = credentials.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, credentials.size))[1]
     return uid

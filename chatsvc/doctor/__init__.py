@@ -1,1 +1,1 @@
-"""What is wrong with an installation, each fault with its remedy; nothing is changed."""
+"""Checks of an installation, each fault with its remedy; nothing is changed."""

@@ -1,20 +1,20 @@
-"""All that is looked at, in the order in which it matters."""
+"""The checks of `doctor`, in the order in which they matter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
-from chatsvc.config import Config, ConfigError, load, locate
+from chatsvc.config import Config, ConfigError
 from chatsvc.doctor import files, model, network
 from chatsvc.doctor.report import Check, fault
+from chatsvc.domain.errors import Refused
 from chatsvc.domain.times import now_ms
 
 
-def examine(named: str | None, env: Mapping[str, str], cwd: Path) -> Iterator[Check]:
-    """Look at the installation that a command of this call would work on; raises nothing for what is wrong with it."""
+def examine(load: Callable[[], Config]) -> Iterator[Check]:
+    """Check the installation whose configuration `load` returns; raises nothing for its faults."""
     try:
-        config = load(locate(named, env, cwd), env)
+        config = load()
     except ConfigError as faulty:
         for line in str(faulty).splitlines():
             yield fault("configuration", line, "mend the file at the place that is named; config.example.yaml shows all settings")
@@ -24,11 +24,9 @@ def examine(named: str | None, env: Mapping[str, str], cwd: Path) -> Iterator[Ch
             "configuration", f"{unreadable.filename}: {unreadable.strerror}", "name a file that can be read: -c FILE, or $CHATSVC_CONFIG"
         )
         return
-    yield from of_config(config)
-
-
-def of_config(config: Config) -> Iterator[Check]:
-    """The same, where the configuration itself is right."""
+    except Refused as refusal:
+        yield fault("configuration", str(refusal), "keep configuration and data in folders that root or the service's user alone may write")
+        return
     try:
         yield from _of_installation(config)
     except PermissionError as closed:

@@ -1,4 +1,4 @@
-"""Configuration, data folder, master key, disk, clock: what lies on this machine."""
+"""Checks of the files and the clock of this machine: configuration, data folder, master key, disk."""
 
 from __future__ import annotations
 
@@ -26,34 +26,31 @@ AHEAD_MS = 5 * 60_000
 
 
 def configuration(config: Config) -> Iterator[Check]:
-    """The file, and who may read it."""
+    """Check who may read and write the configuration file."""
     if config.path is None:
         yield warning("configuration", "no file: everything has its default", "make one with: chatsvc init")
         return
-    if config.path.stat().st_mode & stat.S_IWOTH:
+    try:
+        mode = config.path.stat().st_mode
+    except PermissionError:
+        mode = 0
+    if mode & stat.S_IWOTH:
         yield fault("configuration", f"everybody may write {config.path}", f"chmod o-w {config.path}")
-    elif not _readable(config.path, config.data_dir):
+    elif not os.access(config.path, os.R_OK):
         who = owner.name(config.data_dir)
         yield fault(
             "configuration",
             f"the service's user {who} may not read {config.path}",
             f"chgrp {who} {config.path} and chmod 640 {config.path}",
         )
+    elif mode & stat.S_IROTH and config.path_holds_secrets:
+        yield warning("configuration", f"everybody may read {config.path}, which holds secrets", f"chmod o-r {config.path}")
     else:
         yield ok("configuration", str(config.path))
 
 
-def _readable(file: Path, data_dir: Path) -> bool:
-    with owner.acting_as_owner(data_dir):
-        try:
-            file.open("rb").close()
-        except OSError:
-            return False
-    return True
-
-
 def folder(config: Config) -> Iterator[Check]:
-    """The data folder, its rights, its owner, and the room on its disk."""
+    """Check the data folder: its rights, its owner, and the free space of its disk."""
     path = config.data_dir
     if not path.exists():
         yield fault("data folder", f"{path} is not there", "make it with: chatsvc init (or see data_dir in the configuration)")
@@ -68,8 +65,7 @@ def folder(config: Config) -> Iterator[Check]:
 def _rights(path: Path) -> Iterator[Check]:
     status = path.stat()
     uid = status.st_uid
-    with owner.acting_as_owner(path):
-        writable = owner.writable(path)
+    writable = owner.writable(path)
     if status.st_mode & 0o077:
         yield fault("data folder", f"others may enter {path} (mode {stat.S_IMODE(status.st_mode):04o})", f"chmod 700 {path}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
@@ -79,7 +75,6 @@ def _rights(path: Path) -> Iterator[Check]:
             f"not everything in {path} belongs to its owner: {', '.join(strangers[:5])}",
             f"chown -R --reference={path} {path}",
         )
-    # As root, everything can be written: what counts is the owner, whom the commands act as.
     if os.geteuid() not in (0, uid):
         yield fault("data folder", f"{path} belongs to another user", "run the command as its owner or as root")
     elif uid == 0 and owner.packaged():
@@ -106,7 +101,7 @@ def _room(path: Path) -> Iterator[Check]:
 
 
 def temporary() -> Iterator[Check]:
-    """The folder for temporary files: backups are verified there, and the single binary unpacks itself there."""
+    """Check the folder for temporary files: backups are verified there, and the single binary unpacks itself there."""
     remedy = "or set TMPDIR to another folder: `backup verify` and the single binary need one"
     try:
         place = tempfile.gettempdir()
@@ -121,7 +116,7 @@ def temporary() -> Iterator[Check]:
 
 
 def store(config: Config) -> tuple[list[Check], Examined | None]:
-    """The database, and what was found in it."""
+    """Check the database; returns the checks and the findings that others need."""
     path = Folder(config.data_dir).database
     if not path.exists():
         return [
@@ -155,7 +150,7 @@ def store(config: Config) -> tuple[list[Check], Examined | None]:
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Check]:
-    """The master key: there, closed to others, and the one the database was made with."""
+    """Check that the master key is there, closed to others, and the one the database was made with."""
     file = config.data_dir / MASTER_KEY
     key = config.given_master_key
     if key is None:
@@ -179,7 +174,7 @@ def master_key(config: Config, examined: Examined | None) -> Iterator[Check]:
 
 
 def clock(now: int, examined: Examined | None) -> Iterator[Check]:
-    """The machine's clock, as far as it can be told without asking anybody."""
+    """Check the machine's clock against the newest record."""
     remedy = "set the clock, best by NTP: timedatectl set-ntp true"
     if now < EARLIEST_MS:
         yield fault("clock", f"it shows {with_millis(now)}", remedy)
@@ -190,13 +185,12 @@ def clock(now: int, examined: Examined | None) -> Iterator[Check]:
 
 
 def backups(config: Config, now: int) -> Iterator[Check]:
-    """The scheduled backups, where there are any."""
+    """Check the scheduled backups, where there are any."""
     settings = config.backup
     place = settings.folder
     while not place.exists():
         place = place.parent
-    with owner.acting_as_owner(config.data_dir):
-        writable = owner.writable(place)
+    writable = owner.writable(place)
     if settings.every_s is None:
         yield warning("backups", "none are scheduled", "set backup.every, or run chatsvc backup create from a timer of your own")
         return

@@ -1,4 +1,4 @@
-"""The model's server: whether it is there, takes the key and speaks the Messages API."""
+"""Check of the model server: reachable, accepts the key, speaks the Messages API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_SUCH_PATH = frozenset({404, 405})
 
 
 def server(config: Config) -> Iterator[Check]:
-    """The server of the tiers that have a model. It is asked with an empty question, which costs nothing."""
+    """Check the server of the tiers that have a model, with an empty request, which costs nothing."""
     if not any(tier.engine == "anthropic" for tier in config.models.values()):
         return
     settings = config.anthropic

@@ -1,4 +1,4 @@
-"""Listeners, certificates, webhooks: what reaches beyond the process."""
+"""Checks of listeners, certificates and webhooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANSWER_S = 5
 
 
 def service(config: Config) -> Iterator[Check]:
-    """Whether the service runs, or could listen where it is told to."""
+    """Check whether the service runs, or could listen on its address."""
     running = client.connect(config.data_dir) if config.data_dir.is_dir() else None
     server = config.server
     where = str(server.socket) if server.socket else f"{server.host or '*'}:{server.port}"
@@ -36,7 +36,7 @@ def service(config: Config) -> Iterator[Check]:
         return
     yield warning("service", "it is not running", "start it: chatsvc serve, or systemctl start chatsvc")
     if server.socket:
-        yield from _socket(server.socket, config.data_dir)
+        yield from _socket(server.socket)
         return
     if not server.port:
         return
@@ -54,7 +54,7 @@ def service(config: Config) -> Iterator[Check]:
 
 
 def _running(service: socket.socket, where: str) -> Iterator[Check]:
-    """That it runs, and to whom it has connected by itself."""
+    """Report that it runs, and its outbound connections by purpose."""
     service.settimeout(ANSWER_S)
     try:
         egress = client.ask(service, "egress.show", {})
@@ -71,9 +71,8 @@ def _running(service: socket.socket, where: str) -> Iterator[Check]:
     yield ok("egress", f"connections {'opened' if egress['allowed'] else 'refused (egress: none)'} since the service started: {told}")
 
 
-def _socket(path: Path, data_dir: Path) -> Iterator[Check]:
-    with owner.acting_as_owner(data_dir):
-        writable = owner.writable(path.parent)
+def _socket(path: Path) -> Iterator[Check]:
+    writable = owner.writable(path.parent)
     if not path.parent.is_dir():
         yield fault(
             "listener", f"the folder of {path} is not there", f"make it for the service's user, or set server.listen: {path.parent}"
@@ -85,7 +84,7 @@ def _socket(path: Path, data_dir: Path) -> Iterator[Check]:
 
 
 def public_url(config: Config) -> Iterator[Check]:
-    """Whether `public_url`, where it leads to this machine itself, leads to the service."""
+    """Check that `public_url`, where it names this machine, names the service's port and scheme."""
     server, url = config.server, urlsplit(config.server.public_url)
     remedy = "set server.public_url to how callers reach the service; left out, it follows from server.listen"
     here = url.hostname in ("localhost", "127.0.0.1", "::1", server.host)
@@ -100,16 +99,14 @@ def public_url(config: Config) -> Iterator[Check]:
 
 
 def certificates(config: Config) -> Iterator[Check]:
-    """The files of `server.tls`: there, a pair, in force, and for the right name."""
+    """Check the files of `server.tls`: readable, a pair, valid now, and for the right name."""
     tls = config.server.tls
     if tls is None:
         return
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        with owner.acting_as_owner(config.data_dir):
-            context.load_cert_chain(tls.cert_file, tls.key_file, password="")
-            pem = Path(tls.cert_file).read_bytes()
-        found = term(pem)
+        context.load_cert_chain(tls.cert_file, tls.key_file, password="")
+        found = term(Path(tls.cert_file).read_bytes())
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
         remedy = "name a PEM certificate and the key that belongs to it, both readable for the service's user"
@@ -134,7 +131,7 @@ def _covers(names: frozenset[str], host: str) -> bool:
 
 
 def webhooks(config: Config, examined: Examined | None) -> Iterator[Check]:
-    """The addresses of webhooks, by the rules of SPEC.md 6.4, and whether their names resolve."""
+    """Check the addresses of webhooks by the rules of SPEC.md 6.4, and whether their names resolve."""
     ca_file = config.webhooks.ca_file
     if ca_file is not None:
         try:

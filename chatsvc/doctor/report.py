@@ -1,4 +1,4 @@
-"""One thing that was looked at, and how it is."""
+"""The result of one check."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Check(NamedTuple):
 
 
 def ok(name: str, found: str) -> Check:
-    """All is well."""
+    """A check without a fault."""
     return Check(name, OK, found)
 
 
 def warning(name: str, found: str, remedy: str) -> Check:
-    """It works, but should not stay so."""
+    """A check whose subject works, but should not stay as it is."""
     return Check(name, WARNING, found, remedy)
 
 
 def fault(name: str, found: str, remedy: str) -> Check:
-    """It does not work."""
+    """A check whose subject does not work."""
     return Check(name, FAULT, found, remedy)

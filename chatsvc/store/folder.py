@@ -1,4 +1,4 @@
-"""The data folder: 0700, files 0600, and the lock that admits one process to what is in it."""
+"""The data folder: 0700, files 0600, and the lock that admits one process to it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import os
 from pathlib import Path
 
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.trusted_paths import is_root, make_folders
 
 DATABASE = "chatsvc.db"
 LOCK = "lock"
+# One of these makes a folder a data folder ...
+_MARKS = frozenset({LOCK, DATABASE, "master.key", "master.key.next"})
+# ... and these may lie in one that is to become a data folder: a mount point's, or prepared by the administrator.
+_HARMLESS = frozenset({"lost+found", "backups", "acme"})
 
 
 class FolderInUse(Exception):
@@ -28,20 +33,47 @@ class Folder:
         return self.path / DATABASE
 
     def prepare(self) -> None:
-        """Make the folder where there is none yet, and close it to others; raises StoreUnavailable."""
+        """Make the folder where there is none yet, and close it to others; raises StoreUnavailable.
+
+        A folder of another user's, and one that holds something else, is left as it is.
+        """
         # SQLite makes its files as the process's mask allows, and they are nobody else's to read.
         os.umask(0o077)
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.path.stat().st_mode & 0o077:
-                self.path.chmod(0o700)
+            if not os.path.lexists(self.path):
+                self._make()
+            # Of this user's own links nothing is to be feared; root follows none.
+            nofollow = os.O_NOFOLLOW if is_root() else 0
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | nofollow)
+            try:
+                self._close_to_others(descriptor)
+            finally:
+                os.close(descriptor)
         except OSError as fault:
             raise StoreUnavailable(f"the data folder {self.path} cannot be used: {fault.strerror or fault}") from fault
+
+    def _make(self) -> None:
+        if is_root():
+            os.close(make_folders(self.path, 0o700))
+        else:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _close_to_others(self, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid():
+            raise StoreUnavailable(f"the data folder {self.path} cannot be used: it belongs to another user")
+        names = set(os.listdir(descriptor))
+        if not names & _MARKS and names - _HARMLESS:
+            raise StoreUnavailable(
+                f"the data folder {self.path} cannot be used: it holds something else; set data_dir to an empty folder or a new one"
+            )
+        if status.st_mode & 0o077:
+            os.fchmod(descriptor, 0o700)
 
     def lock(self) -> int:
         """Take the folder for this process until it ends or closes the descriptor; raises FolderInUse and StoreUnavailable."""
         try:
-            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as fault:
             raise StoreUnavailable(f"the data folder {self.path} cannot be used: {fault.strerror or fault}") from fault
         try:
@@ -53,7 +85,7 @@ class Folder:
 
 
 def sync_names(folder: Path) -> None:
-    """Have the names in a folder on the disk: what was made, renamed or removed there is so after a power cut, too. Raises OSError."""
+    """Write a folder's names to the disk: a file made, renamed or removed there stays so after a power cut. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

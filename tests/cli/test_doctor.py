@@ -8,9 +8,10 @@ import shutil
 import signal
 import socket
 import sqlite3
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, tzinfo
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -42,12 +43,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture
-def site(made: Site, tmp_path: Path) -> Site:
+def site(made: Site, tmp_path: Path) -> Iterator[Site]:
     """An installation where all is well, to plant a fault in."""
     copy = Site(tmp_path)
     copy.config.write_text(copy.config.read_text().replace(":0", f":{_free_port()}"))
     shutil.copytree(made.data, copy.data)
-    return copy
+    yield copy
+    if copy.folder != tmp_path:
+        shutil.rmtree(copy.folder)
 
 
 def found(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
@@ -193,6 +196,12 @@ def _no_such_name(site: Site) -> None:
 
 
 def _not_the_owners(site: Site) -> None:
+    # In a place that everybody may enter, as pytest's own folders are not.
+    moved = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
+    moved.chmod(0o755)
+    shutil.copytree(site.folder, moved, dirs_exist_ok=True)
+    moved.chmod(0o755)
+    site.folder, site.config, site.data = moved, moved / "config.yaml", moved / "data"
     for path in (site.data, *site.data.rglob("*")):
         os.chown(path, 1234, 1234)
     site.config.chmod(0o600)

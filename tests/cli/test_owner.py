@@ -47,6 +47,12 @@ def site() -> Iterator[Site]:
     os.umask(before)
 
 
+def give(site: Site) -> None:
+    """Give the installation's folder and its configuration to the service's user."""
+    for path in (site.folder, site.config):
+        os.chown(path, NOBODY, NOBODY)
+
+
 def owners(folder: Path) -> set[tuple[str, int, int]]:
     """Who has what, but for who has it all."""
     stats = {file.name: file.stat() for file in (folder, *folder.iterdir())}
@@ -63,19 +69,19 @@ def test_all_that_a_command_makes_belongs_to_the_folders_owner(site: Site) -> No
 
 
 def test_a_folder_that_is_not_there_yet_belongs_to_the_owner_of_where_it_is_made(site: Site) -> None:
-    os.chown(site.folder, NOBODY, NOBODY)
+    give(site)
     site.account()
     assert owners(site.data) == set()
 
 
 def test_a_service_that_root_starts_runs_as_the_owner_and_both_may_command_it(site: Site) -> None:
-    os.chown(site.folder, NOBODY, NOBODY)
+    give(site)
     account = site.account()
     with site.serve() as serving:
         status = Path(f"/proc/{serving.process.pid}/status").read_text()
         assert ids(status, "Uid") == NOBODY
         assert ids(status, "Gid") == NOBODY
-        assert [line.split()[1:] for line in status.splitlines() if line.startswith("Groups:")] == [[]]
+        assert [line.split()[1:] for line in status.splitlines() if line.startswith("Groups:")] == [[str(NOBODY)]]
         assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
         assert {"control.sock", "chatsvc.db-wal", "chatsvc.db-shm"} <= {file.name for file in site.data.iterdir()}
         assert owners(site.data) == set()
@@ -92,7 +98,7 @@ def ids(status: str, name: str) -> int:
 
 
 def test_a_service_of_the_owner_takes_commands_from_root(site: Site) -> None:
-    os.chown(site.folder, NOBODY, NOBODY)
+    give(site)
     site.log.touch()
     with Serving(site.config, site.log, site.folder, before=become_nobody) as serving:
         account = site.account()
@@ -102,8 +108,8 @@ def test_a_service_of_the_owner_takes_commands_from_root(site: Site) -> None:
 
 
 def test_init_as_root_leaves_a_folder_that_its_owner_can_serve(site: Site) -> None:
-    os.chown(site.folder, NOBODY, NOBODY)
     site.config.unlink()
+    os.chown(site.folder, NOBODY, NOBODY)
     assert run("init", site.folder, cwd=site.folder).status == 0
     assert owners(site.data) == set()
     as_nobody = run("account", "list", cwd=site.folder, before=become_nobody)
@@ -127,7 +133,7 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkey
     monkeypatch.setattr(support, "environment", environment)
     with ModelThread(says("from the model")) as model:
         site.config.write_text(f"server: {{listen: 127.0.0.1:0}}\n{settings(model.url)}\n")
-        os.chown(site.folder, NOBODY, NOBODY)
+        give(site)
         account = site.account()
         bot, key = site.bot(account, "--timezone", "Europe/London"), site.key(account)
         assert (
@@ -136,6 +142,7 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkey
         )
         faq = site.folder / "faq.md"
         faq.write_text("language: en\n\n## When are you open?\n\nFrom 9 to 6.\n")
+        os.chown(faq, NOBODY, NOBODY)
         site.json("knowledge", "add", bot, faq)
         assert site.json("knowledge", "search", bot, "when are you open")["entries"]
         with site.serve() as serving:

@@ -275,10 +275,13 @@ def test_nonsense_on_the_control_socket_is_refused_and_the_service_goes_on(fresh
             (b'{"operation": "bot.set", "arguments": {"bot": "x", "active = 0, name": 1}}', "there is no bot x"),
         ):
             with control(fresh) as connection:
-                connection.sendall(raw)
+                connection.sendall(len(raw).to_bytes(8) + raw)
                 connection.shutdown(socket.SHUT_WR)
-                with connection.makefile() as answer:
-                    assert says in json.loads(answer.read())["refused"]
+                with connection.makefile("rb") as answer:
+                    assert says in json.loads(answer.read()[8:])["refused"]
+        with control(fresh) as endless:
+            endless.sendall(b"\xff" * 8)
+            assert endless.recv(100) == b""
         with control(fresh) as gone:
             gone.sendall(b'{"operation"')
         assert fresh.json("account", "show", account)["id"] == account

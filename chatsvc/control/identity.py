@@ -1,0 +1,125 @@
+"""Identity of a command: root becomes the service's user for good, before configuration or data are read.
+
+The service's user is the owner of the data folder; or of the configuration, where an unprivileged user owns that. Only the bytes of a
+configuration of root's, and whether a service answers on its socket, are looked at before.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+
+from chatsvc import config
+from chatsvc.config import Config, Document
+from chatsvc.control import client
+from chatsvc.domain.errors import Refused
+from chatsvc.privileges import become
+from chatsvc.trusted_paths import has_foreign_writers, is_root, nearest_folder, resolved
+
+# Imported before the change of user, who may not be allowed to read the folder in which root keeps the program.
+_LATE = (
+    *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig", "difflib", "yaml"),
+    *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.knowledge_cache", "chatsvc.usecases.backups"),
+    *("chatsvc.config.shown", "chatsvc.store.migrations", "pwd"),
+)
+
+
+class Identity:
+    """Settles as which user a command works; `late` are modules that it imports later, `before` runs just before root is given up."""
+
+    def __init__(self, *, late: Iterable[str] = (), before: Callable[[], None] | None = None, listens: bool = False) -> None:
+        self._late = late
+        self._before = before
+        self._listens = listens
+
+    def load(self, named: str | None, environ: Mapping[str, str], cwd: Path) -> Config:
+        """Locate the configuration, become the service's user where this is root, and interpret the configuration as that user.
+
+        Raises ConfigError and Refused.
+        """
+        path = config.locate(named, environ, cwd)
+        if not is_root():
+            return config.load(path, environ)
+        is_implicit = named is None and not environ.get("CHATSVC_CONFIG")
+        document = self._of_root(path, environ, is_implicit=is_implicit) if path else config.read(None, environ)
+        if document is None:
+            return config.load(path, environ)
+        self._become_owner(document)
+        return config.build(document)
+
+    def _of_root(self, path: Path, environ: Mapping[str, str], *, is_implicit: bool) -> Document | None:
+        """Read a configuration of root's; None where an unprivileged user owns it, who this process is then."""
+        with resolved(path) as found:
+            if found.file is None:
+                raise Refused(f"{path} leads to a file that is not there")
+            status, folder = os.fstat(found.file), os.fstat(found.folder)
+            if is_implicit and (status.st_uid or folder.st_uid or has_foreign_writers(folder)):
+                raise Refused(f"{path} is not taken as root, for others may put it there: name it with -c if it is meant")
+            if status.st_uid:
+                self.become(status.st_uid, status.st_gid)
+                return None
+            if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                who = "everybody" if status.st_mode & stat.S_IWOTH else "its group"
+                raise Refused(f"{who} may write {path}, so root does not read it: chmod go-w {path}")
+            descriptor = os.open(f"/proc/self/fd/{found.file}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return config.read(path, environ, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _become_owner(self, document: Document) -> None:
+        folder = document.data_dir()
+        uid, gid = data_owner(folder)
+        if uid:
+            self.become(uid, gid, folder, keep_low_ports=self._listens and document.low_port())
+
+    def become(self, uid: int, gid: int, folder: Path | None = None, *, keep_low_ports: bool = False) -> None:
+        """Import what is needed later, connect to the service on `folder`, and become this user for good; raises Refused."""
+        from chatsvc.control.operations import OPERATIONS, find
+
+        for operation in OPERATIONS:
+            find(operation)
+        for module in (*_LATE, *self._late):
+            import_module(module)
+        if self._before:
+            self._before()
+        if folder is not None:
+            client.reserve(folder)
+        become(uid, gid, keep_low_ports=keep_low_ports)
+
+
+def data_owner(folder: Path) -> tuple[int, int]:
+    """The user and group id of the data folder's owner; where it is missing, of the folder that it would be made in.
+
+    Raises Refused where root may not use it.
+    """
+    try:
+        status = _status(folder)
+        if status is not None:
+            return status.st_uid, status.st_gid
+        descriptor, status = nearest_folder(folder)
+    except NotADirectoryError:
+        return 0, 0  # refused, with the reason, where it is used
+    except OSError as fault:
+        raise Refused(f"the data folder {folder} cannot be used: {fault.strerror}") from None
+    os.close(descriptor)
+    if status.st_uid == 0 and has_foreign_writers(status):
+        raise Refused(f"root makes no data folder {folder} where others may write: make it for the service's user first")
+    return status.st_uid, status.st_gid
+
+
+def _status(folder: Path) -> os.stat_result | None:
+    """The status of the data folder, None where it is missing; raises Refused for a link and for one that others may write."""
+    try:
+        with resolved(folder, follow_last=False) as found:
+            status = os.fstat(found.file) if found.file is not None else None
+    except FileNotFoundError:
+        return None
+    if status is not None and stat.S_ISLNK(status.st_mode):
+        raise Refused(f"the data folder {folder} is a link: set data_dir to the folder itself")
+    if status is not None and status.st_uid == 0 and stat.S_ISDIR(status.st_mode) and has_foreign_writers(status):
+        raise Refused(f"the data folder {folder} is root's, but others may write it: chmod 700 {folder}")
+    return status
