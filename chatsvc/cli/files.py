@@ -17,7 +17,9 @@ from typing import IO, Any
 import click
 
 from chatsvc.cli.main import HAND_OVER, OUTPUTS
+from chatsvc.cli.output import echo
 from chatsvc.domain.errors import Refused
+from chatsvc.domain.terminal import one_line
 from chatsvc.trusted_paths import is_root, open_trusted, resolved
 
 _MANY = 128  # files, from which on the soft limit of descriptors is raised
@@ -209,7 +211,7 @@ def _wait_and_name(child: int, outputs: list[OutputFile]) -> None:
             else:
                 output.drop()
         except (Refused, OSError) as fault:
-            click.echo(f"chatsvc: {fault}", err=True)
+            echo(f"chatsvc: {one_line(fault)}", err=True)
             status = 1
             output.drop()
     os._exit(status if status >= 0 else 128 - status)
