@@ -62,11 +62,10 @@ def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
 
 
 def _drop_privileges(user: int, group: int) -> None:
-    """Become another user for good, where the parent is root or acts as somebody else."""
+    """Become another user for good, where the parent is root."""
     with suppress(PermissionError):  # already an ordinary user, or a root without the right to become one
         if os.getresuid() != (user, user, user):
             if os.getresuid()[0] == 0:
-                os.seteuid(0)
                 os.setgroups([])
             os.setresgid(group, group, group)
             os.setresuid(user, user, user)
