@@ -18,7 +18,6 @@ from chatsvc.api.outside import Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.plans import with_webhooks
@@ -30,6 +29,7 @@ from chatsvc.http.parser import check_parser
 from chatsvc.http.skin import Mounts
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
+from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Self
 
-from aiohttp import ClientError, ClientSession, ClientTimeout
+from aiohttp import ClientError, ClientSession
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from chatsvc import __version__
 from chatsvc.acme import jws
-from chatsvc.domain.egress import Egress
-from chatsvc.outbound import OutboundConnector
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.session import open_session
 
 REQUEST_TIMEOUT_S = 30.0
 ORDER_TIMEOUT_S = 300.0
@@ -79,12 +79,8 @@ class Client:
         self._session: ClientSession
 
     async def __aenter__(self) -> Self:
-        self._session = ClientSession(
-            connector=OutboundConnector(self._egress, "acme", ssl=self._tls, limit=4),
-            timeout=ClientTimeout(total=REQUEST_TIMEOUT_S),
-            headers={"User-Agent": f"chatsvc/{__version__}"},
-            trust_env=False,
-        )
+        agent = {"User-Agent": f"chatsvc/{__version__}"}
+        self._session = open_session(self._egress, "acme", tls=self._tls, timeout_s=REQUEST_TIMEOUT_S, headers=agent)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from chatsvc.acme.client import AcmeError, Client, Proof
 from chatsvc.config import Acme
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
+from chatsvc.outbound.egress import Egress
 from chatsvc.tls import certificates
 from chatsvc.tls.door import Door
 

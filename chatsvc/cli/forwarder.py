@@ -15,14 +15,14 @@ from aiohttp import (
     ClientOSError,
     ClientSession,
     ClientSSLError,
-    ClientTimeout,
     ServerDisconnectedError,
-    TCPConnector,
 )
 
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.terminal import one_line
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.session import open_session
 from chatsvc.webhooks.envelope import build_headers
 
 TIMEOUT_S = 10.0
@@ -49,7 +49,8 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     after, told = 0, list[dict[str, Any]]()
-    async with ClientSession(connector=TCPConnector(ssl=tls), timeout=ClientTimeout(total=TIMEOUT_S), trust_env=False) as session:
+    # The operator names this receiver: neither `egress: none` nor the guard applies.
+    async with open_session(Egress(), "webhook", tls=tls, timeout_s=TIMEOUT_S) as session:
         while not stop.is_set():
             events = fetch(after)
             for event in events:

@@ -269,7 +269,7 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     import gc
 
     from chatsvc.cli.forwarder import post_all
-    from chatsvc.webhooks.connector import tls_context
+    from chatsvc.outbound.tls import client_context
 
     gc.enable()
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
@@ -282,4 +282,4 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
     config = load_config(ctx, "chatsvc.cli.forwarder")
     if config.egress == "none":
         raise Refused("the configuration says egress: none, so nothing is sent")
-    asyncio.run(post_all(url, fetch, tls_context(config.webhooks.ca_file), follow=follow, as_json=as_json))
+    asyncio.run(post_all(url, fetch, client_context(config.webhooks.ca_file), follow=follow, as_json=as_json))

@@ -8,8 +8,8 @@ from typing import Any
 from chatsvc.config import Config
 from chatsvc.control.audited import perform
 from chatsvc.control.operations import Call
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.plans import with_webhooks
+from chatsvc.outbound.egress import Egress
 from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
 from chatsvc.store.committer import GroupCommitDatabase

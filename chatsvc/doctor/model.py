@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from chatsvc.config import Config
 from chatsvc.doctor.report import Check, fault, ok, warning
+from chatsvc.outbound.tls import client_context
 
 NAME = "model server"
 WAIT_S = 5.0
@@ -87,11 +88,16 @@ def _offer(config: Config, base_url: str, key: str) -> Check:
 def _ask(url: SplitResult, key: str) -> int:
     from chatsvc.engines.anthropic.client import API_VERSION
 
-    host, kind = url.hostname or "", http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
-    with closing(kind(host, url.port, timeout=WAIT_S)) as connection:
+    with closing(_connection(url)) as connection:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "Anthropic-Version": API_VERSION}
         connection.request("POST", f"{url.path}/v1/messages", b"{}", headers)
         response = connection.getresponse()
         # A server that may say all it has to say does not take the end for a fault.
         response.read(MOST)
         return response.status
+
+
+def _connection(url: SplitResult) -> http.client.HTTPConnection:
+    if url.scheme == "https":
+        return http.client.HTTPSConnection(url.hostname or "", url.port, timeout=WAIT_S, context=client_context())
+    return http.client.HTTPConnection(url.hostname or "", url.port, timeout=WAIT_S)

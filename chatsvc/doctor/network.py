@@ -17,9 +17,10 @@ from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.targets import check_url
+from chatsvc.outbound.own_addresses import own_addresses
+from chatsvc.outbound.tls import client_context
 from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import term
-from chatsvc.webhooks.machine import own
 
 SOON_S = 14 * 86400
 ANSWER_S = 5
@@ -135,13 +136,13 @@ def webhooks(config: Config, examined: Examined | None) -> Iterator[Check]:
     ca_file = config.webhooks.ca_file
     if ca_file is not None:
         try:
-            ssl.create_default_context(cafile=str(ca_file))
+            client_context(ca_file)
         except OSError as problem:
             yield fault(
                 "webhooks", f"webhooks.ca_file {ca_file} cannot be used: {problem.strerror or problem}", "name a file of PEM certificates"
             )
     listeners = [] if config.server.socket else [(config.server.host, config.server.port)]
-    ours = own(listeners, config.server.public_url)
+    ours = own_addresses(listeners, config.server.public_url)
     for bot, url in examined.webhooks if examined else ():
         remedy = f"set another address: chatsvc webhook set (bot {bot!r})"
         try:

@@ -11,7 +11,6 @@ from typing import Any
 from chatsvc import background
 from chatsvc.config import Acme, Limits
 from chatsvc.config import Server as Settings
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.http.admission import Admission
 from chatsvc.http.client_address import ClientAddresses
@@ -20,9 +19,10 @@ from chatsvc.http.skin import Skin
 from chatsvc.listening import sockets
 from chatsvc.listening.acceptor import Acceptor, Endpoint
 from chatsvc.listening.redirect import Redirect
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.tls import client_context
 from chatsvc.tls.door import Door
 from chatsvc.tls.files import CertificateFiles
-from chatsvc.webhooks.connector import tls_context
 
 FOLDER = "acme"
 CERTIFICATE_RETRY_S = 60.0
@@ -121,6 +121,6 @@ class Listeners:
 
 def _trust(acme: Acme) -> ssl.SSLContext:
     try:
-        return tls_context(acme.ca_file)
+        return client_context(acme.ca_file)
     except OSError as fault:
         raise Refused(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None

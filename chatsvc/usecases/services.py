@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
+from chatsvc.outbound.egress import Egress
 
 if TYPE_CHECKING:
     import asyncio

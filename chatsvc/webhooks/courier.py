@@ -1,30 +1,26 @@
-"""Takes an event to its receiver: makes the bytes, signs them with the webhook's current key, posts them and says how it went."""
+"""Webhook courier: builds an event's request, signs it with the webhook's current key, posts it and reports the outcome."""
 
 from __future__ import annotations
 
 import logging
-from socket import socket
-from typing import TYPE_CHECKING
 
 import orjson
 
 from chatsvc.config import Config
-from chatsvc.domain.addresses import Networks, Own, TargetRefused
-from chatsvc.domain.egress import Egress, EgressRefused
+from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.errors import Refused
 from chatsvc.domain.signing import sign
-from chatsvc.domain.targets import Target, check_url
+from chatsvc.domain.targets import Target
+from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.guarded import Guard
+from chatsvc.outbound.own_addresses import own_addresses
+from chatsvc.outbound.resolver import check_target
+from chatsvc.outbound.tls import client_context
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.webhooks import Event, Outcome, Sending, UnusableKey, Webhook
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.connector import open_socket, tls_context
 from chatsvc.webhooks.delivery import Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
-from chatsvc.webhooks.machine import own
-from chatsvc.webhooks.resolver import Resolve, SystemResolver, check_target
-
-if TYPE_CHECKING:
-    from aiohttp import AddrInfoType
 
 log = logging.getLogger(__name__)
 
@@ -32,32 +28,31 @@ _KEPT = 1024
 
 
 def row(bot_id: str) -> str:
-    """To which row a signing key is bound."""
+    """Name the row to which a signing key is bound by its encryption."""
     return f"webhooks/{bot_id}"
 
 
 class Courier:
-    """`secret` opens the signing keys; `own` and `allowed` decide which targets there are (SPEC.md 6.4)."""
+    """Delivers signed events; `secret` decrypts the signing keys, `guard` has the rules for targets (SPEC.md 6.4)."""
 
-    def __init__(self, sender: Sender, own: Own, allowed: Networks, resolve: Resolve, secret: MasterKey, egress: Egress) -> None:
+    def __init__(self, sender: Sender, guard: Guard, secret: MasterKey, egress: Egress) -> None:
         self._sender = sender
-        self._own = own
-        self._allowed = allowed
-        self._resolve = resolve
+        self._guard = guard
         self._secret = secret
         self._egress = egress
         self._targets: dict[str, Target] = {}
         self._keys: dict[tuple[str, bytes], str] = {}
 
     async def check(self, url: str) -> None:
-        """Whether a webhook may have this address; raises TargetRefused. Where nothing may go out, its name is not looked up."""
-        if not self._egress.allowed:
-            check_url(url, self._own, self._allowed)
-            return
-        await check_target(url, self._own, self._allowed, self._resolve)
+        """Check the address of a webhook; raises TargetRefused. With `egress: none` its name is not looked up."""
+        guard = self._guard
+        if self._egress.allowed:
+            await check_target(url, guard.own, guard.allowed, guard.resolve)
+        else:
+            guard.target(url)
 
     def sign(self, event: Event, delivery_id: str, webhook: Webhook) -> tuple[bytes, str]:
-        """The bytes of a delivery and their signature; raises UnusableKey."""
+        """Build the bytes of a delivery and their signature; raises UnusableKey."""
         body = build_request(event.event, delivery_id, event.created_at, event.bot_id, orjson.loads(event.data))
         return body, sign(self._key(webhook), body)
 
@@ -93,7 +88,7 @@ class Courier:
         if target is None:
             if len(self._targets) >= _KEPT:
                 self._targets.clear()
-            target = self._targets[url] = check_url(url, self._own, self._allowed)
+            target = self._targets[url] = self._guard.target(url)
         return target
 
     async def close(self) -> None:
@@ -102,23 +97,16 @@ class Courier:
 
 
 def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
-    """A courier as the configuration has it; `port` is the one really bound, `egress` what lets its connections out.
+    """Build a courier from the configuration; `port` is the one really bound, `egress` the ledger of its connections.
 
     Raises Refused where `webhooks.ca_file` cannot be used.
     """
     settings, server = config.webhooks, config.server
     try:
-        tls = tls_context(settings.ca_file)
+        tls = client_context(settings.ca_file)
     except OSError as fault:
         raise Refused(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
     listeners += [config.metrics.listen] if config.metrics.listen else []
-    ours = own(listeners, server.public_url)
-    resolve = SystemResolver()
-
-    def make_socket(info: AddrInfoType) -> socket:
-        egress.open("webhook")
-        return open_socket(info)
-
-    sender = Sender(ours, settings.allowed_networks, timeout_s=settings.timeout_s, tls=tls, resolve=resolve, make_socket=make_socket)
-    return Courier(sender, ours, settings.allowed_networks, resolve, secret, egress)
+    guard = Guard(own_addresses(listeners, server.public_url), settings.allowed_networks)
+    return Courier(Sender(guard, egress, timeout_s=settings.timeout_s, tls=tls), guard, secret, egress)

@@ -24,10 +24,10 @@ import aiohttp
 import uvloop
 
 from chatsvc import config as configuration
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
+from chatsvc.outbound.egress import Egress
 from chatsvc.store import webhooks
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder

@@ -93,9 +93,9 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:9", "http://localhost:9"])
 async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_url: str) -> None:
     """Whatever its caller has looked at before."""
-    from chatsvc.domain.egress import Egress
     from chatsvc.engines.anthropic.client import Client
     from chatsvc.engines.anthropic.faults import Fault
+    from chatsvc.outbound.egress import Egress
 
     egress = Egress(allowed=False)
     client = Client(base_url, "key", hosted=False, egress=egress)
@@ -110,7 +110,7 @@ async def test_the_authority_is_not_asked_either() -> None:
     import ssl
 
     from chatsvc.acme.client import AcmeError, Client
-    from chatsvc.domain.egress import Egress
+    from chatsvc.outbound.egress import Egress
     from chatsvc.tls.certificates import new_key
 
     egress = Egress(allowed=False)

@@ -699,7 +699,7 @@ async def test_certificates_that_cannot_be_read_are_told_and_read_again(
 
     engine = make(base_url=server.url.replace("http:", "https:"))
     with monkeypatch.context() as patched:
-        patched.setattr(client, "system_tls", broken)
+        patched.setattr(client, "client_context", broken)
         assert (await failure(engine)).reason == "not_configured"
     assert (await failure(engine)).reason == "unreachable"
 

@@ -14,13 +14,13 @@ from typing import Any, Self
 
 import pytest
 
-from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import client as client_module
 from chatsvc.engines.anthropic.client import Client
 from chatsvc.engines.anthropic.connection import Connection
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import AT_A_TIME, Pace
-from chatsvc.outbound import Dialler
+from chatsvc.outbound.dialler import Dialler
+from chatsvc.outbound.egress import Egress
 from tests.engines.model_server import ModelServer, hangs
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

@@ -111,7 +111,7 @@ def test_every_loop_is_among_them() -> None:
 AWAITED = {
     "http/connection.py",
     "app.py",
-    "outbound.py",
+    "outbound/dialler.py",
     "usecases/conversation_locks.py",
     "usecases/knowledge_cache.py",
     "webhooks/dispatcher.py",

@@ -89,8 +89,8 @@ async def no_connection_is_kept(caller: Caller) -> None:
     """Wait until the next delivery has to begin with a handshake."""
     courier = caller.app.services.courier
     assert courier is not None
-    lines = courier._sender._lines
-    assert await soon(lambda: not lines)
+    sessions = courier._sender._sessions
+    assert await soon(lambda: not sessions)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -19,9 +19,9 @@ from aiohttp import ClientSession, UnixConnector
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.egress import Egress
 from chatsvc.domain.errors import Refused
 from chatsvc.listening.redirect import CHALLENGES
+from chatsvc.outbound.egress import Egress
 from chatsvc.store.master_key import MasterKey
 from chatsvc.webhooks.courier import make_courier
 from tests.listening.test_tls import put

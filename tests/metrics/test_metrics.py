@@ -230,7 +230,7 @@ async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_pat
 async def test_webhooks_do_not_reach_the_listener(app: App) -> None:
     place = replace(app.config, metrics=Metrics(("127.0.0.1", 9464)))
     made = make_courier(place, app.services.secret, app.port, app.services.egress)
-    assert any(port == 9464 for _, port in made._own.listeners)
+    assert any(port == 9464 for _, port in made._guard.own.listeners)
     await made.close()
 
 

@@ -30,11 +30,14 @@ from aiohttp.http_exceptions import BadStatusLine
 from chatsvc.domain.addresses import Networks, Own, TargetRefused
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target, check_url
-from chatsvc.webhooks import connector, delivery
-from chatsvc.webhooks.connector import GuardedConnector, Habits, tls_context
+from chatsvc.outbound import tls
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.guarded import Guard, GuardedConnector, KeepAliveHistory
+from chatsvc.outbound.resolver import LookupFailed
+from chatsvc.outbound.tls import client_context
+from chatsvc.webhooks import delivery
 from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
-from chatsvc.webhooks.resolver import LookupFailed
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
 from tests.webhooks.test_targets import Names
@@ -69,7 +72,7 @@ class Post:
 @pytest.fixture
 async def post(authority: Authority) -> AsyncIterator[Post]:
     """A sender that may reach loopback, where every name leads."""
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=TIMEOUT_S, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+    sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=TIMEOUT_S, tls=client_context(authority.file))
     yield Post(sender)
     await sender.close()
 
@@ -181,7 +184,7 @@ class Rebinding:
 
 async def test_a_thousand_rebinding_answers_open_no_connection(authority: Authority, server_tls: ssl.SSLContext) -> None:
     names = Rebinding()
-    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file), resolve=names)
+    sender = Sender(Guard(NOBODY, (), names), Egress(), timeout_s=5, tls=client_context(authority.file))
     async with Receiver(server_tls) as receiver:
         target = check_url(f"https://rebind.example.net:{receiver.port}/", NOBODY, ())
         for number in range(1000):
@@ -195,7 +198,7 @@ async def test_a_thousand_rebinding_answers_open_no_connection(authority: Author
 
 async def test_what_is_dialled_is_what_was_checked_and_the_name_is_asked_once(authority: Authority, server_tls: ssl.SSLContext) -> None:
     names = Names("127.0.0.1|10.0.0.1")
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file), resolve=names)
+    sender = Sender(Guard(NOBODY, LOOPBACK, names), Egress(), timeout_s=5, tls=client_context(authority.file))
     async with Receiver(server_tls) as receiver:
         target = check_url(f"https://hook.example.net:{receiver.port}/", NOBODY, LOOPBACK)
         assert (await sender.post(target, BODY, HEADERS)).success
@@ -209,7 +212,7 @@ async def test_what_is_dialled_is_what_was_checked_and_the_name_is_asked_once(au
 async def test_an_address_that_got_past_every_other_check_is_refused_at_the_socket(
     authority: Authority, server_tls: ssl.SSLContext, address: str
 ) -> None:
-    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file))
+    sender = Sender(Guard(NOBODY, ()), Egress(), timeout_s=5, tls=client_context(authority.file))
     async with Receiver(server_tls, address=address) as receiver:
         outcome = await sender.post(Target(address, receiver.port, "/", ip_address(address)), BODY, HEADERS)
         assert outcome.error == "refused_address"
@@ -232,7 +235,7 @@ class Later:
 @pytest.mark.parametrize("addresses", ["93.184.215.14", "93.184.215.14,2606:4700::1111"])
 async def test_the_last_word_is_had_at_the_socket(authority: Authority, addresses: str) -> None:
     own = Own(addresses=Later(addresses.count(",") + 1))
-    sender = Sender(own, (), timeout_s=5, tls=tls_context(authority.file), resolve=Names(addresses))
+    sender = Sender(Guard(own, (), Names(addresses)), Egress(), timeout_s=5, tls=client_context(authority.file))
     target = check_url("https://hook.example.net/", NOBODY, ())
     assert (await sender.post(target, BODY, HEADERS)).error == "refused_address"
     await sender.close()
@@ -274,7 +277,7 @@ async def test_an_expired_early_or_unknown_certificate_gets_nothing(post: Post, 
 
 
 async def test_the_authority_is_trusted_only_because_of_the_ca_file(server_tls: ssl.SSLContext) -> None:
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(None), resolve=Names("127.0.0.1"))
+    sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=5, tls=client_context(None))
     async with Receiver(server_tls) as receiver:
         assert (await Post(sender)(receiver)).error == "tls_failed"
     await sender.close()
@@ -283,7 +286,7 @@ async def test_the_authority_is_trusted_only_because_of_the_ca_file(server_tls: 
 def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Authority) -> None:
     alone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     alone.load_verify_locations(authority.file)
-    context = tls_context(authority.file)
+    context = client_context(authority.file)
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert context.check_hostname
     assert context.verify_mode == ssl.CERT_REQUIRED
@@ -295,20 +298,20 @@ def test_the_systems_certificates_are_trusted_beside_the_ca_file(authority: Auth
 def test_where_openssl_looks_in_vain_the_distributions_bundle_is_taken(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = ssl.DefaultVerifyPaths(None, None, "", "", "", "")  # type: ignore[arg-type]
     monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
-    monkeypatch.setattr(connector, "BUNDLES", ("/nonexistent", str(authority.file)))
-    roots = [dict(pair[0] for pair in root["subject"]).get("commonName") for root in tls_context(None).get_ca_certs()]  # type: ignore[misc]
+    monkeypatch.setattr(tls, "BUNDLES", ("/nonexistent", str(authority.file)))
+    roots = [dict(pair[0] for pair in root["subject"]).get("commonName") for root in client_context(None).get_ca_certs()]  # type: ignore[misc]
     assert "root" in roots
 
 
 def test_the_environment_cannot_have_the_keys_of_connections_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
-    assert tls_context(None).keylog_filename is None
+    assert client_context(None).keylog_filename is None
 
 
 def test_a_ca_file_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("nothing")
     with pytest.raises(OSError, match=r".*"):
-        tls_context(tmp_path / "ca.pem")
+        client_context(tmp_path / "ca.pem")
 
 
 async def test_plain_http_on_the_port_is_a_failure_of_tls(post: Post) -> None:
@@ -416,7 +419,6 @@ async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_lost(
         (ssl.SSLCertVerificationError("expired"), "tls_failed"),
         (TimeoutError(), "timeout"),
         (aiohttp.SocketTimeoutError(), "timeout"),
-        (OSError(errno.ENETUNREACH, "unreachable"), "connect_failed"),
         (ConnectionResetError(), "connection_lost"),
         (aiohttp.ClientOSError(errno.EPIPE, "broken pipe"), "connection_lost"),
         (aiohttp.ServerDisconnectedError(), "connection_lost"),
@@ -435,7 +437,7 @@ async def test_every_fault_has_its_word(post: Post, monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_fault_of_tls_within_another_is_one_of_tls(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def connect(*_: object) -> None:
+    async def connect(*_: object, **__: object) -> None:
         raise aiohttp.ClientOSError(1, "closed") from ssl.SSLError("wrong version")
 
     monkeypatch.setattr(GuardedConnector, "connect", connect)
@@ -502,7 +504,7 @@ async def test_a_delivery_is_timed_in_milliseconds(post: Post, server_tls: ssl.S
 
 
 async def test_a_name_that_is_not_answered_for_ends_with_the_time_out_too(authority: Authority) -> None:
-    sender = Sender(NOBODY, (), timeout_s=0.1, tls=tls_context(authority.file), resolve=Names("TIMEOUT"))
+    sender = Sender(Guard(NOBODY, (), Names("TIMEOUT")), Egress(), timeout_s=0.1, tls=client_context(authority.file))
     assert (await sender.post(check_url("https://hook.example.net/", NOBODY, ()), BODY, HEADERS)).error == "timeout"
     await sender.close()
 
@@ -511,14 +513,14 @@ async def test_a_sender_that_is_given_no_names_asks_the_system(
     authority: Authority, server_tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))])
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file))
+    sender = Sender(Guard(NOBODY, LOOPBACK), Egress(), timeout_s=5, tls=client_context(authority.file))
     async with Receiver(server_tls) as receiver:
         assert (await Post(sender)(receiver)).success
     await sender.close()
 
 
 async def test_an_unknown_name_is_a_failure_of_dns(authority: Authority) -> None:
-    sender = Sender(NOBODY, (), timeout_s=5, tls=tls_context(authority.file), resolve=Names("NXDOMAIN|EMPTY"))
+    sender = Sender(Guard(NOBODY, (), Names("NXDOMAIN|EMPTY")), Egress(), timeout_s=5, tls=client_context(authority.file))
     target = check_url("https://hook.example.net/", NOBODY, ())
     assert [(await sender.post(target, BODY, HEADERS)).error for _ in range(2)] == ["dns_failed"] * 2
     await sender.close()
@@ -701,7 +703,7 @@ async def test_a_receiver_that_turns_to_closing_silently_costs_one_event_at_most
 
 def test_what_a_receiver_did_wrong_is_forgotten_and_memory_has_an_end() -> None:
     now = [0.0]
-    habits = Habits(lambda: now[0])
+    habits = KeepAliveHistory(lambda: now[0])
     habits.note(("a", 443), keeps=False)
     assert (habits.keeps(("a", 443)), habits.keeps(("a", 444))) == (False, None)
     now[0] = 600.0
@@ -754,7 +756,7 @@ async def test_a_receiver_that_does_not_say_goodbye_holds_no_socket(
 
 
 async def test_closing_the_sender_ends_what_is_under_way(authority: Authority, server_tls: ssl.SSLContext) -> None:
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=5, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+    sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=5, tls=client_context(authority.file))
     async with Receiver(server_tls, hang) as receiver:
         under_way = asyncio.create_task(Post(sender)(receiver, webhook="w"))
         assert await eventually(lambda: len(receiver.bodies) == 1)
@@ -776,7 +778,7 @@ async def test_a_cancelled_delivery_leaves_no_connection(post: Post, server_tls:
 
 async def test_many_webhooks_are_served_at_once_and_a_dead_one_delays_nobody(authority: Authority, server_tls: ssl.SSLContext) -> None:
     # A hundred handshakes on both sides take a busy machine a while.
-    sender = Sender(NOBODY, LOOPBACK, timeout_s=2.5, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+    sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=2.5, tls=client_context(authority.file))
     post = Post(sender)
     async with Receiver(server_tls) as receiver, Receiver(server_tls, hang) as dead:
         waiting = asyncio.create_task(post(dead, webhook="dead"))
@@ -806,7 +808,7 @@ async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls:
 @pytest.mark.parametrize("other", [{"host": "hook.example.net/@evil.example"}, {"path": "/hook#there"}])
 def test_a_target_cannot_be_used_for_another_address(authority: Authority, other: dict[str, Any]) -> None:
     async def run() -> Outcome:
-        sender = Sender(NOBODY, LOOPBACK, timeout_s=1, tls=tls_context(authority.file), resolve=Names("127.0.0.1"))
+        sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=1, tls=client_context(authority.file))
         good = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
         outcome = await sender.post(replace(good, **other), BODY, HEADERS)
         await sender.close()

@@ -11,6 +11,7 @@ import ssl
 import threading
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -19,9 +20,12 @@ from yarl import URL
 
 from chatsvc.domain.addresses import Networks, Own, TargetRefused, check_address
 from chatsvc.domain.targets import MAX_CHARS, Target, check_url
+from chatsvc.outbound import guarded
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.guarded import Guard
+from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
+from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
 from chatsvc.webhooks.delivery import Outcome, Sender
-from chatsvc.webhooks.machine import MachineAddresses, own
-from chatsvc.webhooks.resolver import Resolve, SystemResolver, check_target, lookup
 from tests.webhooks.target_cases import (
     ACCEPTED_ADDRESSES,
     BAD,
@@ -79,9 +83,10 @@ class Sockets:
 async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[Outcome, list[str]]:
     """One delivery, and the addresses that it came to dial."""
     sockets = Sockets()
-    sender = Sender(OWN, allowed, timeout_s=0.2, tls=ssl.create_default_context(), resolve=names, make_socket=sockets)
+    sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=ssl.create_default_context())
     try:
-        return await sender.post(target, b"{}", {}), sockets.dialled
+        with patch.object(guarded, "open_socket", sockets):
+            return await sender.post(target, b"{}", {}), sockets.dialled
     finally:
         await sender.close()
 
@@ -384,10 +389,10 @@ def test_the_machine_knows_its_own_addresses_and_no_others() -> None:
 
 
 def test_what_the_service_itself_is_follows_from_its_listeners_and_its_public_address() -> None:
-    named = own([("127.0.0.1", 8443), ("", 9000)], "https://Chat.Example.org.:8443")
+    named = own_addresses([("127.0.0.1", 8443), ("", 9000)], "https://Chat.Example.org.:8443")
     assert named.hosts == {"chat.example.org"}
     assert {(ip_address("127.0.0.1"), 8443), (ip_address("0.0.0.0"), 9000)} <= named.listeners
-    by_address = own([("::1", 8443)], "http://127.0.0.1:8080")
+    by_address = own_addresses([("::1", 8443)], "http://127.0.0.1:8080")
     assert by_address.hosts == frozenset()
     assert by_address.listeners == {(ip_address("::1"), 8443), (ip_address("127.0.0.1"), 8080)}
 

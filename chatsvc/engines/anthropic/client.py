@@ -16,11 +16,12 @@ import orjson
 
 from chatsvc import __version__
 from chatsvc.deadlines import Deadlines
-from chatsvc.domain.egress import Egress
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Connection
 from chatsvc.engines.anthropic.faults import Fault
-from chatsvc.outbound import Dialler, system_tls
+from chatsvc.outbound.dialler import Dialler
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.tls import client_context
 
 API_VERSION = "2026-10-21"
 """The version of the Messages API that is spoken: that of the library."""
@@ -50,7 +51,7 @@ class Client:
         secure = url.scheme == "https"
         host = (url.hostname or "").encode("idna").decode()
         self._head = _head(f"[{host}]" if ":" in host else host, url.port, url.path, api_key)
-        self._dialler = Dialler(egress, "model", host, url.port or (443 if secure else 80), system_tls() if secure else None)
+        self._dialler = Dialler(egress, "model", host, url.port or (443 if secure else 80), client_context() if secure else None)
         self._loop = asyncio.get_running_loop()
         self._idle_s = _IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM
         self._idle: deque[tuple[float, Connection]] = deque()

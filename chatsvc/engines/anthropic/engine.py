@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chatsvc.deadlines import Deadlines
-from chatsvc.domain.egress import Egress, EgressRefused
 from chatsvc.engines import EngineError, Reply, Turn, language, threads
 from chatsvc.engines.anthropic import answer, prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import Pace
+from chatsvc.outbound.egress import Egress, EgressRefused
 
 if TYPE_CHECKING:
     from chatsvc.engines.anthropic.client import Client

@@ -14,7 +14,7 @@ import httpx2
 
 from chatsvc.engines.anthropic import faults
 from chatsvc.engines.anthropic.faults import Fault
-from chatsvc.outbound import system_tls
+from chatsvc.outbound.tls import client_context
 
 TIMEOUT_S = 10.0
 
@@ -34,7 +34,9 @@ def models(base_url: str, api_key: str) -> list[str]:
         logging.getLogger(name).setLevel(logging.WARNING)
     headers = {} if api_key else {"Authorization": anthropic.Omit()}
     # httpx2's own: the library's would take a proxy from the environment all the same.
-    http = httpx2.Client(trust_env=False, follow_redirects=False, timeout=TIMEOUT_S, verify=system_tls(), event_hooks={"request": [_trim]})
+    http = httpx2.Client(
+        trust_env=False, follow_redirects=False, timeout=TIMEOUT_S, verify=client_context(), event_hooks={"request": [_trim]}
+    )
     with anthropic.Anthropic(
         # Exactly one credential, so that neither the environment nor a profile in the home directory is asked.
         api_key=api_key or "none",

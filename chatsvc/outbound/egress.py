@@ -1,4 +1,4 @@
-"""What the service connects to by itself: each connection has a purpose, is counted under it, and is refused where none may go out."""
+"""Egress ledger: counts outbound connections by purpose, and refuses them where the configuration says `egress: none`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ PURPOSES = ("model", "webhook", "acme")
 
 
 class EgressRefused(OSError):
-    """The configuration allows no outbound connection (`egress: none`); an OSError, since it is raised where sockets are opened."""
+    """The configuration allows no outbound connection. An OSError, since it is raised where sockets are opened."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "egress: none")
 
 
 class Egress:
-    """The one gate of all outbound connections; `allowed` is False for `egress: none`. `opened` and `refused` count by purpose."""
+    """The ledger of one process; `allowed` is False for `egress: none`. `opened` and `refused` count connections by purpose."""
 
     def __init__(self, *, allowed: bool = True) -> None:
         self.allowed = allowed
@@ -24,12 +24,12 @@ class Egress:
         self.refused = Counter(dict.fromkeys(PURPOSES, 0))
 
     def check(self, purpose: str) -> None:
-        """Asked before a name is looked up; raises EgressRefused."""
+        """Permit a name lookup, or raise EgressRefused and count it."""
         if not self.allowed:
             self.refused[purpose] += 1
             raise EgressRefused
 
     def open(self, purpose: str) -> None:
-        """Asked before a socket is made; counts it, or raises EgressRefused."""
+        """Count a new socket, or raise EgressRefused."""
         self.check(purpose)
         self.opened[purpose] += 1

@@ -1,4 +1,4 @@
-"""What of the network is this service itself: its listeners, its public name, the addresses of its machine."""
+"""The service's own addresses, which no webhook may reach: its listeners, its public name, those of its machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chatsvc.domain.addresses import IPAddress, Own
 
 
 class MachineAddresses:
-    """The addresses of this machine, as the kernel has them at the moment of asking: one that comes later is not missed."""
+    """The addresses of this machine, read from the kernel at each test of membership."""
 
     def __contains__(self, address: object) -> bool:
-        """Whether packets to `address` would stay on this machine. Nothing is sent."""
+        """Report whether packets to `address` would stay on this machine; sends none."""
         if not isinstance(address, IPAddress):
             return False
         family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
@@ -25,11 +25,11 @@ class MachineAddresses:
                 probe.connect((str(address), 9))
                 return ip_address(probe.getsockname()[0]) == address
         except OSError:
-            return False  # no way leads there at all
+            return False  # no route
 
 
-def own(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
-    """This service. `listeners`: host and port of each, as they are bound ("" is every interface); `public_url`: from the configuration."""
+def own_addresses(listeners: Iterable[tuple[str, int]], public_url: str) -> Own:
+    """Collect the service's own addresses. `listeners`: bound host and port of each; the host "" is every interface."""
     bound: set[tuple[IPAddress, int]] = set()
     for host, port in listeners:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

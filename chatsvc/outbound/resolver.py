@@ -1,4 +1,4 @@
-"""The addresses of a webhook's host, looked up in bounded time and all of them checked."""
+"""Name lookups of guarded connections: bounded in time, and every address checked."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ Resolve = Callable[[str], Awaitable[Sequence[str | IPAddress]]]
 
 
 class LookupFailed(Exception):
-    """A name has no address, or none was heard of in time."""
+    """A name has no address, or the lookup took too long."""
 
 
 class SystemResolver:
-    """The names as this machine knows them (getaddrinfo), as a `Resolve`.
+    """System resolver (getaddrinfo) in daemon threads, as a `Resolve`.
 
-    getaddrinfo cannot be cancelled and a dead name server holds it for up to half a minute. So each look-up has a daemon thread of
-    its own, which holds up neither the pool that others use nor the end of the process; a name that is being looked up is not
-    looked up a second time meanwhile, so that one dead name costs one thread; and there are at most MAX_LOOKUPS.
+    getaddrinfo cannot be cancelled, and an unreachable name server blocks it for up to half a minute. Each lookup has its own daemon
+    thread, so that it delays neither the shared thread pool nor the exit of the process. Concurrent lookups of one name share a
+    thread, and there are at most MAX_LOOKUPS.
     """
 
     def __init__(self) -> None:
-        self._under_way: dict[str, asyncio.Future[list[str]]] = {}
+        self._in_flight: dict[str, asyncio.Future[list[str]]] = {}
 
     async def __call__(self, host: str) -> list[str]:
-        """Every address of `host`; raises OSError where it has none. Unbounded in time: see lookup()."""
-        answer = self._under_way.get(host)
+        """Look up every address of `host`; raises OSError where it has none. lookup() bounds the time."""
+        answer = self._in_flight.get(host)
         if answer is None:
-            if len(self._under_way) >= MAX_LOOKUPS:
+            if len(self._in_flight) >= MAX_LOOKUPS:
                 raise OSError("too many names are being looked up")
-            answer = self._under_way[host] = asyncio.get_running_loop().create_future()
+            answer = self._in_flight[host] = asyncio.get_running_loop().create_future()
             answer.add_done_callback(lambda done: self._forget(host, done))
             try:
                 threading.Thread(target=_getaddrinfo, args=(host, answer), name="lookup", daemon=True).start()
             except RuntimeError as fault:
                 answer.set_exception(OSError(str(fault)))
-        # Shielded: who gives up first must not take it from the others.
+        # Shielded: a caller that is cancelled must not cancel the lookup of the others.
         return await asyncio.shield(answer)
 
     def _forget(self, host: str, done: asyncio.Future[list[str]]) -> None:
-        del self._under_way[host]
-        # Asked for, so that a failure for which nobody waits any more is not reported as never retrieved.
+        del self._in_flight[host]
+        # Retrieved, so that asyncio does not report a failure after all callers have given up.
         if not done.cancelled():
             done.exception()
 
@@ -59,12 +59,12 @@ def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:
     addresses: list[str] = []
     error: OSError | None = None
     try:
-        # Without AI_ADDRCONFIG: also an address that this machine could not reach says something about the name.
+        # Without AI_ADDRCONFIG: an address counts for the check even if this machine could not reach it.
         addresses = [str(sockaddr[0]) for *_, sockaddr in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError) as fault:
         error = fault if isinstance(fault, OSError) else OSError(str(fault))
 
-    def tell() -> None:
+    def finish() -> None:
         if answer.done():
             return
         if error is not None:
@@ -72,13 +72,13 @@ def _getaddrinfo(host: str, answer: asyncio.Future[list[str]]) -> None:
         else:
             answer.set_result(addresses)
 
-    # The loop may have been closed while the name server kept us waiting.
+    # The loop may have been closed meanwhile.
     with contextlib.suppress(RuntimeError):
-        answer.get_loop().call_soon_threadsafe(tell)
+        answer.get_loop().call_soon_threadsafe(finish)
 
 
 async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> tuple[IPAddress, ...]:
-    """The addresses of the target's host, if each of them may be dialled.
+    """Look up the target's host and check each of its addresses.
 
     Raises LookupFailed where there is no answer within `timeout_s` seconds or an empty one, TargetRefused where an address is refused.
     """
@@ -101,7 +101,7 @@ async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, 
 
 
 async def check_target(url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> Target:
-    """The whole check when a webhook is set: the address, its name, and all that the name answers; raises TargetRefused."""
+    """Check a webhook's URL and every address of its host, for when it is set; raises TargetRefused."""
     target = check_url(url, own, allowed)
     try:
         await lookup(target, own, allowed, resolve, timeout_s=timeout_s)
