@@ -37,7 +37,7 @@ class Lease:
 
 
 class Admission:
-    """Counts leases. `on_release` is called with the share of each lease that becomes free."""
+    """Counts leases. `on_release` is called with the share of each lease that ends, `on_idle` when a connection becomes idle."""
 
     def __init__(self, connections: int, per_share: int) -> None:
         self._connections = connections
@@ -46,6 +46,7 @@ class Admission:
         self._shares: Counter[str] = Counter()
         self._idle: dict[Lease, Callable[[], None]] = {}
         self.on_release: Callable[[str | None], None] | None = None
+        self.on_idle: Callable[[], None] | None = None
 
     @property
     def is_full(self) -> bool:
@@ -87,12 +88,15 @@ class Admission:
         self._idle.pop(lease, None)
         if close is not None:
             self._idle[lease] = close
+            if self.on_idle is not None:
+                self.on_idle()
 
-    def close_idle(self, share: str | None) -> None:
-        """Close the longest idle connection whose lease would help a connection of this share."""
+    def close_idle(self, share: str | None) -> bool:
+        """Close the longest idle connection whose lease a connection of this share could take; return whether there was one."""
         exhausted = self._is_exhausted(share)
         for lease, close in self._idle.items():
             if not exhausted or lease.share == share:
                 del self._idle[lease]
                 close()
-                return
+                return True
+        return False

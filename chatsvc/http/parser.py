@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import HttpVersion10, HttpVersion11, StreamReader, http_parser
 from aiohttp import __version__ as aiohttp_version
-from aiohttp.http import HttpRequestParser
+from aiohttp.http import HttpRequestParser, RawRequestMessage
 from multidict import CIMultiDictProxy
 from yarl import URL
 
@@ -78,6 +78,16 @@ def _new_parser() -> HttpRequestParser:
     )
 
 
+def _check_framing(message: RawRequestMessage) -> int:
+    """Return the declared length; raises BadRequest. In requests for an upgrade the C parser skips some of these checks."""
+    codings, lengths = message.headers.getall("Transfer-Encoding", ()), message.headers.getall("Content-Length", ())
+    if len(codings) + len(lengths) > 1 or (codings and codings[0].lower() != "chunked") or bool(codings) is not message.chunked:
+        raise BadRequest("ambiguous framing")
+    if lengths and not (lengths[0].isascii() and lengths[0].isdecimal()):
+        raise BadRequest("bad length")
+    return int(lengths[0]) if lengths else 0
+
+
 class RequestParser:
     """Parses the requests of one connection from the bytes given to `receive`.
 
@@ -142,11 +152,11 @@ class RequestParser:
         except Exception as fault:  # noqa: BLE001  # whatever the parser raises, the bytes are no request
             # The parser's own message quotes the faulty bytes, which may hold a key.
             raise BadRequest(type(fault).__name__) from None
-        # aiohttp's parser accepts HTTP/0.9 and a textual HTTP/2.0 too.
-        if message.version not in (HttpVersion10, HttpVersion11):
-            raise BadRequest("unsupported version")
+        # aiohttp's parser accepts HTTP/0.9, a textual HTTP/2.0 and several spaces too.
+        if message.version not in (HttpVersion10, HttpVersion11) or data.count(b" ", 0, data.index(b"\r")) != 2:
+            raise BadRequest("bad request line")
         is_connect = message.method == "CONNECT"
-        length = 0 if is_connect else int(message.headers.get("Content-Length", 0))
+        length = 0 if is_connect else _check_framing(message)
         # Bytes behind a CONNECT may be a tunnel's. The end of a chunked body is known to the C parser alone, so nothing may follow one.
         keep_alive = not (message.should_close or message.chunked or is_connect)
         if message.chunked:
@@ -179,8 +189,9 @@ class RequestParser:
             return b""
         try:
             parser.feed_data(data)
-        except Exception as fault:  # noqa: BLE001  # whatever the parser raises, the body is broken
-            raise BodyBroken(type(fault).__name__) from None
+        except Exception as fault:  # noqa: BLE001  # whatever the parser raises, it is about the body or what is behind it
+            if not payload.is_eof():
+                raise BodyBroken(type(fault).__name__) from None
         body = payload.read_nowait()
         self.body_is_complete = payload.is_eof()
         self._framing += len(data) - len(body)

@@ -70,6 +70,7 @@ class Acceptor:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._most_files = limit - min(RESERVED_FILES, limit // 4)
         admission.on_release = self._start_next
+        admission.on_idle = self._close_idle
 
     def listen(self, listener: socket.socket, endpoint: Endpoint) -> None:
         """Accept connections from a listening socket."""
@@ -147,6 +148,12 @@ class Acceptor:
             if self._start(next(iter(self._ready[candidate].values()))):
                 return
             if self._admission.is_full:
+                return
+
+    def _close_idle(self) -> None:
+        """Close an idle connection in favour of one that waits."""
+        for share in self._ready:
+            if self._admission.close_idle(share):
                 return
 
     def _remove(self, share: str | None, sock: socket.socket) -> _Waiting:

@@ -315,6 +315,17 @@ async def test_whoever_expects_100_continue_and_is_refused_is_told_at_once(calle
     )
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_an_expected_body_that_is_not_read_is_not_taken_for_the_next_request(method: str, caller: Caller, connect: Connect) -> None:
+    wire, inner = await connect(), request("GET", "/api/v2/analytics", caller)
+    await wire.send(request(method, "/api/v2/chatbots/x", caller, "Expect: 100-continue", f"Content-Length: {len(inner)}"))
+    answer = await wire.answer()
+    assert answer.status in {404, 405}
+    assert answer.headers["Connection"] == "close"
+    await wire.send(inner)
+    assert await wire.is_closed()
+
+
 async def test_an_http_1_0_client_never_gets_100_continue(caller: Caller, connect: Connect) -> None:
     wire, body = await connect(), _message(caller)
     await wire.send(request("POST", "/api/v2/messages", caller, "Expect: 100-continue", body=body, version="HTTP/1.0"))

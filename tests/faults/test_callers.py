@@ -16,7 +16,7 @@ from chatsvc.config import Config, Tls
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply, Turn
 from chatsvc.listening import acceptor
-from tests.api.support import Wire
+from tests.api.support import Wire, request
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ScriptedEngine
 from tests.faults.support import soon, told, written
@@ -107,6 +107,32 @@ async def test_a_conversation_that_waits_for_its_model_slows_down_no_other_of_th
     assert slow.waiting == 1, "the same conversation is never answered twice at the same time"
     slow.let_go.set()
     assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+
+
+async def test_half_sent_bodies_keep_nobody_out(caller: Caller, make_caller: MakeCaller) -> None:
+    services, other = caller.app.services, await make_caller()
+    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=4))
+    wires = [Wire(*await asyncio.open_connection("127.0.0.1", caller.app.port)) for _ in range(20)]
+    for wire in wires:
+        await wire.send(request("POST", "/api/v2/messages", caller, "Content-Length: 500") + b"{")
+    assert await soon(lambda: sum(caller.app._limiter._counts.values()) == 20)
+    for one in (caller, other):
+        assert (await one.send()).status == 200
+    for wire in wires:
+        wire.hang_up()
+
+
+async def test_an_account_has_half_of_the_requests_in_flight_at_most(caller: Caller, make_caller: MakeCaller, slow: Slow) -> None:
+    services, other = caller.app.services, await make_caller()
+    services.config = replace(services.config, limits=replace(services.config.limits, max_in_flight=4))
+    waiting = [asyncio.create_task(caller.send("slow", f"visitor {number}")) for number in range(2)]
+    assert await soon(lambda: slow.waiting == 2)
+    refused = await caller.send("quick")
+    assert (refused.status, refused.error) == (503, "service_unavailable")
+    assert (await other.send("quick")).status == 200
+    slow.let_go.set()
+    assert {answer.status for answer in await asyncio.gather(*waiting)} == {200}
+    assert (await caller.send("quick")).status == 200
 
 
 async def test_more_than_may_be_in_flight_are_told_at_once_and_cost_nothing(caller: Caller, slow: Slow) -> None:

@@ -1,0 +1,151 @@
+"""Limits on connections without a valid key: waiting, shares of addresses, and what does not count."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import resource
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from chatsvc.http.client_address import ClientAddresses, share_of
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HttpResponse, text
+from chatsvc.listening import acceptor
+from tests.api.support import Wire
+from tests.http.support import serving
+
+WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+KEYED = b"GET /keyed HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def _answer(request: HttpRequest) -> HttpResponse:
+    if request.path == "/keyed":
+        request.authenticated()
+    return HttpResponse(200, b"{}")
+
+
+@asynccontextmanager
+async def connected(port: int, *sent: bytes) -> AsyncIterator[list[Wire]]:
+    """Open a connection for each of `sent`."""
+    wires = []
+    for data in sent:
+        wire = Wire(*await asyncio.open_connection("127.0.0.1", port))
+        wires.append(wire)
+        await wire.send(data)
+    await asyncio.sleep(0.05)
+    yield wires
+    for wire in wires:
+        wire.hang_up()
+
+
+async def _is_waiting(wire: Wire) -> bool:
+    return not await wire.is_closed(within_s=0.1)
+
+
+@pytest.mark.parametrize("limits", [{"connections": 2}, {"per_address": 2}])
+async def test_a_connection_over_the_limit_waits_until_another_ends(limits: Any) -> None:
+    async with serving(_answer, **limits) as port, connected(port, b"GET", b"GET", WHOLE, WHOLE) as wires:
+        assert await _is_waiting(wires[2])
+        wires[0].hang_up()
+        # Each of the two has the slot until the other needs it.
+        assert (await wires[2].answer()).status == 200
+        assert (await wires[3].answer()).status == 200
+        assert await wires[2].is_closed()
+
+
+async def test_a_connection_that_waits_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptor, "LEASE_TIMEOUT_S", 0.2)
+    async with serving(_answer, connections=1) as port, connected(port, b"GET", WHOLE) as (_, late):
+        assert await late.is_closed(within_s=3)
+
+
+async def test_a_connection_that_sends_nothing_needs_no_slot_and_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptor, "SILENT_TIMEOUT_S", 0.5)
+    async with serving(_answer, connections=1) as port, connected(port, b"", b"", WHOLE) as (silent, other, asking):
+        assert (await asking.answer()).status == 200
+        assert await silent.is_closed(within_s=3)
+        assert await other.is_closed(within_s=3)
+
+
+async def test_a_connection_with_a_valid_key_does_not_count() -> None:
+    async with serving(_answer, connections=1) as port, connected(port, *[KEYED] * 20) as wires:
+        for wire in wires:
+            assert (await wire.answer()).status == 200
+        for wire in wires:
+            await wire.send(WHOLE)
+            assert (await wire.answer()).status == 200
+
+
+async def test_of_too_many_that_wait_the_newest_of_the_most_crowded_address_is_closed() -> None:
+    async with serving(_answer, connections=1) as port, connected(port, *[b""] * acceptor.WAITING_FACTOR, b"") as wires:
+        assert await wires[-1].is_closed()
+        assert await _is_waiting(wires[0])
+        await wires[0].send(WHOLE)
+        assert (await wires[0].answer()).status == 200
+
+
+async def test_behind_a_proxy_the_requests_of_an_address_count_until_they_show_a_key() -> None:
+    waiting, go_on = 0, asyncio.Event()
+
+    async def handler(request: HttpRequest) -> HttpResponse:
+        nonlocal waiting
+        if request.path == "/keyed":
+            request.authenticated()
+        waiting += 1
+        await go_on.wait()
+        return text(200, "")
+
+    def asking(address: str, path: str = "/") -> bytes:
+        return f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {address}\r\n\r\n".encode()
+
+    addresses = ClientAddresses((ip_network("127.0.0.0/8"),))
+    sent = [asking("192.0.2.1", "/keyed"), asking("192.0.2.1"), asking("192.0.2.1"), asking("2001:db8::1"), asking("2001:db8::2")]
+    async with serving(handler, per_address=1, addresses=addresses) as port, connected(port, *sent) as wires:
+        assert waiting == 3
+        go_on.set()
+        assert [(await _status(wire)) for wire in wires] == [200, 200, 503, 200, 503]
+
+
+async def _status(wire: Wire) -> int:
+    return int((await wire.line()).split()[1])
+
+
+def test_the_share_of_an_address_is_the_address_or_its_network_of_64_bits() -> None:
+    assert share_of("192.0.2.1") == share_of("::ffff:192.0.2.1") != share_of("192.0.2.2")
+    assert share_of("2001:db8::1") == share_of("2001:db8::ffff:1%eth0") != share_of("2001:db8:0:1::1")
+
+
+async def test_without_file_descriptors_it_accepts_later_and_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(acceptor, "RETRY_S", 0.05)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    loop = asyncio.get_running_loop()
+    async with serving(_answer) as port:
+        with socket.socket() as client:
+            client.setblocking(False)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 1, hard))  # noqa: PTH208
+            try:
+                held = []
+                try:
+                    while True:
+                        held.append(socket.socket())
+                except OSError:
+                    pass
+                await loop.sock_connect(client, ("127.0.0.1", port))
+                await asyncio.sleep(0.3)
+                for one in held:
+                    one.close()
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            await loop.sock_sendall(client, WHOLE)
+            async with asyncio.timeout(5):
+                assert (await loop.sock_recv(client, 100)).startswith(b"HTTP/1.1 200 ")
+    assert [record.getMessage() for record in caplog.records] == [f"cannot accept connections: {os.strerror(errno.EMFILE)}"]
