@@ -1,4 +1,4 @@
-"""Permanent change of user, from root to the service's user: groups, user ids and capabilities (credentials(7), capabilities(7))."""
+"""Permanent change from root to another user: groups, ids and capabilities (credentials(7), capabilities(7))."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STARTED_BY = os.getuid()
 
 
 def user_name(uid: int) -> str:
-    """The name of a user, else the number."""
+    """Return the name of a user, else the number."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -32,7 +32,7 @@ def user_name(uid: int) -> str:
 
 
 def groups_of(uid: int, gid: int) -> tuple[int, list[int]]:
-    """The primary and all groups of a user; `gid` is the primary one of a user who is not in the user database."""
+    """Return primary and all groups of a user. `gid` serves for a user without an entry in the user database."""
     try:
         user = pwd.getpwuid(uid)
     except KeyError:
@@ -42,7 +42,7 @@ def groups_of(uid: int, gid: int) -> tuple[int, list[int]]:
 
 
 def become(uid: int, gid: int, *, keep_low_ports: bool = False) -> None:
-    """Become another user for good, with no capability but that for ports below 1024 where it is kept; raises Refused.
+    """Become another user for good, without capabilities. `keep_low_ports` keeps CAP_NET_BIND_SERVICE. Raises Refused.
 
     To be called before any thread is started: the kernel keeps capabilities for each thread.
     """

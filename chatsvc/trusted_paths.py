@@ -1,4 +1,4 @@
-"""Path resolution for root: a path is followed only where no other user could have changed where it leads.
+"""Path resolution for root: no step is taken that another user could have redirected.
 
 The rule is that of CHASE_SAFE in systemd, with directory permissions added. From a folder or symbolic link that an unprivileged user
 owns, or may write, only files of that same user are reached. Other users need no such check: the kernel's own suffices for them.
@@ -22,7 +22,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Found(NamedTuple):
-    """The end of a path: the folder's descriptor, the name in it, and the file's O_PATH descriptor, None where there is no such file."""
+    """The end of a path: folder descriptor, name, and O_PATH descriptor of the file, None if it is missing."""
 
     folder: int
     name: str
@@ -30,12 +30,12 @@ class Found(NamedTuple):
 
 
 def is_root() -> bool:
-    """Whether any user id of this process is root's."""
+    """Return whether any user id of this process is root's."""
     return 0 in os.getresuid()
 
 
 def others_may_write(status: os.stat_result) -> bool:
-    """Whether users other than the owner may write a file or folder, or rename what is in the folder.
+    """Return whether others may write a file, or rename files in a folder.
 
     Root's own group counts as root, and the sticky bit keeps others from renaming.
     """
@@ -46,7 +46,7 @@ def others_may_write(status: os.stat_result) -> bool:
 
 
 def has_foreign_writers(status: os.stat_result) -> bool:
-    """Whether anybody besides the owner may create files in a folder, sticky or not."""
+    """Return whether others may create files in a folder, sticky or not."""
     return bool(status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != 0))
 
 
@@ -61,7 +61,7 @@ def resolved(path: Path, *, follow_last: bool = True) -> Iterator[Found]:
 
 
 def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open an existing file and return its descriptor; raises OSError and, as root, Refused for a path that others could change."""
+    """Open an existing file. Raises OSError and, as root, Refused for a path that others could change."""
     if not is_root():
         return os.open(path, flags | os.O_CLOEXEC)
     with resolved(path) as found:
@@ -145,7 +145,7 @@ class _Walk:
 
 
 def _parts(path: str) -> list[str]:
-    """The names in a path, the first one last."""
+    """Return the names in a path, the first one last."""
     return [part for part in reversed(path.split("/")) if part not in ("", ".")]
 
 
@@ -157,7 +157,7 @@ def _device(path: str) -> int:
 
 
 def nearest_folder(path: Path) -> tuple[int, os.stat_result]:
-    """An O_PATH descriptor of the nearest existing folder above a path that is not there, with its status; raises Refused and OSError."""
+    """Return an O_PATH descriptor and the status of the nearest existing folder above a path. Raises Refused and OSError."""
     for parent in path.absolute().parents:
         try:
             with resolved(parent) as found:
@@ -169,7 +169,7 @@ def nearest_folder(path: Path) -> tuple[int, os.stat_result]:
 
 
 def make_folders(path: Path, mode: int = 0o755) -> int:
-    """Make a folder with its parents where they are missing; returns an O_PATH descriptor of it. Raises Refused and OSError."""
+    """Make a folder with missing parents and return its O_PATH descriptor. Raises Refused and OSError."""
     missing: list[str] = []
     folder = -1
     for parent in (path.absolute(), *path.absolute().parents):

@@ -1,4 +1,4 @@
-"""Files that are named on the command line: opened while the arguments are parsed, before root's privileges are dropped.
+"""Files named on the command line, opened before root's privileges are dropped.
 
 Input files are read by descriptor afterwards. Output files are written to a `.part` file beside the target and renamed at the end. Where
 root is dropped in between, the folder may be root's alone: then a parent process that stays root waits, renames or removes the file, and
@@ -42,7 +42,7 @@ class InputFile:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Return the last part of the path."""
         return self.path.name
 
     @property
@@ -51,7 +51,7 @@ class InputFile:
         return self.path if self._descriptor is None else Path(f"/proc/self/fd/{self._descriptor}")
 
     def open(self) -> IO[bytes]:
-        """The file from its beginning; raises OSError."""
+        """Open the file at its beginning; raises OSError."""
         if self._descriptor is None:
             return self.path.open("rb")
         stream = os.fdopen(os.dup(self._descriptor), "rb")
@@ -60,7 +60,7 @@ class InputFile:
         return stream
 
     def read_bytes(self) -> bytes:
-        """All its bytes; raises OSError."""
+        """Return all bytes; raises OSError."""
         with self.open() as stream:
             return stream.read()
 
@@ -70,7 +70,7 @@ class InputFile:
 
 
 class InputPath(click.Path):
-    """The type of an argument that names a file to read."""
+    """The click type of an input file."""
 
     def __init__(self, *, exists: bool = True) -> None:
         super().__init__(exists=exists, dir_okay=False, path_type=Path)
@@ -84,7 +84,7 @@ class InputPath(click.Path):
 
 
 class OutputFile:
-    """A file to write, that appears under its name only when it is whole; `over` replaces one that is there."""
+    """A file to write, which gets its name only when it is whole. `over` replaces an existing one."""
 
     def __init__(self, path: Path, *, over: bool, rule: str = "nothing is written over it") -> None:
         self.path, self._over, self._rule = path, over, rule
@@ -98,7 +98,7 @@ class OutputFile:
 
     @property
     def suffix(self) -> str:
-        """The ending of the name."""
+        """Return the ending of the name."""
         return self.path.suffix
 
     def _opened_folder(self) -> int:
@@ -118,7 +118,7 @@ class OutputFile:
             return os.dup(found.folder)
 
     def open(self) -> IO[bytes]:
-        """Open the `.part` file, readable by its owner alone, or return it where it is open; raises OSError."""
+        """Return the open `.part` file, readable by its owner alone; raises OSError."""
         if self._stream is None:
             self._part = f".{self._name[:200]}.{os.urandom(4).hex()}.part"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -126,11 +126,11 @@ class OutputFile:
         return self._stream
 
     def leave_to_parent(self) -> None:
-        """Have `keep` and `drop` do nothing in this process: its parent does it, by the exit status."""
+        """Leave naming and removing to the parent process."""
         self._is_parents = True
 
     def keep(self) -> None:
-        """Put the file on the disk and give it its name; raises Refused where there is one meanwhile, and OSError."""
+        """Flush the file to the disk and give it its name; raises Refused and OSError."""
         stream = self.open()
         stream.flush()
         if self._part:
@@ -167,7 +167,7 @@ class OutputFile:
 
 
 class OutputPath(click.Path):
-    """The type of an argument that names a file to write; `over` replaces one that is there."""
+    """The click type of an output file; `over` replaces an existing one."""
 
     def __init__(self, *, over: bool, rule: str = "nothing is written over it") -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -186,7 +186,7 @@ class OutputPath(click.Path):
 
 
 def hand_over(outputs: list[OutputFile]) -> None:
-    """Fork before root is dropped where there are files to write: this process goes on, its parent names or removes the files."""
+    """Fork before root is dropped if there are output files: the child continues, the parent names or removes the files."""
     if not outputs:
         return
     for output in outputs:
@@ -200,7 +200,7 @@ def hand_over(outputs: list[OutputFile]) -> None:
 
 
 def _wait_and_name(child: int, outputs: list[OutputFile]) -> None:
-    """The parent's part; it never returns."""
+    """Wait for the child, name or remove the files, and end with its exit status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -64,7 +64,7 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
 
 
 def _make(file: Path) -> None:
-    """Write a new configuration; as root as the user who owns the folder that it goes into. Raises Refused and OSError."""
+    """Write a new configuration, as the owner of its folder where root runs this. Raises Refused and OSError."""
     from chatsvc.trusted_paths import is_root, make_folders, nearest_folder
 
     if os.path.lexists(file):
@@ -94,7 +94,7 @@ def _make(file: Path) -> None:
 
 
 def _service_group(file: Path) -> int | None:
-    """The group that is to read a configuration of root's: the service's, where the data folder belongs to another user."""
+    """Return the service's group where the data folder belongs to another user than root."""
     from chatsvc.config.load import DATA_DIR
     from chatsvc.control.identity import data_owner
     from chatsvc.privileges import groups_of

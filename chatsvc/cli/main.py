@@ -1,4 +1,4 @@
-"""The command `chatsvc`: finds the configuration, imports the one command that was asked for, and puts every refusal in one line."""
+"""Entry point of the command line: imports one command and prints every refusal in one line."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ COMMANDS = {
 
 
 class Lazy(click.Group):
-    """A group whose commands are imported only when they are used, so that each starts fast."""
+    """A click group that imports a command only when it is used."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """The commands in the order of the table."""
+        """Return the commands in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
@@ -61,7 +61,7 @@ class Lazy(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
-        """The commands that begin so, without importing any."""
+        """Return the commands that begin with the typed text, without importing any."""
         from click.shell_completion import CompletionItem
 
         commands = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
@@ -110,7 +110,7 @@ def chatsvc(ctx: click.Context, config_file: str | None) -> None:
 
 
 def _known_refusal(fault: Exception) -> str | None:
-    """One clear text for a fault that the person who typed the command can do something about."""
+    """Return the text of a fault that the user can mend; None for an unexpected one."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
     from chatsvc.store.database import StoreUnavailable
@@ -162,7 +162,7 @@ def _show_usage_error(fault: click.ClickException) -> None:
 
 
 def load_config(ctx: click.Context, *late: str, listens: bool = False) -> Any:
-    """The configuration of this call, read as the service's user, who root has become then; raises ConfigError and Refused.
+    """Load the configuration once a call, as the service's user where root runs it. Raises ConfigError and Refused.
 
     `late` are modules that the command imports later.
     """

@@ -1,4 +1,4 @@
-"""Transfer file of an account: a header, a record a line, and a last line with the checksum of all before it."""
+"""Transfer file of an account: header, one record a line, checksum."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Writer:
 
 
 def check(path: InputFile) -> str:
-    """Read a file to its end and return the account's id; raises Refused where it is not whole or of a newer version."""
+    """Check a file and return the account's id. Raises Refused for a damaged file or a newer version."""
     digest, lines, last = hashlib.sha256(), 0, b""
     header: Any = None
     for line in _lines(path):
@@ -80,7 +80,7 @@ def _value(line: bytes) -> Any:
 
 
 def records(path: InputFile) -> Iterator[list[Any]]:
-    """Yield the records of a checked file in batches; the first batch is the account's own record alone."""
+    """Yield the records of a checked file in batches. The first batch is the account's own record."""
     batch: list[Any] = []
     size = number = 0
     for number, line in enumerate(_lines(path)):

@@ -1,4 +1,4 @@
-"""The configuration (DECISIONS.md section 3): YAML -> frozen dataclasses; faults all at once, with file, line and column."""
+"""Configuration (DECISIONS.md section 3): YAML to frozen dataclasses, with file, line and column of every fault."""
 
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.load import Document, build, load, locate, read

@@ -68,7 +68,7 @@ Node = Scalar | Map | List | Broken
 
 
 def read_text(path: Path, descriptor: int | None = None) -> str:
-    """The file's text, read from an open descriptor where one is given; raises ConfigError where it cannot be read."""
+    """Return the file's text, read from `descriptor` if it is given; raises ConfigError."""
     file = str(path)
     try:
         with os.fdopen(open_trusted(path) if descriptor is None else os.dup(descriptor), "rb") as stream:
@@ -90,7 +90,7 @@ def read_text(path: Path, descriptor: int | None = None) -> str:
 
 
 def why(fault: OSError) -> str:
-    """The reason in words, without the path: it is a value, too."""
+    """Return the reason of a fault without its path, which may be a secret in the wrong place."""
     return (fault.strerror or type(fault).__name__).lower()
 
 

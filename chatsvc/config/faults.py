@@ -1,6 +1,6 @@
-"""What is wrong with a configuration, told in one go.
+"""Faults of a configuration, reported all at once.
 
-A fault says where and what was expected, never what was found: any value may turn out to be a secret in the wrong place.
+A fault names the place and the expected value, never the one found: any value may be a secret in the wrong place.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """One fault; lines and columns count from 1, and are 0 where it is the file as a whole that is at fault."""
+    """One fault; lines and columns count from 1, and 0 stands for the whole file."""
 
     file: str
     line: int
@@ -23,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; its text is a line for each fault, in the order of the file."""
+    """Raised for an invalid configuration; its text has a line for each fault."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(sorted(set(faults)))

@@ -46,25 +46,25 @@ LOW_PORTS = 1024
 
 
 class Document(NamedTuple):
-    """A configuration file that was read and parsed, its settings not yet interpreted; `path` None: there is no file."""
+    """A parsed configuration file whose settings are not yet interpreted; `path` None: no file."""
 
     path: Path | None
     source: Source
     node: Node | None
 
     def data_dir(self) -> Path:
-        """The setting `data_dir` alone; the default where it is faulty."""
+        """Return the setting `data_dir` alone; the default if it is faulty."""
         return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
 
     def low_port(self) -> bool:
-        """Whether a listener has a port that only root or CAP_NET_BIND_SERVICE may bind."""
+        """Return whether a listener needs CAP_NET_BIND_SERVICE for its port."""
         section = Section(self.source._replace(faults=[]), self.node, "").section("server")
         places = (section.optional("listen", values.listen), section.optional("http_listen", values.host_and_port))
         return any(not isinstance(place, str) and place is not None and 0 < place[1] < LOW_PORTS for place in places)
 
 
 def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
-    """The file to read: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. Raises ConfigError where a named file is missing."""
+    """Return the file: -c, else $CHATSVC_CONFIG, else ./config.yaml, else None. Raises ConfigError for a missing named file."""
     named = option if option is not None else environ.get("CHATSVC_CONFIG") or None
     if named is None:
         usual = cwd / USUAL
@@ -84,7 +84,7 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
 
 
 def read(path: Path | None, environ: Mapping[str, str] = os.environ, descriptor: int | None = None) -> Document:
-    """Read and parse a configuration file, from an open descriptor where one is given; no other file is opened. Raises ConfigError."""
+    """Read and parse a configuration file, from `descriptor` if it is given. Opens no other file; raises ConfigError."""
     if path is None:
         return Document(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
     source = Source(str(path), path.absolute().parent, environ, [])
@@ -176,7 +176,7 @@ def _anthropic(section: Section) -> Anthropic:
 
 
 def _secret(section: Section, key: str, read: Callable[[str], str], default: str) -> Secret | None:
-    """The secret under `key`, or in the file under `key`_file; None where there is none."""
+    """Return the secret under `key`, or in the file under `key`_file; None if there is none."""
     key_file = f"{key}_file"
     if not section.gives(key_file):
         text = section.secret(key, read, default)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @final
 class Secret:
-    """A text that shows itself to nobody but the caller of reveal(); it is never empty."""
+    """A non-empty text that only `reveal` returns; printing it shows `***`."""
 
     __slots__ = ("_text",)
 
@@ -26,7 +26,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself."""
+        """Return the text."""
         return self._text
 
     def __repr__(self) -> str:
@@ -52,7 +52,7 @@ class Tls:
 
 @dataclass(frozen=True)
 class Acme:
-    """The names to have certificates for, whom the authority may write to, where it is, and what to trust there besides the system."""
+    """Settings for certificates by ACME: domains, contact address, directory URL, extra CA file."""
 
     domains: tuple[str, ...]
     email: str | None
@@ -62,7 +62,7 @@ class Acme:
 
 @dataclass(frozen=True)
 class Server:
-    """Where the service listens: `host` "" is every interface, `port` 0 any free one; or on `socket`, a path, and then on no port.
+    """Addresses of the listeners. `host` "" is every interface, `port` 0 any free port; `socket` is a path and replaces both.
 
     `public_url` is how its callers reach it. `http` is where plain http is led to https, `hsts_s` for how long browsers are told
     to speak https alone, and `trusted_proxies` are believed when they say for whom they ask.
@@ -80,7 +80,7 @@ class Server:
 
     @property
     def speaks_https(self) -> bool:
-        """Whether it does so itself, with no proxy before it."""
+        """Return whether the service itself terminates TLS."""
         return self.tls is not None or self.acme is not None
 
 
@@ -109,7 +109,7 @@ class Anthropic:
 
 @dataclass(frozen=True)
 class Webhooks:
-    """`timeout_s` is for a whole delivery, `allowed_networks` may receive though private, `ca_file` adds to the system's roots."""
+    """Webhook delivery. `timeout_s` limits a whole delivery, `allowed_networks` may be private, `ca_file` adds roots."""
 
     timeout_s: float
     allowed_networks: tuple[IPv4Network | IPv6Network, ...]
@@ -118,7 +118,7 @@ class Webhooks:
 
 @dataclass(frozen=True)
 class Backups:
-    """Backups made by the service itself: how often, in seconds (None: never), where, and how many are kept."""
+    """Scheduled backups: interval in seconds (None: never), folder, and number of backups kept."""
 
     every_s: float | None
     folder: Path
@@ -145,7 +145,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Where they are to be had: host ("" is every interface) and port; None: nowhere."""
+    """Address of the metrics listener: host ("" is every interface) and port; None: no listener."""
 
     listen: tuple[str, int] | None
 
@@ -176,5 +176,5 @@ class Config:
 
     @property
     def given_master_key(self) -> bytes | None:
-        """The master key that the configuration gives; None: it is a file in the data folder."""
+        """Return the configured master key; None where it is a file in the data folder."""
         return bytes.fromhex(self.master_key.reveal()) if self.master_key else None

@@ -1,4 +1,4 @@
-"""Reading one map of settings: every fault is noted with its place, and reading goes on with the default."""
+"""Reader of one map of settings: it records every fault with its place and continues with the default."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Unset(Exception):
 
 
 class Source(NamedTuple):
-    """Where the settings come from, and what was found wrong with them so far."""
+    """The file that settings come from, and the faults found in it so far."""
 
     file: str
     folder: Path
@@ -34,7 +34,7 @@ class Source(NamedTuple):
         self.faults.append(Fault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
 
     def expand(self, text: str) -> tuple[str, list[str]]:
-        """`text` with the value of each ${NAME} in it, and these names; $${ is a ${ that stays."""
+        """Return `text` with each ${NAME} replaced, and these names; $${ stands for a literal ${."""
         names: list[str] = []
 
         def value(match: re.Match[str]) -> str:
@@ -78,14 +78,14 @@ class Section:
         return f"{self.path}.{shown}" if self.path else shown
 
     def gives(self, key: str) -> bool:
-        """True where the file has the key, with a value."""
+        """Return whether the file has the key with a value."""
         if key not in self.entries:
             return False
         node = self.entries[key][1]
         return not (isinstance(node, Scalar) and node.null)
 
     def writes_out(self, key: str) -> bool:
-        """True where the value of the key stands in the file itself, not in an environment variable."""
+        """Return whether the value stands in the file itself, not in an environment variable."""
         node = self.entries[key][1] if key in self.entries else None
         return isinstance(node, Scalar) and not node.null and bool(node.text) and not _VARIABLE.search(node.text)
 
@@ -94,11 +94,11 @@ class Section:
         self.source.refuse(self.entries[key][0] if key else self.place, self._path(key) if key else self.path, message)
 
     def section(self, key: str, *known: str) -> Section:
-        """The map under `key`; an empty one where there is none."""
+        """Return the map under `key`; an empty one if it is missing."""
         return Section(self.source, self.entries[key][1] if key in self.entries else None, self._path(key), *known)
 
     def sections(self, key: str, name: Callable[[str], str], *known: str) -> Iterator[tuple[str, Section]]:
-        """The maps under the names that the file gives, under `key`; at least one."""
+        """Yield the named maps under `key`; at least one is required."""
         table = self.section(key)
         if isinstance(table.place, Map) and not table.place.items:
             self.refuse("expected at least one", key)
@@ -128,7 +128,7 @@ class Section:
         return self._read(self._path(key), self.entries[key][1], read) if self.gives(key) else None
 
     def secret(self, key: str, read: Callable[[str], T], default: str) -> T | None:
-        """A text that may be null, empty, or name a variable that is not set: then it is absent."""
+        """Read a text that may be absent: null, empty, or an unset environment variable."""
         node = self.entries[key][1] if key in self.entries else Scalar(self.place.line, self.place.column, default, plain=False)
         if isinstance(node, Scalar):
             try:
@@ -159,7 +159,7 @@ class Section:
         return default if value is None else value
 
     def _read(self, path: str, node: Node, read: Callable[[str], T], *, quotes: bool = True) -> T | None:
-        """What the node says; None after a fault."""
+        """Return the value of a node; None after a fault."""
         names: list[str] = []
         try:
             if isinstance(node, Broken):
@@ -188,7 +188,7 @@ class Section:
 
 
 def _expectation(read: Callable[[str], object]) -> str:
-    """What `read` says of a text that is no fit for anything."""
+    """Return the message of `read` for an invalid text."""
     try:
         read("")
     except ValueError as fault:

@@ -13,7 +13,7 @@ _MAX_SOCKET_PATH = 107  # bytes: the kernel's sockaddr_un
 
 
 def read(section: Section) -> Server:
-    """The section, with what its settings ask of each other."""
+    """Read the section and check its settings against each other."""
     default: tuple[str, int] | str = ("127.0.0.1", 8080)
     listen = section.text("listen", values.listen, default)
     host, port = ("", 0) if isinstance(listen, str) else listen

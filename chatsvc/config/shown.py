@@ -1,4 +1,4 @@
-"""The configuration as it is in force, in the shape of its file, for people to look at: defaults filled in, secrets masked."""
+"""Effective configuration in the shape of its file, with defaults filled in and secrets masked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MASK = "***"
 
 
 def as_document(config: Config) -> dict[str, Any]:
-    """All settings under the names that the file gives them."""
+    """Return all settings under their names in the file."""
     server, limits, anthropic, webhooks = config.server, config.limits, config.anthropic, config.webhooks
     return {
         "server": _server(server),
@@ -74,7 +74,7 @@ def _place(host: str, port: int) -> str:
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
-    """The text of a file that says the same."""
+    """Return the settings as YAML."""
     return yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
 
 

@@ -1,4 +1,4 @@
-"""From the text that was written to what it means: pure functions that raise ValueError saying what they expected.
+"""Conversion of setting texts to values: pure functions that raise ValueError with the expected form.
 
 They never say what they got, see faults.py. Numbers are read from their digits: no float comes near money.
 """
@@ -64,7 +64,7 @@ def usd(text: str) -> int:
 
 
 def flag(text: str) -> bool:
-    """True or false, and none of YAML 1.1's other words for it."""
+    """Read `true` or `false`, and none of YAML 1.1's other words."""
     if text.lower() not in {"true", "false"}:
         raise ValueError("expected true or false")
     return text.lower() == "true"
@@ -78,7 +78,7 @@ def line(text: str) -> str:
 
 
 def name(text: str) -> str:
-    """What a tier or a plan may be called."""
+    """Read the name of a tier or a plan."""
     if not _NAME.fullmatch(text):
         raise ValueError("expected a name of at most 64 letters, digits, dots, hyphens and underscores, beginning with a letter or digit")
     return text
@@ -192,7 +192,7 @@ def _url(text: str) -> str | None:
 
 
 def url_of(host: str, port: int, *, tls: bool) -> str:
-    """Where a browser on this machine finds what listens on host:port."""
+    """Return the URL of a listener for a browser on this machine."""
     reached = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host).partition("%")[0]  # noqa: S104  # nothing is bound here
     authority = f"[{reached}]" if ":" in reached else reached
     usual = 443 if tls else 80

@@ -1,4 +1,4 @@
-"""Run one operation without a server, in the process of the command itself, which holds the folder's lock."""
+"""Run one operation without a server, holding the folder's lock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["FolderInUse", "detached_file", "run"]
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Open the store, run the operation and close the store; a file that it makes is written to `target`.
+    """Run the operation on the store. A file that it makes is written to `target`.
 
     Raises Refused, StoreUnavailable and FolderInUse.
     """
@@ -48,7 +48,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
 
 
 def detached_file(result: Any) -> IO[bytes] | None:
-    """Open and remove the file that an operation left under the key `draft` of its result, and take the key out: no path is sent."""
+    """Open and remove the file named by `draft` in a result, and remove the key: no path leaves the process."""
     if not isinstance(result, dict) or "draft" not in result:
         return None
     draft = Path(result.pop("draft"))

@@ -1,4 +1,4 @@
-"""Client of the control socket: run an operation on the running service, or in this process where none runs.
+"""Client of the control socket, with a fallback to this process where no service runs.
 
 It needs no event loop, so a command starts in milliseconds. It never opens or removes a path that the service names: results are JSON,
 and files arrive as bytes.
@@ -31,11 +31,11 @@ _reserved: dict[Path, socket.socket] = {}
 
 
 class Lost(Exception):
-    """The service went away before it had answered; whether the command took effect is not known."""
+    """Raised when the service ends before it answers; the command may have taken effect."""
 
 
 def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
-    """Run one operation and return its result, plain data; a file that it makes is written to `target`.
+    """Run one operation and return its result. A file that it makes is written to `target`.
 
     Raises Refused, StoreUnavailable and Lost.
     """
@@ -72,7 +72,7 @@ def _check_text(arguments: dict[str, Any]) -> None:
 
 
 def reserve(folder: Path) -> None:
-    """Connect as root, before privileges are dropped, and keep the connection: the audit log shall name root, as the kernel notes it."""
+    """Connect before root is dropped and keep the connection. The kernel notes root as the peer, for the audit log."""
     connection = connect(folder)
     if connection is not None:
         _reserved[folder] = connection

@@ -1,4 +1,4 @@
-"""Messages on the control socket: JSON objects, each after its length as eight bytes in network order.
+"""Framing of the control socket: JSON objects, each preceded by its length in eight bytes.
 
 A file in an answer follows it as so many raw bytes; its length stands in the answer.
 """
@@ -21,7 +21,7 @@ def pack(message: dict[str, Any]) -> bytes:
 
 
 def length_in(head: bytes) -> int:
-    """The length of the message that follows `head`; raises ValueError where it is absurd."""
+    """Return the length of the next message; raises ValueError above the limit."""
     (length,) = LENGTH.unpack(head)
     if length > MOST:
         raise ValueError("the message is too long")

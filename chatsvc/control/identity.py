@@ -1,7 +1,7 @@
-"""Identity of a command: root becomes the service's user for good, before configuration or data are read.
+"""Identity of a command: root becomes the service's user for good.
 
-The service's user is the owner of the data folder; or of the configuration, where an unprivileged user owns that. Only the bytes of a
-configuration of root's, and whether a service answers on its socket, are looked at before.
+The service's user is the owner of the data folder, or of the configuration where an unprivileged user owns that. Before the change, only
+the bytes of a configuration of root's are read, and the control socket is connected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LATE = (
 
 
 class Identity:
-    """Settles as which user a command works; `late` are modules that it imports later, `before` runs just before root is given up."""
+    """Decides which user a command becomes. `late` are modules imported before the change, `before` is a last step as root."""
 
     def __init__(self, *, late: Iterable[str] = (), before: Callable[[], None] | None = None, listens: bool = False) -> None:
         self._late = late
@@ -36,7 +36,7 @@ class Identity:
         self._listens = listens
 
     def load(self, named: str | None, environ: Mapping[str, str], cwd: Path) -> Config:
-        """Locate the configuration, become the service's user where this is root, and interpret the configuration as that user.
+        """Locate the configuration, become the service's user, and interpret the configuration as that user.
 
         Raises ConfigError and Refused.
         """
@@ -51,7 +51,7 @@ class Identity:
         return config.build(document)
 
     def _of_root(self, path: Path, environ: Mapping[str, str], *, is_implicit: bool) -> Document | None:
-        """Read a configuration of root's; None where an unprivileged user owns it, who this process is then."""
+        """Read a configuration of root's. Become the owner of any other one, and return None."""
         with resolved(path) as found:
             if found.file is None:
                 raise Refused(f"{path} leads to a file that is not there")
@@ -77,7 +77,7 @@ class Identity:
             self.become(uid, gid, folder, keep_low_ports=self._listens and document.low_port())
 
     def become(self, uid: int, gid: int, folder: Path | None = None, *, keep_low_ports: bool = False) -> None:
-        """Import what is needed later, connect to the service on `folder`, and become this user for good; raises Refused."""
+        """Import late modules, connect to the service on `folder`, and become this user; raises Refused."""
         from chatsvc.control.operations import OPERATIONS, find
 
         for operation in OPERATIONS:
@@ -92,7 +92,7 @@ class Identity:
 
 
 def data_owner(folder: Path) -> tuple[int, int]:
-    """The user and group id of the data folder's owner; where it is missing, of the folder that it would be made in.
+    """Return user and group id of the data folder's owner. A missing folder has the owner of its nearest parent.
 
     Raises Refused where root may not use it.
     """
@@ -112,7 +112,7 @@ def data_owner(folder: Path) -> tuple[int, int]:
 
 
 def _status(folder: Path) -> os.stat_result | None:
-    """The status of the data folder, None where it is missing; raises Refused for a link and for one that others may write."""
+    """Return the data folder's status, None if it is missing. Raises Refused for a link, and for a folder that others may write."""
     try:
         with resolved(folder, follow_last=False) as found:
             status = os.fstat(found.file) if found.file is not None else None

@@ -1,4 +1,4 @@
-"""Run one operation that sends a webhook, without a server, on an event loop of its own."""
+"""Run one operation that sends a webhook, on an event loop without a server."""
 
 from __future__ import annotations
 

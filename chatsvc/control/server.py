@@ -1,4 +1,4 @@
-"""Server of the control socket: operations one after the other on a connection, JSON in and JSON out.
+"""Server of the control socket: JSON requests and answers, one after the other.
 
 The 0700 folder decides who may connect, and so who may administer.
 """
@@ -44,7 +44,7 @@ class ControlServer:
         self._served: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Begin to listen; a socket left by an earlier process is replaced, for the folder's lock is held."""
+        """Begin to listen. A stale socket is replaced: this process holds the folder's lock."""
         (self._folder / SOCKET).unlink(missing_ok=True)
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -88,7 +88,7 @@ class ControlServer:
                 await writer.wait_closed()
 
     async def _request(self, task: asyncio.Task[None], reader: asyncio.StreamReader) -> bytes:
-        """The next request; empty where the client closes instead, for instance one that only looks whether the service runs."""
+        """Read the next request; empty at the end of the connection."""
         if task in self._served and self._server is not None and not self._server.is_serving():
             return b""
         self._waiting[task] = reader
@@ -130,7 +130,7 @@ class ControlServer:
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:
-    """The user id of the process that connected, as the kernel noted it at that moment."""
+    """Return the user id of the connected process (SO_PEERCRED)."""
     credentials = struct.Struct("3i")  # struct ucred: pid, uid, gid
     # A second descriptor of the same socket: the event loop's own has no getsockopt for SO_PEERCRED.
     with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as peer:

@@ -68,7 +68,7 @@ def _judged(status: int, base_url: str) -> Check | None:
 
 
 def _offer(config: Config, base_url: str, key: str) -> Check:
-    """Whether the server has the models of the tiers; the provider's own library asks, which is slow to load and sees what clients see."""
+    """Check that the server lists the tiers' models. The provider's library asks: slow to load, but it sees what clients see."""
     from chatsvc.engines import EngineError
     from chatsvc.engines.anthropic import sdk
 

@@ -1,4 +1,4 @@
-"""The service's user: the owner of the data folder, as whom `doctor` itself runs when root has started it."""
+"""The service's user, who owns the data folder. `doctor` runs as that user when root starts it."""
 
 from __future__ import annotations
 

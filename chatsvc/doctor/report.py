@@ -8,7 +8,7 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 
 class Check(NamedTuple):
-    """`state` is OK, WARNING (it works, but should not stay so) or FAULT; `remedy` says what to do, where something is to be done."""
+    """The result of one check. `state` is OK, WARNING (it works, but should not stay so) or FAULT; `remedy` says what to do."""
 
     name: str
     state: str

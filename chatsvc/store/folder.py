@@ -71,7 +71,7 @@ class Folder:
             os.fchmod(descriptor, 0o700)
 
     def lock(self) -> int:
-        """Take the folder for this process until it ends or closes the descriptor; raises FolderInUse and StoreUnavailable."""
+        """Lock the folder until the descriptor is closed; raises FolderInUse and StoreUnavailable."""
         try:
             descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as fault:
@@ -85,7 +85,7 @@ class Folder:
 
 
 def sync_names(folder: Path) -> None:
-    """Write a folder's names to the disk: a file made, renamed or removed there stays so after a power cut. Raises OSError."""
+    """Flush a folder's names to the disk, so that they survive a power cut. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
