@@ -17,12 +17,22 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-import aiosqlite
-
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import StoreUnavailable, Together, Unit, connect, empty_log, in_transaction, is_outage, outage, purge
+from chatsvc.store.database import (
+    StoreUnavailable,
+    Together,
+    Unit,
+    connect,
+    empty_log,
+    in_transaction,
+    is_outage,
+    outage,
+    purge,
+    translated,
+)
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sqlite_thread import SqliteThread
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -116,10 +126,8 @@ def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]
 class _Thread:
     """A connection in its own thread. A unit of work goes there in one hop, and with it those that came while the thread was busy."""
 
-    def __init__(
-        self, connection: aiosqlite.Connection, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]
-    ) -> None:
-        self._connection = connection
+    def __init__(self, thread: SqliteThread, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
+        self._thread = thread
         self._path = path
         self._run_batch = run_batch
         self._name = "writer" if run_batch is _write_batch else "reader"
@@ -132,13 +140,8 @@ class _Thread:
 
     @classmethod
     async def open(cls, path: Path, *, writes: bool, key: MasterKey | None = None) -> _Thread:
-        connection = aiosqlite.Connection(partial(connect, path, writes=writes, key=key), iter_chunk_size=64)
-        try:
-            return cls(await connection, path, _write_batch if writes else _read_batch)
-        except BaseException:
-            # aiosqlite has told its thread to end, and the thread tells the event loop when it does: before that is closed.
-            connection._thread.join()
-            raise
+        thread = await SqliteThread.open(partial(connect, path, writes=writes, key=key))
+        return cls(thread, path, _write_batch if writes else _read_batch)
 
     async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
         """Have a unit run with the next batch; raises what it raised, and StoreUnavailable."""
@@ -154,8 +157,7 @@ class _Thread:
             self.under_way = len(batch)
             began = perf_counter()
             try:
-                # aiosqlite's public calls take one hop a statement; a batch is one hop here.
-                results = await self._connection._execute(self._run_batch, self._connection._conn, batch)  # type: ignore[no-untyped-call]
+                results = await self._thread.run(self._run_batch, batch)
             except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
                 results = [_Failed(fault)] * len(batch)
             try:
@@ -182,15 +184,15 @@ class _Thread:
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run what cannot be part of a transaction, between two batches; raises StoreUnavailable."""
         try:
-            return await self._connection._execute(work, self._connection._conn)  # type: ignore[no-any-return, no-untyped-call]
+            return await self._thread.run(work)
         except sqlite3.Error as fault:
-            raise outage(fault, self._path) from fault
+            raise translated(fault, self._path) from fault
 
     async def close(self) -> None:
         """Finish what is queued and close the connection."""
         if self._draining:
             await self._draining
-        await self._connection.close()
+        await self._thread.close()
 
 
 def _settle(work: _Work, result: Any, path: Path) -> None:
@@ -206,7 +208,7 @@ def _settle(work: _Work, result: Any, path: Path) -> None:
     if fault is None:
         work.answer.set_result(result)
     else:
-        work.answer.set_exception(outage(fault, path) if is_outage(fault) else fault)
+        work.answer.set_exception(translated(fault, path))
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

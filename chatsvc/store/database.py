@@ -32,6 +32,10 @@ class StoreUnavailable(Exception):
     """The store cannot answer at the moment; nothing of the unit was written."""
 
 
+class StoreFault(Exception):
+    """A statement failed through a fault of the program; nothing of the unit was written. Its cause is the driver's own error."""
+
+
 class Together(Generic[Item, T]):
     """A unit that may run together with others of its kind: `run` gives for items, in their order, what one by one they would get.
 
@@ -78,17 +82,28 @@ class Database(Protocol):
 
 
 def is_outage(fault: BaseException) -> bool:
-    """Whether SQLite failed for a reason outside the program; SQLITE_ERROR is SQL that it cannot make sense of."""
+    """Whether SQLite failed for a reason outside the program; SQLITE_ERROR is a statement that it cannot parse or resolve."""
     ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
     return isinstance(fault, _OUTAGE) and not ours
 
 
-def outage(fault: BaseException, path: Path, what: str = "") -> StoreUnavailable:
-    """An outage in the words of whoever has to do something about it; `what` failed."""
+def translated(fault: BaseException, path: Path) -> BaseException:
+    """Translate an error of the driver into StoreUnavailable or StoreFault; others are returned as they are."""
+    if not isinstance(fault, sqlite3.Error):
+        return fault
+    if is_outage(fault):
+        return outage(fault, path)
+    made = StoreFault(str(fault))
+    made.__cause__ = fault
+    return made
+
+
+def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailable:
+    """Make a StoreUnavailable that says what to do; `action` failed."""
     if getattr(fault, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
         text = f"{path} is damaged ({fault}): stop the service, move {path}* into another folder, and put a backup back"
     else:
-        text = f"{what}: {fault}" if what else str(fault)
+        text = f"{action}: {fault}" if action else str(fault)
     made = StoreUnavailable(text)
     made.__cause__ = fault
     return made

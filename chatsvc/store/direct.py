@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chatsvc.store.database import Unit, connect, in_transaction, is_outage, outage, purge
+from chatsvc.store.database import Unit, connect, in_transaction, outage, purge, translated
 from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class DirectDatabase:
         try:
             purge(self._connection)
         except sqlite3.Error as fault:
-            raise outage(fault, self._path) from fault
+            raise translated(fault, self._path) from fault
 
     async def close(self) -> None:
         """See Database.close."""
@@ -51,9 +51,7 @@ class DirectDatabase:
         try:
             return in_transaction(self._connection, unit)
         except sqlite3.Error as fault:
-            if is_outage(fault):
-                raise outage(fault, self._path) from fault
-            raise
+            raise translated(fault, self._path) from fault
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:

@@ -46,7 +46,7 @@ async def rotate(services: Services, *, key: str | None = None) -> Json:
 async def _change(services: Services, new: bytes) -> tuple[int, int]:
     held, db = services.secret, services.db
     # Whatever an earlier attempt left undecided: its draft may be the store's key.
-    held.settle(await db.read(facts.check_in))
+    held.settle(await facts.check(db))
     await services.offload(lambda: held.expect(new))
     next_ = MasterKey(new)
 
@@ -58,8 +58,8 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
         return sealing.seal(next_(sealing.PURPOSE), signing_key, row(bot_id))
 
     try:
-        return await facts.change_key(db, next_.check, lambda connection: webhooks.reseal(connection, change))
+        return await webhooks.reseal(db, next_.check, change)
     finally:
         # After a fault, too, only the store can tell which key is in force.
-        check = await db.read(facts.check_in)
+        check = await facts.check(db)
         await services.offload(lambda: held.settle(check))

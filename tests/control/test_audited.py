@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from chatsvc.control import audited
 from chatsvc.control.operations import EXPORTING, LOOKING, OPERATIONS, Call
 from chatsvc.domain.errors import Refused
 from chatsvc.store import audit
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import StoreFault, StoreUnavailable
 from chatsvc.usecases import accounts
 from chatsvc.usecases.audit import list_all
 from chatsvc.usecases.services import Services
@@ -64,7 +63,7 @@ async def test_an_act_that_ends_otherwise_is_recorded_so(app: App, monkeypatch: 
 
 async def test_an_act_that_cannot_be_recorded_is_not_done(app: App) -> None:
     await execute(app, "DROP TABLE administrative_acts")
-    with pytest.raises(sqlite3.OperationalError):
+    with pytest.raises(StoreFault):
         await audited.perform(app.services, CREATE, 0)
     assert await accounts.list_all(app.services) == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import Database, StoreUnavailable, Unit
+from chatsvc.store.database import Database, StoreFault, StoreUnavailable, Unit
 from tests.store.conftest import Open
 from tests.store.support import rows
 
@@ -79,7 +79,7 @@ async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Databa
         connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
 
     applied: list[object] = []
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(StoreFault):
         await db.write(fails_at_its_commit, applied.append)
     assert applied == []
     assert await db.read(names) == []
@@ -128,12 +128,12 @@ async def test_a_file_that_may_not_be_written_any_more_is_an_outage(db: Database
 
 
 FAULTS_OF_OURS: dict[str, tuple[str, tuple[object, ...], type[Exception]]] = {
-    "a constraint": ("INSERT INTO store_facts (name, value) VALUES (?, NULL)", ("a",), sqlite3.IntegrityError),
-    "a foreign key": ("INSERT INTO allowances VALUES (?, '2026-11', 1)", ("nobody",), sqlite3.IntegrityError),
-    "a type that STRICT refuses": ("INSERT INTO store_facts (name, value) VALUES (?, 1)", ("a",), sqlite3.IntegrityError),
-    "too few values": ("SELECT ?, ?", ("a",), sqlite3.ProgrammingError),
-    "a misspelt column": ("SELECT nmae FROM store_facts WHERE name = ?", ("a",), sqlite3.OperationalError),
-    "no SQL": ("SELCET ?", ("a",), sqlite3.OperationalError),
+    "a constraint": ("INSERT INTO store_facts (name, value) VALUES (?, NULL)", ("a",), StoreFault),
+    "a foreign key": ("INSERT INTO allowances VALUES (?, '2026-11', 1)", ("nobody",), StoreFault),
+    "a type that STRICT refuses": ("INSERT INTO store_facts (name, value) VALUES (?, 1)", ("a",), StoreFault),
+    "too few values": ("SELECT ?, ?", ("a",), StoreFault),
+    "a misspelt column": ("SELECT nmae FROM store_facts WHERE name = ?", ("a",), StoreFault),
+    "no SQL": ("SELCET ?", ("a",), StoreFault),
     "a lone surrogate": ("SELECT ?", ("\ud800",), UnicodeEncodeError),
     "a number too great": ("SELECT ?", (2**63,), OverflowError),
 }

@@ -16,7 +16,7 @@ from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, exchanges, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
-from chatsvc.store.database import at_once, connect
+from chatsvc.store.database import StoreFault, at_once, connect
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
 from tests.fakes import START
@@ -132,7 +132,7 @@ async def test_what_callers_send_at_once_is_counted_in_its_order_and_a_fault_of_
     await asyncio.sleep(0)
     held.let_go.set()
     _, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(results.pop(7), sqlite3.IntegrityError)
+    assert isinstance(results.pop(7), StoreFault)
     assert results == applied == [Counts(i, 0, i) for i in range(1, 20)]
     said = [text for (text,) in rows(path, "SELECT content FROM messages WHERE role = 'user' ORDER BY number")]
     assert said == [f"{i}" for i in range(20) if i != 7]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chatsvc.store.committer import MAX_BATCH, GroupCommitDatabase
-from chatsvc.store.database import StoreUnavailable, Together
+from chatsvc.store.database import StoreFault, StoreUnavailable, Together
 from tests.store.support import rows
 from tests.store.test_database import names, note
 
@@ -117,7 +117,7 @@ async def test_a_constraint_that_one_unit_breaks_does_not_touch_the_units_around
     await queued(group, *others)
     held.let_go.set()
     _, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(results[1], sqlite3.IntegrityError)
+    assert isinstance(results[1], StoreFault)
     assert [results[0], results[2]] == ["a", "b"]
     assert await group.read(names) == ["a", "b"]
 
@@ -167,7 +167,7 @@ async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: Gro
     await queued(group, *others)
     held.let_go.set()
     _, *results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(results.pop(2), sqlite3.IntegrityError)
+    assert isinstance(results.pop(2), StoreFault)
     assert results == await group.read(names) == ["a", "b", "c"]
 
 
@@ -245,7 +245,7 @@ async def test_a_commit_that_fails_fails_the_whole_batch_and_nothing_is_applied(
     held.let_go.set()
     head, *results = await asyncio.gather(first, *others, return_exceptions=True)
     assert head == "held"
-    assert [type(result) for result in results] == [sqlite3.IntegrityError] * 3
+    assert [type(result) for result in results] == [StoreFault] * 3
     assert applied == []
     assert rows(path, "SELECT * FROM store_facts") == []
     assert await group.write(note("after")) == "after"
