@@ -13,14 +13,43 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import IO, Any
 
 from chatsvc.domain import knowledge_files
+from chatsvc.domain.knowledge_files import Parsed
 
 MEGABYTE = 1024 * 1024
 SECONDS_PER_MEGABYTE = 2.0  # of processor time; smaller files have as much
 _MEMORY, _MEMORY_PER_BYTE = 384 * MEGABYTE, 24  # of address space
+
+
+def _text(name: str, data: bytes, language: str) -> Parsed:
+    return knowledge_files.read(name, knowledge_files.decode(name, data), language)
+
+
+def _pdf(name: str, data: bytes, language: str) -> Parsed:
+    from chatsvc.file_reader import pdf
+
+    return pdf.read(name, data, language)
+
+
+def _word(name: str, data: bytes, language: str) -> Parsed:
+    from chatsvc.file_reader import word
+
+    return word.read(name, data, language)
+
+
+READERS: dict[str, Callable[[str, bytes, str], Parsed]] = {**dict.fromkeys(knowledge_files.READERS, _text), ".pdf": _pdf, ".docx": _word}
+_LIBRARIES = {".pdf": "chatsvc.file_reader.pdf", ".docx": "chatsvc.file_reader.word"}  # modules that import one
+
+
+def _load(names: Sequence[str]) -> None:
+    """Import the libraries that these files need, before the limits are set."""
+    for ending in {knowledge_files.ending_of(name) for name in names} & _LIBRARIES.keys():
+        import_module(_LIBRARIES[ending]).warm_up()
 
 
 def seconds(size: int) -> float:
@@ -31,7 +60,9 @@ def seconds(size: int) -> float:
 def main() -> None:
     """Read all files of one request."""
     request = json.loads(sys.stdin.buffer.readline())
-    codecs.lookup("utf-8-sig")  # its module is imported now: the other user may not be allowed to read the program
+    _load([file["name"] for file in request["files"]])
+    for codec in ("utf-8-sig", "utf-16", "utf-16-be", "latin-1", "cp437", "ascii"):
+        codecs.lookup(codec)  # its module is imported now: the other user may not be allowed to read the program
     _drop_privileges(request["user"], request["group"])
     _limit(max((file["size"] for file in request["files"]), default=0))
     answer(request, sys.stdin.buffer, sys.stdout.buffer)
@@ -51,7 +82,7 @@ def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
 
 def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
     try:
-        parsed = knowledge_files.read(name, knowledge_files.decode(name, data), language)
+        parsed = knowledge_files.reader_of(name, READERS)(name, data, language)
     except knowledge_files.KnowledgeFileError as fault:
         return {"unit": fault.unit, "faults": [(one.line, one.text) for one in fault.faults]}
     except MemoryError:

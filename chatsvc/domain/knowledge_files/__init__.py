@@ -6,10 +6,11 @@ holds the limits that all formats share.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
-from chatsvc.domain.knowledge_files.documents import parse_text
+from chatsvc.domain.knowledge_files.documents import parse_lines, parse_text
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import (
@@ -41,11 +42,14 @@ __all__ = [
     "parse_file",
     "parse_html",
     "parse_jsonl",
+    "parse_lines",
     "parse_markdown",
     "parse_text",
     "read",
+    "reader_of",
 ]
 
+R = TypeVar("R")
 Reader = Callable[[str, str, str], Parsed]
 
 READERS: dict[str, Reader] = {
@@ -61,14 +65,24 @@ READERS: dict[str, Reader] = {
 
 def read(name: str, text: str, default_language: str) -> Parsed:
     """Read `text` in the format that the ending of `name` tells; raises KnowledgeFileError."""
+    return reader_of(name, READERS)(text, default_language, name)
+
+
+def ending_of(name: str) -> str:
+    """Return a file name's ending, in lower case and with its dot; nothing where it has none."""
     dot = name.rfind(".")
-    ending = name[dot:].lower() if dot > max(name.rfind("/"), name.rfind("\\")) else ""
-    reader = READERS.get(ending)
+    return name[dot:].lower() if dot > max(name.rfind("/"), name.rfind("\\")) else ""
+
+
+def reader_of(name: str, readers: Mapping[str, R]) -> R:
+    """Return the reader of a file's format; raises KnowledgeFileError where its ending is not known."""
+    ending = ending_of(name)
+    reader = readers.get(ending)
     if reader is None:
-        known = ", ".join(READERS)
+        known = ", ".join(readers)
         what = f"{ending!r} files" if ending else "files without an ending"
         raise KnowledgeFileError(name, [Fault(1, f"{what} cannot be read as knowledge; write it in one of: {known}")])
-    return reader(text, default_language, name)
+    return reader
 
 
 def parse_file(name: str, text: str, default_language: str) -> list[ParsedEntry]:

@@ -7,11 +7,12 @@ document aside); where a section makes several passages, each but the first adds
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from chatsvc.domain.knowledge_files.parsed import MAX_PHRASING, Gathering, Parsed, lines_of, one_line
+from chatsvc.domain.knowledge_files.prices import Price, price_of, take_prices
 
 LONGEST = 1_200  # characters of a passage
 _SHORTEST = 300  # what is left at the end of a section joins the passage before it where it is shorter
@@ -21,21 +22,34 @@ _ABBREVIATIONS = "dr prof doç av sn vb vs örn bkz no tel yrd mr mrs ms st eg i
 _NO_END = frozenset(_ABBREVIATIONS.split())
 _HEADING, _ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
 _PROSE = 5  # words of a line below it that are more than an address, a name or an item
+_ASKED = re.compile(
+    r"[>\s]*(?:[-*+]\s+)?[*_]{0,3}(?:(?:question|soru)\s*\d{0,4}\s*[:.)]|[qs]\s*\d{0,4}\s*:)[*_]{0,3}\s*(.*)", re.IGNORECASE
+)
+_ANSWERED = re.compile(
+    r"[>\s]*(?:[-*+]\s+)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*\d{0,4}\s*[:.)]|[ac]\s*\d{0,4}\s*:)[*_]{0,3}\s*(.*)", re.IGNORECASE
+)
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
 @dataclass(slots=True)
 class _Section:
-    """What stands below one heading: its blocks, each with the line where it begins."""
+    """Blocks below one heading, each with its first line; `asked` are the lines labelled Q: that stand above them."""
 
     path: tuple[str, ...]
     blocks: list[tuple[int, list[str]]] = field(default_factory=list)
+    asked: list[tuple[int, str]] = field(default_factory=list)
+    answered: bool = False
+
+    def unlabelled(self) -> _Section:
+        """Return the section as text, its questions included."""
+        return _Section(self.path, [*((line, [text]) for line, text in self.asked), *self.blocks])
 
 
 class Sections:
     """Takes a document's headings and lines in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "line") -> None:
+        self._step = int(unit == "line")  # pages and paragraphs do not count on with the lines of a block
         self._path: list[tuple[int, str]] = []
         self._list: list[_Section] = [_Section(())]
         self._open = False  # whether the next line goes on with the last block
@@ -67,10 +81,30 @@ class Sections:
         self._begin()
 
     def _begin(self) -> None:
-        if not self._list[-1].blocks:
+        if not self._list[-1].blocks and not self._list[-1].asked:
             self._list.pop()  # nothing stands below this heading
         self._list.append(_Section(tuple(text for _, text in self._path)))
         self._open = False
+
+    def labelled(self, number: int, text: str) -> bool:
+        """Take a line that begins with Q: or A: (Soru:, Cevap:), or continues such a question; False for any other line."""
+        section = self._list[-1]
+        if match := _ASKED.match(text):
+            if section.answered or not section.asked:
+                self._begin()
+            self._list[-1].asked.append((number, match[1].strip(" *_")))
+            self.empty = False
+            return True
+        if not section.asked or section.answered:
+            return False
+        if match := _ANSWERED.match(text):
+            section.answered = True
+            if match[1]:
+                self.line(number, match[1])
+        elif text.strip():
+            line, asked = section.asked.pop()
+            section.asked.append((line, f"{asked} {text.strip()}"[: 2 * MAX_PHRASING]))
+        return True
 
     def line(self, number: int, text: str, *, joined: bool = False) -> None:
         """Take a line of text; an empty one ends a paragraph unless it is `joined`, as in code."""
@@ -83,29 +117,55 @@ class Sections:
         blocks[-1][1].append(text)
         self._open, self.empty = True, False
 
-    def passages(self) -> Iterator[tuple[int, str, str]]:
-        """Line, question and text of each passage."""
+    def questions(self) -> Iterator[_Section]:
+        """Yield the sections labelled Q: and A:, where any is whole."""
+        labelled = [section for section in self._list if section.asked]
+        return iter(labelled if any(section.answered for section in labelled) else ())
+
+    def prices(self) -> Iterator[Price]:
+        """Yield the lines of price lists."""
         for section in self._list:
+            for line, lines in section.blocks if not section.asked else ():
+                for nth, text in enumerate(lines):
+                    if priced := price_of(text):
+                        yield Price(line + nth * self._step, *priced, section.path[-1] if section.path else "")
+
+    def passages(self) -> Iterator[tuple[int, str, str]]:
+        """Yield line, question and text of each passage."""
+        questions = list(self.questions())
+        for section in self._list if not questions else [one for one in self._list if not one.asked]:
             # one heading above all others is the document's name, and says nothing about where in it we are
             path = section.path[1:] if self._titles == 1 and section.path[1:] and section.path[0] == self._title else section.path
-            for nth, (line, text) in enumerate(_packed(_pieces(section))):
+            for nth, (line, text) in enumerate(_packed(_pieces(section.unlabelled(), self._step))):
                 yield line, _question(path, text, alone=nth == 0), text
 
 
 def take(found: Gathering, sections: Sections, language: str) -> None:
-    """Make entries of all passages."""
+    """Make entries of labelled questions, of the lines of price lists, and of all passages."""
+    for section in sections.questions():
+        (line, question), *others = section.asked
+        answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)
+        found.entry(line, question, others, answer, language)
+    take_prices(found, list(sections.prices()), language)
     for line, question, text in sections.passages():
         found.entry(line, question, (), text, language, once=False)
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
     """Read plain text: paragraphs, with empty lines between them, and headings as people type them; raises KnowledgeFileError."""
-    found, sections = Gathering(source), Sections()
-    lines = [line.strip() for line in lines_of(text)]
+    return parse_lines(list(enumerate(lines_of(text), start=1)), default_language, source)
+
+
+def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, source: str, unit: str = "line") -> Parsed:
+    """Read lines of plain text with their numbers, which count `unit`; raises KnowledgeFileError."""
+    found, sections = Gathering(source, unit), Sections(unit)
+    lines = [line.strip() for _, line in numbered]
     first = next((at for at, line in enumerate(lines) if line), 0)
-    for number, line in enumerate(lines_of(text), start=1):
+    for at, (number, line) in enumerate(numbered):
         found.text(number, line)
-        if _is_heading(lines, number - 1, first):
+        if sections.labelled(number, line):
+            continue
+        if _is_heading(lines, at, first):
             sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
         else:
             sections.line(number, line.rstrip())
@@ -149,7 +209,7 @@ def _shortened(text: str, length: int) -> str:
     return text[: length - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def _pieces(section: _Section) -> Iterator[tuple[int, str, str]]:
+def _pieces(section: _Section, step: int) -> Iterator[tuple[int, str, str]]:
     """Line, text and what joins it to the piece before; none is longer than a passage."""
     for line, lines in section.blocks:
         block = "\n".join(lines)
@@ -159,7 +219,7 @@ def _pieces(section: _Section) -> Iterator[tuple[int, str, str]]:
         for nth, one in enumerate(lines):
             before = "\n" if nth else "\n\n"
             for joint, piece in [("", one)] if len(one) <= LONGEST else _cut(one):
-                yield line + nth, piece, before + joint
+                yield line + nth * step, piece, before + joint
                 before = ""
 
 

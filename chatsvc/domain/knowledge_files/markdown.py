@@ -309,7 +309,8 @@ class _Document:
                 continue
             elif not (self._sections.empty and set(left) <= set("- ")):
                 self._fence.see(number, left)
-                self._sections.line(number, left)
+                if self._fence.open or not self._sections.labelled(number, left):
+                    self._sections.line(number, left)
         self._fence.finish()
         self._comments.finish()
         documents.take(self._found, self._sections, self._language)

@@ -71,6 +71,7 @@ class Gathering:
     """Takes what a reader finds, checks it, and gives it back whole or as faults."""
 
     source: str
+    unit: str = "line"  # what the numbers of its faults count
     faults: list[Fault] = field(default_factory=list)
     _entries: list[ParsedEntry] = field(default_factory=list)
     _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
@@ -112,7 +113,7 @@ class Gathering:
             self.fault(line, _too_long("the answer to this question", len(answer), MAX_ANSWER))
         first = self._asked.setdefault((source, language.lower(), question.casefold()), line)
         if once and question and first != line:
-            self.fault(line, f"this question was asked on line {first} already; keep one of the two")
+            self.fault(line, f"this question was asked on {self.unit} {first} already; keep one of the two")
         if len(self._entries) == MAX_ENTRIES:
             self.fault(line, f"more than {MAX_ENTRIES:,} entries in one file; spread them over several files")
             raise self._error()
@@ -153,7 +154,7 @@ class Gathering:
         return Parsed(self._entries, list(self._synonyms))
 
     def _error(self) -> KnowledgeFileError:
-        return KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS])
+        return KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS], self.unit)
 
 
 def is_language(value: str) -> bool:

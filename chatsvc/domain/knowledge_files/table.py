@@ -12,10 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
+from chatsvc.domain.knowledge_files.prices import Price, take_prices
 from chatsvc.domain.spreadsheets import with_formulas, without_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
+_ITEMS = frozenset(["service", "item", "product", "name", "treatment", "hizmet", "ürün", "işlem", "ad", "adı", "isim"])
+_PRICES = frozenset(["price", "cost", "fee", "amount", "rate", "fiyat", "fiyatı", "ücret", "ücreti", "tutar", "bedel"])
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
 _MOST_NAMED = 5  # columns in a fault
 _SEPARATORS = ",;\t"
@@ -28,7 +31,11 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     found = Gathering(source)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     rows = _rows(text, _separator(text), found)
-    header = _header(next(rows, (1, [])), found)
+    first = next(rows, (1, []))
+    if priced := _price_columns(first[1]):
+        _take_prices(found, rows, *priced, default_language)
+        return found.done("no row below the header")
+    header = _header(first, found)
     for line, cells in rows:
         if not header:
             break
@@ -41,6 +48,28 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
             found.text(line, cell)
         _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)), default_language)
     return found.done("no row below the header")
+
+
+def _price_columns(header: list[str]) -> tuple[int, int] | None:
+    """Return the places of the columns of names and prices, in a table that is a price list."""
+    names = [one_line(cell).lower() for cell in header]
+    if set(_NEEDED) & set(names):
+        return None
+    named, priced = ([at for at, name in enumerate(names) if name in known] for known in (_ITEMS, _PRICES))
+    return (named[0], priced[0]) if named and priced else None
+
+
+def _take_prices(found: Gathering, rows: Iterable[tuple[int, list[str]]], named: int, priced: int, language: str) -> None:
+    prices = []
+    for line, cells in rows:
+        for cell in cells:
+            found.text(line, cell)
+        values = dict(enumerate(map(one_line, cells)))
+        if name := values.get(named):
+            if not values.get(priced):
+                found.fault(line, f"{name[:40]!r} has no price")
+            prices.append(Price(line, name, values.get(priced, ""), ""))
+    take_prices(found, prices, language)
 
 
 def _take(found: Gathering, line: int, row: dict[str, str], default_language: str) -> None:

@@ -41,9 +41,9 @@ class _Token(NamedTuple):
     text: str
 
 
-def parse_html(text: str, default_language: str, source: str) -> Parsed:
+def parse_html(text: str, default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read a page; raises KnowledgeFileError. The language is what the page says of itself, else the default."""
-    page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source), default_language)
+    page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit), default_language)
     return page.read()
 
 
@@ -85,7 +85,7 @@ class _Page:
 
     def __init__(self, text: str, found: Gathering, language: str) -> None:
         self._text, self._found, self._language = text, found, language
-        self._sections = documents.Sections()
+        self._sections = documents.Sections(found.unit)
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
         self._words: list[str] = []  # of the line or heading that is coming
@@ -183,5 +183,6 @@ class _Page:
         elif heading:
             self._sections.question(text)
         elif text:
-            self._sections.line(self._began, self._prefix + text)
+            if not self._sections.labelled(self._began, text):
+                self._sections.line(self._began, self._prefix + text)
             self._prefix = ""

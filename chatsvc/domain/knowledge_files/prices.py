@@ -1,0 +1,65 @@
+"""Price lists: a line such as "Haircut ......... 450 TL", "Saç kesimi: 450 TL" or a table's row becomes an entry.
+
+The entry's question asks for the price of what the line names; other phrasings are the name alone and with a word for "price".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.language import primary
+
+FEWEST = 2  # lines with a price that make a list
+_MOST = 200  # characters of a line
+_NAME = 80  # characters of a name
+_SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dollars?|pounds?|sterlin"
+_NUMBER = r"\d[\d.,]*"
+_AMOUNT = rf"(?:[{_SIGNS}]\s?{_NUMBER}|{_NUMBER}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
+_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s+)?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
+_MORE = r"[/(+,*].*|(?:per|each|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
+_ALONE = re.compile(rf"(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
+_SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
+_BULLET = re.compile(r"^\s*(?:[-*+•·|]|\d{1,3}[.)])\s*")
+_TOTAL = re.compile(r"(?:sub)?total|toplam|kdv|vat\b|tax\b", re.IGNORECASE)
+
+
+class Price(NamedTuple):
+    """A line of a price list, with the heading above it."""
+
+    line: int
+    name: str
+    price: str
+    heading: str
+
+
+def price_of(text: str) -> tuple[str, str] | None:
+    """Return the name and the price in a line of a list; None for any other line."""
+    if len(text) > _MOST or not _PRICE.search(text):
+        return None
+    text = _BULLET.sub("", text).strip(" |*_")
+    for separator in _SEPARATOR.finditer(text):
+        name, rest = text[: separator.start()].strip(" *_"), text[separator.end() :].strip(" |*_")
+        in_table = "|" in separator[0] or "\t" in separator[0]
+        if not (_PRICE.search(rest) if in_table else _ALONE.fullmatch(rest)):
+            continue
+        if not any(map(str.isalpha, name)) or len(name) > _NAME or _TOTAL.match(name):
+            return None
+        return name, ", ".join(cell.strip() for cell in re.split(r"\s*[|\t]\s*", rest) if cell.strip())
+    return None
+
+
+def take_prices(found: Gathering, prices: Sequence[Price], language: str) -> None:
+    """Make entries of a list's lines; where a name comes twice, its heading tells which is meant."""
+    if len(prices) < FEWEST:
+        return
+    names = Counter(one.name.casefold() for one in prices)
+    turkish = primary(language) == "tr"
+    for line, name, price, heading in prices:
+        full = f"{name} ({heading})" if heading and names[name.casefold()] > 1 else name
+        asked = f"{full} ne kadar?" if turkish else f"How much is {full}?"
+        also = (full, f"{full} fiyatı" if turkish else f"{full} price")
+        found.entry(line, asked, [(line, one) for one in also], f"{full}: {price}", language, once=False)

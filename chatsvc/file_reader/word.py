@@ -1,0 +1,93 @@
+"""Word files (.docx) as HTML, by mammoth: it knows headings, lists, tables and hyperlinks, and needs no lxml, unlike python-docx.
+
+The file is a zip of XML: what it unpacks to is limited, and document type declarations, which define entities, are refused.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+import mammoth
+
+from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError, Parsed, parse_html
+
+MOST_UNPACKED = 64 * 1024 * 1024  # bytes of all parts
+_MOST_PARTS = 5_000
+_RATIO = 200  # unpacked to packed, of the whole file; text reaches 20
+_SMALL = 1024 * 1024  # bytes; the ratio of less does not matter
+_BLOCK = re.compile(r"(?=<(?:p|h[1-6]|li|tr|table|ul|ol)\b)")
+_PARAGRAPH = re.compile(r"<(?:p|h[1-6])\b")
+_CELL = re.compile(r"<t([dh])\b.*?</t\1>", re.DOTALL)
+_PARAGRAPH_TAG = re.compile(r"</?p>")
+_SAMPLE = """<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:tbl><w:tr><w:tc>
+<w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:document>"""
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
+
+
+def warm_up() -> None:
+    """Import what the library imports at its first use: later the process may not be allowed to read the program."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("word/document.xml", _SAMPLE)
+    read("sample.docx", packed.getvalue(), "en")
+
+
+def read(name: str, data: bytes, language: str) -> Parsed:
+    """Read a Word file as a document; raises KnowledgeFileError with the paragraphs of the faults."""
+    _check(name, data)
+    try:
+        html = mammoth.convert_to_html(
+            io.BytesIO(data), style_map=_STYLES, convert_image=_without_images, ignore_empty_paragraphs=False, external_file_access=False
+        ).value
+    except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
+        raise _error(name, f"this is no Word file that can be read ({type(fault).__name__}); save it anew, or as .txt") from None
+    # A paragraph a line: so the number of a line is that of a paragraph.
+    return parse_html(_numbered(html), language, name, "paragraph")
+
+
+def _numbered(html: str) -> str:
+    lines = [""]
+    for block in _BLOCK.split(html):
+        if _PARAGRAPH.match(block) and lines[-1]:
+            lines.append("")
+        lines[-1] += block.replace("\n", " ")
+    # A paragraph inside of a cell is no paragraph of the page; its line break stays, for the count.
+    return _CELL.sub(lambda cell: _PARAGRAPH_TAG.sub(" ", cell[0]), "\n".join(lines))
+
+
+def _without_images(_: object) -> list[object]:
+    return []
+
+
+def _check(name: str, data: bytes) -> None:
+    """Refuse what is no zip of moderate size, and XML that declares entities."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as parts:
+            infos = parts.infolist()
+            unpacked = sum(info.file_size for info in infos)
+            if len(infos) > _MOST_PARTS or unpacked > MOST_UNPACKED or (unpacked > _SMALL and unpacked > _RATIO * len(data)):
+                raise _error(name, f"the file unpacks to {unpacked:,} bytes, more than a document has; save its text as .txt")
+            if any(info.flag_bits & 1 for info in infos):
+                raise _error(name, "the file is encrypted; save it without a password")
+            if "word/document.xml" not in parts.namelist():
+                raise _error(name, "this is no Word document; save it as .docx")
+            for info in infos:
+                if info.filename.endswith((".xml", ".rels")) and _declares(parts.read(info)):
+                    raise _error(name, "the file declares entities, which no Word document does")
+    except KnowledgeFileError:
+        raise
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
+        old = data.startswith(b"\xd0\xcf\x11\xe0")  # an OLE file, which holds encrypted ones as well
+        what = "an encrypted or old Word file; save it as .docx without a password" if old else "no Word file (.docx)"
+        raise _error(name, f"this is {what}") from None
+
+
+def _declares(xml: bytes) -> bool:
+    """Whether XML, in UTF-8 or UTF-16, has a document type declaration."""
+    return b"<!DOCTYPE" in xml or b"<!ENTITY" in xml or b"<\0!\0D\0O\0C\0T" in xml or b"\0<\0!\0D\0O\0C\0T" in xml
+
+
+def _error(name: str, text: str) -> KnowledgeFileError:
+    return KnowledgeFileError(name, [Fault(1, text)], "paragraph")

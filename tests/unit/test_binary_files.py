@@ -1,0 +1,193 @@
+"""PDF and Word files, put together here byte by byte, read in the process that reads files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+
+import pypdf
+import pytest
+
+from chatsvc.domain.errors import Refused
+from chatsvc.domain.knowledge_files import KnowledgeFileError, ParsedEntry
+from chatsvc.file_reader import pdf, word
+from chatsvc.usecases.file_reading import read_files
+
+NAMESPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+TYPES = """<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/word/document.xml"
+ ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
+RELATIONS = """<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">
+<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+ Target="word/document.xml"/></Relationships>"""
+
+
+def paragraph(text: str, style: str = "") -> str:
+    """A paragraph of a Word file."""
+    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+    return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """A table of a Word file."""
+    cells = ["".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in rows]
+    return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
+
+
+def docx(body: str, declares: str = "", parts: Mapping[str, bytes] | None = None) -> bytes:
+    """A Word file."""
+    xml = f'<?xml version="1.0" encoding="UTF-8"?>{declares}<w:document xmlns:w="{NAMESPACE}"><w:body>{body}</w:body></w:document>'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("[Content_Types].xml", TYPES)
+        file.writestr("_rels/.rels", RELATIONS)
+        file.writestr("word/document.xml", xml)
+        for name, data in (parts or {}).items():
+            file.writestr(f"word/{name}", data)
+    return packed.getvalue()
+
+
+def pdf_of(*pages: Sequence[str]) -> bytes:
+    """A PDF file whose pages have these lines."""
+    streams = []
+    for lines in pages:
+        text = "".join(f"({line}) Tj T* " for line in lines)
+        streams.append(zlib.compress(f"BT /F1 12 Tf 14 TL 50 800 Td {text}ET".encode("latin-1")))
+    return assembled(streams)
+
+
+def assembled(streams: Sequence[bytes]) -> bytes:
+    """A PDF file whose pages have these deflated content streams."""
+    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(streams)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Kids[{kids}]/Count {len(streams)}>>".encode(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+    ]
+    for at, stream in enumerate(streams):
+        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 850]/Contents {5 + 2 * at} 0 R/Resources<</Font<</F1 3 0 R>>>>>>"
+        objects += [page.encode(), b"<</Filter/FlateDecode/Length %d>>stream\n%b\nendstream" % (len(stream), stream)]
+    file, places = bytearray(b"%PDF-1.4\n"), []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(file))
+        file += b"%d 0 obj\n%b\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    head = b"xref\n0 %d\n0000000000 65535 f \n%b" % (len(objects) + 1, table)
+    tail = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(file))
+    return bytes(file + head + tail)
+
+
+def asked(entries: Sequence[ParsedEntry]) -> dict[str, str]:
+    return {entry.question: entry.answer for entry in entries}
+
+
+BODY = (
+    paragraph("Our shop", "Heading1")
+    + paragraph("Delivery", "Heading2")
+    + paragraph("We deliver within two days. Larger orders take a week.")
+    + paragraph("Prices", "Heading2")
+    + table([["Haircut", "450 TL"], ["Wash", "50 TL"]])
+    + paragraph("Questions", "Heading2")
+    + paragraph("Q: Do you sell vouchers?")
+    + paragraph("A: Yes, at the desk.")
+)
+
+
+def test_a_word_file_is_read_with_headings_tables_and_labelled_questions() -> None:
+    (file,) = read_files([("shop.docx", docx(BODY))], "en")
+    found = {question: answer for question, _, answer, *_ in file["entries"]}
+    assert found["Delivery"] == "We deliver within two days. Larger orders take a week."
+    assert found["How much is Haircut?"] == "Haircut: 450 TL"
+    assert found["Do you sell vouchers?"] == "Yes, at the desk."
+
+
+def test_a_fault_in_a_word_file_has_its_paragraph() -> None:
+    body = paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")
+    with pytest.raises(Refused, match=r"^a.docx, paragraph 4: this question has no answer$"):
+        read_files([("a.docx", docx(body))], "en")
+
+
+BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
+ENTITIES = '<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+def renamed() -> bytes:
+    """A zip that is no Word file."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("x", b"")
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (docx(BODY, parts={"big": BOMB}), "unpacks to"),
+        (docx(paragraph("&b;"), ENTITIES), "declares entities"),
+        (docx(BODY, parts={"x.xml": "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []>".encode("utf-16")}), "declares entities"),
+        (docx(BODY)[:-40], r"this is no Word file \(.docx\)"),
+        (docx("<broken"), "this is no Word file that can be read"),
+        (docx(""), "no text in this"),
+        (renamed(), "this is no Word document"),
+        (b"PK", "this is no Word file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an encrypted or old Word file"),
+    ],
+    ids=["bomb", "entities", "UTF-16", "cut", "broken", "empty", "no document", "no zip", "encrypted"],
+)
+def test_a_word_file_that_cannot_be_taken_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(KnowledgeFileError, match=f"^a.docx, paragraph 1: .*{says}"):
+        word.read("a.docx", data, "en")
+
+
+PAGES = (
+    ["Delivery", "", "We deliver within two days to all places that a lorry can reach, and to", "the islands within a week."],
+    ["Price list", "Haircut ........ 450 TL", "Wash ........ 50 TL", "", "Q: Do you sell vouchers?", "A: Yes, at the desk."],
+)
+
+
+def test_a_pdf_file_is_read_with_paragraphs_prices_and_labelled_questions() -> None:
+    (file,) = read_files([("shop.pdf", pdf_of(*PAGES))], "en")
+    found = {question: (answer, page) for question, _, answer, _, _, page in file["entries"]}
+    assert found["How much is Haircut?"] == ("Haircut: 450 TL", 2)
+    assert found["Do you sell vouchers?"] == ("Yes, at the desk.", 2)
+    assert any("reach, and to the islands within a week." in answer for answer, page in found.values() if page == 1)
+
+
+def test_a_fault_in_a_pdf_file_has_its_page() -> None:
+    pages = [["Q: One?", "A: Yes."], ["Q: Two?"]]
+    with pytest.raises(Refused, match=r"^a.pdf, page 2: this question has no answer$"):
+        read_files([("a.pdf", pdf_of(*pages))], "en")
+
+
+def encrypted() -> bytes:
+    """A PDF file with a password."""
+    writer, packed = pypdf.PdfWriter(io.BytesIO(pdf_of(["a"]))), io.BytesIO()
+    writer.encrypt("secret", algorithm="RC4-128")
+    writer.write(packed)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (encrypted(), "page 1: the file is encrypted"),
+        (pdf_of([], []), "page 1: no text in this file, only pictures"),
+        (assembled([zlib.compress(b"BT ET"), zlib.compress(b" " * (20 * 1024 * 1024))]), "page 2: this page cannot be read"),
+        (b"%PDF-1.4\nnothing", "page 1: this is no PDF file"),
+        (b"", "page 1: this is no PDF file"),
+        (pdf_of(["a"])[:200], "page 1: this is no PDF file"),
+    ],
+    ids=["encrypted", "scanned", "bomb", "no file", "empty", "cut"],
+)
+def test_a_pdf_file_that_cannot_be_taken_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(KnowledgeFileError, match=f"^a.pdf, {says}"):
+        pdf.read("a.pdf", data, "en")
+
+
+def test_a_pdf_file_has_a_limit_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
+    with pytest.raises(KnowledgeFileError, match="page 2: at most 1 pages are read"):
+        pdf.read("a.pdf", pdf_of(["a"], ["b"]), "en")

@@ -1,0 +1,109 @@
+"""Questions labelled Q: and A:, and price lists, in every format that holds text."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsvc.domain.knowledge_files import KnowledgeFileError, read
+from chatsvc.domain.knowledge_files.prices import price_of
+from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge import KnowledgeIndex
+
+
+def found(name: str, text: str, language: str = "en") -> dict[str, tuple[tuple[str, ...], str]]:
+    """Question to other phrasings and answer."""
+    return {entry.question: (entry.alt, entry.answer) for entry in read(name, text, language).entries}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", "Q: Open?\nQ: opening hours\nA: From 9 to 6.\n\nNot on Sundays.\n\nQ2: Far\naway?\nA2: No.\n"),
+        ("a.txt", "SORU: Open?\nSoru: opening hours\nCEVAP: From 9 to 6.\n\nNot on Sundays.\nSORU 2. Far away?\nYanıt: No."),
+        ("a.md", "# Shop\n\n**Q:** Open?\n**Q:** opening hours\n**A:** From 9 to 6.\n\nNot on Sundays.\n\n- Q: Far away?\n- A: No.\n"),
+        ("a.html", "<p>Q: Open?<br>Q: opening hours<br>A: From 9 to 6.</p><p>Not on Sundays.</p><p>Q: Far away?</p><p>A: No.</p>"),
+    ],
+)
+def test_labelled_questions_become_entries(name: str, text: str) -> None:
+    assert found(name, text) == {
+        "Open?": (("opening hours",), "From 9 to 6.\n\nNot on Sundays."),
+        "Far away?": ((), "No."),
+    }
+
+
+def test_a_labelled_question_without_an_answer_is_a_fault_with_its_line() -> None:
+    with pytest.raises(KnowledgeFileError, match=r"^a.txt, line 4: this question has no answer$"):
+        read("a.txt", "Q: One?\nA: Yes.\n\nQ: Two?\n", "en")
+
+
+def test_without_any_answer_and_in_code_a_label_is_text() -> None:
+    assert "Q &" in found("a.txt", "Q & A\n\nPlease ask at the desk, which is open from nine.")["Q & A"][1] + "Q &"
+    assert [answer for _, answer in found("a.txt", "Q: who asks?\n\nNobody.").values()] == ["who asks? Nobody."]
+    assert "Q: x" in found("a.md", "# T\n\n```\nQ: x\nA: y\n```\n")["T"][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "price"),
+    [
+        ("Haircut ......... 450 TL", "Haircut", "450 TL"),
+        ("Saç kesimi: 450 TL", "Saç kesimi", "450 TL"),
+        ("- Wash – $10 per person", "Wash", "$10 per person"),
+        ("2) Fön\t150-200 TL", "Fön", "150-200 TL"),
+        ("Boya   ₺1.200,00'den", "Boya", "₺1.200,00'den"),
+        ("| Massage | 60 min | 90 EUR |", "Massage", "60 min, 90 EUR"),
+        ("Otopark: ücretsiz", "Otopark", "ücretsiz"),
+    ],
+)
+def test_a_line_of_a_price_list_names_something_and_its_price(line: str, name: str, price: str) -> None:
+    assert price_of(line) == (name, price)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Haircut",
+        "450 TL",
+        "Total: 900 TL",
+        "Toplam ..... 5 TL",
+        "Note: 20 TL is what we ask of everybody.",
+        "Open: 9-18",
+        "... 5 TL",
+    ],
+)
+def test_other_lines_are_none(line: str) -> None:
+    assert price_of(line) is None
+
+
+LISTS = [
+    ("p.txt", "Prices\n\nHaircut ......... 450 TL\nBeard trim ......... 200 TL\n"),
+    ("p.md", "## Prices\n\n| Service | Price |\n|---|---|\n| Haircut | 450 TL |\n| Beard trim | 200 TL |\n"),
+    ("p.html", "<h2>Prices</h2><table><tr><td>Haircut</td><td>450 TL</td></tr><tr><td>Beard trim</td><td>200 TL</td></tr></table>"),
+    ("p.csv", "Service,Price\nHaircut,450 TL\nBeard trim,200 TL\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), LISTS)
+def test_a_price_list_answers_how_much_one_thing_is(name: str, text: str) -> None:
+    entries = read(name, text, "en").entries
+    index = KnowledgeIndex([Entry(str(at), e.question, e.alt, e.answer, e.language, e.source) for at, e in enumerate(entries)], "en")
+    for question in ("how much is a haircut", "haircut price?", "what does a haircut cost"):
+        assert index.search(question).hits[0].entry.answer == "Haircut: 450 TL"
+
+
+def test_a_turkish_price_list_is_asked_for_in_turkish() -> None:
+    entries = found("p.csv", "Hizmet;Fiyat\nSaç kesimi;450 TL\nFön;150 TL\n", "tr")
+    assert entries["Saç kesimi ne kadar?"] == (("Saç kesimi", "Saç kesimi fiyatı"), "Saç kesimi: 450 TL")
+
+
+def test_a_name_that_comes_twice_is_told_apart_by_its_heading() -> None:
+    entries = found("p.md", "## Women\n\nCut: 45 EUR\nWash: 5 EUR\n\n## Men\n\nCut: 30 EUR\n")
+    assert entries["How much is Cut (Women)?"][1] == "Cut (Women): 45 EUR"
+    assert entries["How much is Cut (Men)?"][1] == "Cut (Men): 30 EUR"
+    assert entries["How much is Wash?"][1] == "Wash: 5 EUR"
+
+
+def test_one_price_makes_no_list_and_a_row_without_one_is_a_fault() -> None:
+    assert list(found("p.txt", "Shipping: 20 TL\n\nWe send it within two days of your order.")) != ["How much is Shipping?"]
+    with pytest.raises(KnowledgeFileError, match="line 3: 'Wash' has no price"):
+        read("p.csv", "item,price\nCut,5 TL\nWash,\n", "en")
