@@ -73,12 +73,14 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> li
 def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], as_json: bool) -> None:
     """Add files to a bot's knowledge, replacing entries from files of the same names.
 
-    Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB.
+    Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB. Lines with Q:
+    and A: become questions and answers, lines of a price list entries.
 
     \b
     .md            questions (## ...), alt: lines, answers; or a document, cut into passages
     .txt .html     documents, cut into passages; what a page asks and answers becomes entries
-    .csv           question,alt,answer,language (and source, synonyms)
+    .pdf .docx     documents as well
+    .csv           question,alt,answer,language (and source, synonyms); or a price list
     .jsonl         what `knowledge export` writes
 
     \b
