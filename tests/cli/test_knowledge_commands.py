@@ -92,7 +92,7 @@ def test_every_fault_of_every_file_is_told_at_once_and_nothing_is_kept(site: Sit
         assert "broken.jsonl, line 2: every line is one JSON object" in done.err
         assert "page.html, line 1: this tag (<a href...) is never closed" in done.err
         assert ("turkish.csv, line 2: the file is not UTF-8 but Windows-1254 (Turkish); save it as UTF-8" in done.err) is (some is files)
-        assert ("word.docx, line 1: this is a Word, Excel or zip file" in done.err) is (some is files)
+        assert ("word.docx, paragraph 1: this is no Word file" in done.err) is (some is files)
         assert "Traceback" not in done.err
     assert known(site, bot) == []
 
