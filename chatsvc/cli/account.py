@@ -181,8 +181,11 @@ def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
     account_id, webhooks, complete = transfer.check(file), [], False
     with progress.shown("importing") as far:
         batches = transfer.records(file)
-        ((_, record),) = next(batches)
-        begun = call(ctx, "account.import_begin", record=record)["id"]
+        ((line, (_, record)),) = next(batches)
+        try:
+            begun = call(ctx, "account.import_begin", record=record)["id"]
+        except Refused as fault:
+            raise Refused(f"{file}, line {line}: {fault}") from None
         try:
             if begun != account_id:
                 raise Refused(f"{file} is of another account than it says")
@@ -190,10 +193,22 @@ def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
             for batch in batches:
                 read += len(batch)
                 far(f"importing: {read:,} records", 0, 0)
-                webhooks += call(ctx, "account.import_put", account=begun, records=batch)["webhooks"]
+                webhooks += _put(ctx, file, begun, batch)
             complete = True
         finally:
             shown = call(ctx, "account.import_end", account=begun, complete=complete)
     show({**shown, "webhooks": webhooks}, as_json)
     if webhooks and not as_json:
         echo("Keep the signing keys now: they are not shown again.", err=True)
+
+
+def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, Any]]) -> list[Any]:
+    """Import records, each with the number of its line; raises Refused with the line that is refused."""
+    try:
+        imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])["webhooks"]
+    except Refused as fault:
+        if len(batch) == 1:
+            raise Refused(f"{file}, line {batch[0][0]}: {fault}") from None
+        # Nothing of the batch was written. One record at a time shows which one it is.
+        return [webhook for one in batch for webhook in _put(ctx, file, account, [one])]
+    return imported

@@ -79,9 +79,9 @@ def _value(line: bytes) -> Any:
         return None
 
 
-def records(path: InputFile) -> Iterator[list[Any]]:
-    """Yield the records of a checked file in batches. The first batch is the account's own record."""
-    batch: list[Any] = []
+def records(path: InputFile) -> Iterator[list[tuple[int, Any]]]:
+    """Yield the records of a checked file with their line numbers, in batches. The first batch is the account's own record."""
+    batch: list[tuple[int, Any]] = []
     size = number = 0
     for number, line in enumerate(_lines(path)):
         value = _value(line)
@@ -89,7 +89,7 @@ def records(path: InputFile) -> Iterator[list[Any]]:
             continue
         if not isinstance(value, list) or len(value) != 2 or (number == 1) is not (value[0] == "account"):
             raise Refused(f"{path} has a line that is no record, line {number + 1}")
-        batch.append(value)
+        batch.append((number + 1, value))
         size += len(line)
         if number == 1 or size > BATCH:
             yield batch

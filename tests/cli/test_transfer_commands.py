@@ -73,6 +73,25 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_and_leaves_nothing(
     assert fresh.json("account", "list") == []
 
 
+def test_the_line_of_a_record_that_is_refused_is_named(exported: tuple[Path, dict[str, object], str], fresh: Site) -> None:
+    lines = exported[0].read_bytes().splitlines()[:-1]
+    kinds = [json.loads(line)[0] for line in lines[1:]]
+    file = fresh.folder / "changed.jsonl"
+    for kind, field, value in (
+        ("account", "created_at", 7),
+        ("message", "role", "system"),
+        ("message", "conversation_id", "00000000-0000-4000-8000-000000000000"),
+        ("usage", "bot_id", "00000000-0000-4000-8000-000000000000"),
+    ):
+        at = kinds.index(kind) + 1
+        changed = json.dumps([kind, {**json.loads(lines[at])[1], field: value}]).encode()
+        file.write_bytes(_with_end([*lines[:at], changed, *lines[at + 1 :]]))
+        assert f"line {at + 1}: " in fresh.refused("account", "import", file)
+    assert fresh.json("account", "list") == []
+    # Nothing of them is in the store either.
+    assert {one["name"] for one in fresh.json("bot", "list")} == set()
+
+
 def test_what_is_refused_makes_no_file_and_writes_over_none(fresh: Site) -> None:
     file = fresh.folder / "kept.jsonl"
     file.write_text("something else")
