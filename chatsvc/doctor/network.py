@@ -67,6 +67,8 @@ def _running(service: socket.socket, where: str) -> Iterator[Check]:
         yield warning("service", f"it runs, but {refusal}", "start it anew after an upgrade: systemctl restart chatsvc")
         return
     yield ok("service", f"running; to listen on {where}")
+    if egress["store_fault"]:
+        yield fault("store", f"the running service writes nothing: {egress['store_fault']}", "stop it, put the files back, start it again")
     counts = egress["opened" if egress["allowed"] else "refused"]
     told = ", ".join(f"{purpose} {count}" for purpose, count in counts.items())
     yield ok("egress", f"connections {'opened' if egress['allowed'] else 'refused (egress: none)'} since the service started: {told}")

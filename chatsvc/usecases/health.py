@@ -22,5 +22,6 @@ async def state(services: Services, *, stopping: bool) -> str:
 
 
 async def egress(services: Services) -> Json:
-    """How many connections the service has opened by itself since it started, and how many it refused, by purpose."""
-    return {"allowed": services.egress.allowed, "opened": dict(services.egress.opened), "refused": dict(services.egress.refused)}
+    """Show the outbound connections opened and refused since the start, by purpose, and the fault for which nothing is written."""
+    counts = {"opened": dict(services.egress.opened), "refused": dict(services.egress.refused)}
+    return {"allowed": services.egress.allowed, **counts, "store_fault": services.db.fault}
