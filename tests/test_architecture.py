@@ -110,6 +110,7 @@ LIBRARIES = {
     "httpx2": {"engines/anthropic"},
     "multidict": {"http"},
     "mammoth": {"file_reader/word.py"},
+    "multipart": {"http/forms.py"},
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
     "phonenumbers": {"engines/reading"},
     "prometheus_client": {"metrics"},
