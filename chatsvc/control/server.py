@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT_S = 60.0
 GRACE_S = 1.0  # for a command that has connected and not yet asked when the service stops
+OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
 
 
@@ -56,7 +57,7 @@ class ControlServer:
         self._server = await asyncio.start_unix_server(self._accept, sock=listener)
 
     async def stop(self) -> None:
-        """Stop listening and let the operations in flight end."""
+        """Stop listening, let the operations in flight end, and cancel what takes longer than the grace period."""
         if self._server is not None:
             self._server.close()
             (self._folder / SOCKET).unlink(missing_ok=True)
@@ -66,7 +67,12 @@ class ControlServer:
         for reader in self._waiting.values():
             reader.set_exception(ConnectionAbortedError("the service stops"))
         if self._in_flight:
-            await asyncio.wait(self._in_flight, timeout=REQUEST_TIMEOUT_S)
+            _, late = await asyncio.wait(self._in_flight, timeout=OPERATION_GRACE_S)
+            for task in late:
+                task.cancel()
+            if late:
+                log.warning("%d administrative operations were ended: the service stops", len(late))
+                await asyncio.wait(late, timeout=GRACE_S)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())

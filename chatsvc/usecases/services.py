@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
@@ -68,10 +70,35 @@ class Services:
         return asyncio.Semaphore(BIG_READS)
 
     async def offload(self, work: Callable[[], T]) -> T:
-        """Run what takes long in a thread, so that nobody else waits; the command line without a server has nobody else."""
+        """Run long work in a daemon thread; without a server, in the caller's.
+
+        A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor.
+        """
         if self.conversation_locks is None:
             return work()
 
         import asyncio
+        import threading
 
-        return await asyncio.to_thread(work)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+
+        def settle(result: T | None, fault: BaseException | None) -> None:
+            if done.cancelled():
+                return
+            if fault is None:
+                done.set_result(cast("T", result))
+            else:
+                done.set_exception(fault)
+
+        def run() -> None:
+            result, fault = None, None
+            try:
+                result = work()
+            except BaseException as raised:  # noqa: BLE001  # raised again by the caller
+                fault = raised
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(settle, result, fault)
+
+        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+        return await done

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from aiohttp import web
 
+from tests.cli import support
 from tests.cli.model_thread import ModelThread, after, settings
 from tests.cli.support import Response, Serving, Site
 from tests.engines.model_server import ModelServer, hangs, says
@@ -132,3 +135,34 @@ def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site
             assert status in {0, -signal.SIGTERM}
         assert "Traceback" not in fresh.log.read_text()
         assert fresh.json("account", "list")[0]["id"] == account
+
+
+SLOW = """
+import time
+from chatsvc.usecases import analytics
+async def slow(services, **_):
+    return await services.offload(lambda: time.sleep(60))
+analytics.show = slow
+from chatsvc.cli.main import main
+main()
+"""
+
+
+def test_work_that_takes_long_does_not_keep_the_service_from_stopping(fresh: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fresh.folder / "slow.py"
+    program.write_text(SLOW)
+    account = fresh.account()
+    with monkeypatch.context() as patched:
+        patched.setattr(support, "CHATSVC", (sys.executable, str(program)))
+        serving = fresh.serve()
+    with serving, ThreadPoolExecutor() as executor:
+        asking = executor.submit(fresh.run, "usage", account)
+        time.sleep(2)
+        assert not asking.done()
+        began = time.monotonic()
+        assert serving.end() == 0
+        assert time.monotonic() - began < 20
+        told = asking.result()
+    assert told.status == 1
+    assert "went away before it answered" in told.err
+    assert "1 administrative operations were ended" in fresh.log.read_text()
