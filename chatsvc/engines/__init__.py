@@ -6,8 +6,8 @@ Engines write nothing and know nothing of accounts, quota or storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.errors import REPLY_FAILURES
@@ -95,14 +95,23 @@ class Turn:
     captured: Sequence[CapturedRecord] = ()
 
 
+class Evidence(NamedTuple):
+    """Origin of a reply, for the operator: ids and scores of entries, best first; the search's decision and confidence if one made it."""
+
+    entries: tuple[tuple[str, float], ...]
+    decision: str | None = None
+    confidence: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Reply of an engine: non-empty text, its cost, the record captured, and the engine's state for the next turn."""
+    """Reply of an engine: non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin."""
 
     text: str
     usage: Usage = Usage()
     captured: Captured | None = None
     dialogue: str | None = None
+    evidence: Evidence | None = field(default=None, compare=False)
 
 
 class Engine(Protocol):

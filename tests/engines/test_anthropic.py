@@ -122,8 +122,10 @@ def system_of(server: ModelServer) -> str:
 
 
 def system_blocks(turn: Turn, budget: prompt.Budget) -> Any:
-    """The system blocks as a server reads them."""
-    return json.loads(orjson.dumps(prompt.system(turn, budget)))
+    """The system blocks as a server reads them; Anthropic's gets what changes in front of the new message."""
+    hosted = budget is prompt.HOSTED
+    body = json.loads(orjson.dumps(prompt.request(turn, prompt.passages(turn, budget.passages), hosted=hosted)))
+    return [*body["system"], *(body["messages"][-1]["content"][:1] if hosted else [])]
 
 
 # --- a reply ---------------------------------------------------------------------------------------------------------
@@ -726,16 +728,36 @@ async def test_the_system_prompt_tells_the_bot_and_never_quotes_the_visitor(serv
         assert words not in text
 
 
-async def test_the_stable_part_is_cached_and_the_time_stands_behind_it(server: ModelServer, engine: AnthropicEngine) -> None:
+async def test_the_time_stands_behind_the_stable_part(server: ModelServer, engine: AnthropicEngine) -> None:
     await engine.reply(TURN)
     await engine.reply(replace(TURN, now_ms=NOW_MS + 90_000_000, message="Other", language="en"))
     first, second = (seen.body["system"] for seen in server.seen)
-    marked = [n for n, block in enumerate(first) if "cache_control" in block]
-    assert marked == [len(first) - 2]
-    assert first[marked[0]]["cache_control"] == {"type": "ephemeral"}
     assert first[:-1] == second[:-1]
     assert "Friday, 20 November 2026, 18:14 (Europe/Istanbul)" in first[-1]["text"]
     assert "Saturday, 21 November 2026" in second[-1]["text"]
+    assert "cache_control" not in str(server.body), "not every server in the house takes it"
+
+
+async def test_anthropics_cache_keeps_the_rules_and_the_conversation_until_the_new_message(
+    server: ModelServer, engine: AnthropicEngine
+) -> None:
+    engine._hosted = True
+    history = past("Is there parking?", "Yes, in the yard.")
+    await engine.reply(replace(TURN, message="And on Sundays?", history=history))
+    body = server.body
+    assert [("cache_control" in block) for block in body["system"]] == [False, True]
+    assert [message["content"][0].get("cache_control") for message in body["messages"][1:]] == [{"type": "ephemeral"}, None]
+    context, words = body["messages"][-1]["content"]
+    assert "Friday, 20 November 2026" in context["text"]
+    assert "2026" not in str(body["system"])
+    assert words == {"type": "text", "text": "And on Sundays?"}
+    # The next message, an hour later: what was marked is a prefix of it.
+    server.seen.clear()
+    later = past("Is there parking?", "Yes, in the yard.", "And on Sundays?", "Hello.")
+    await engine.reply(replace(TURN, message="Thanks", history=later, now_ms=NOW_MS + 3_600_000))
+    assert server.body["system"] == body["system"]
+    assert server.body["messages"][0] == body["messages"][0]
+    assert server.body["messages"][1]["content"] == body["messages"][1]["content"][0]["text"]
 
 
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
@@ -766,11 +788,11 @@ def test_another_knowledge_is_told_from_the_next_message_on_and_a_budget_counts_
 
 def test_what_was_kept_of_a_knowledge_goes_with_it() -> None:
     def kept() -> int:
-        return len(stable._made)
+        return len(stable._blocks)
 
     shelf = Shelf((entry(1, "A knowledge that nobody else has?", "Yes."),))
     before = kept()
-    prompt.system(replace(TURN, knowledge=shelf), prompt.HOSTED)
+    system_blocks(replace(TURN, knowledge=shelf), prompt.HOSTED)
     assert kept() == before + 1
     del shelf
     assert kept() == before
@@ -821,7 +843,7 @@ def test_knowledge_that_is_too_much_is_searched_and_what_was_found_is_not_cached
     many = (*(entry(n, f"question {n}", "x" * 1000) for n in range(60)), entry(99, "sunday opening", "From ten."))
     turn = replace(TURN, message="and sunday", history=past("question 7", "yes"), knowledge=Shelf(many))
     blocks = system_blocks(turn, prompt.HOSTED)
-    assert [("cache_control" in block) for block in blocks] == [True, False, False]
+    assert [("cache_control" in block) for block in blocks] == [True, False]
     found = str(blocks[1]["text"])
     assert "From ten." in found
     assert "Q: question 7\n" in found
@@ -836,8 +858,8 @@ def test_a_bot_without_knowledge_says_so() -> None:
 def test_a_server_in_the_house_gets_a_shorter_prompt() -> None:
     shelf = Shelf(tuple(entry(n, f"question {n}", "x" * 1000) for n in range(20)))
     sizes = {
-        hosted: len(orjson.dumps(prompt.request(replace(TURN, message="question 3", knowledge=shelf), hosted=hosted)))
-        for hosted in (True, False)
+        hosted: len(str(system_blocks(replace(TURN, message="question 3", knowledge=shelf), budget)))
+        for hosted, budget in ((True, prompt.HOSTED), (False, prompt.ON_PREM))
     }
     assert sizes[True] > 20_000
     assert sizes[False] < 10_000

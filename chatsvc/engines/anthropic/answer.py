@@ -1,4 +1,4 @@
-"""Reading what a model answered (SPEC.md 4.3 rule 5): nothing of it is believed before it was looked at; pure functions."""
+"""Validation of a model's answers (SPEC.md 4.3 rule 5); pure functions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from chatsvc.engines import EngineError, Reply
 from chatsvc.engines.anthropic.faults import Fault, error_type, says_no_tools, says_too_long
 
 NO_ANSWER = "[NO_ANSWER]"
-"""What a model is told to reply, and nothing else, where neither its knowledge nor its instructions hold the answer."""
+"""Reply that a model is told to give where neither its knowledge nor its instructions have the answer."""
 
 MAX_REPLY_CHARS = 32_000
-"""A reply longer than this, in characters, is a server that ignores max_tokens."""
+"""Characters of the longest accepted reply; a longer one shows that the server ignores max_tokens."""
 
 MAX_TOKENS_COUNTED = 1_000_000_000
-"""A count of tokens above this is no count."""
+"""The highest credible count of tokens."""
 
 MAX_CALLS = 4
-"""As many tools of one answer as are called; there is no use for more than two."""
+"""Tool calls of one answer that are executed; there is no use for more than two."""
 
 MAX_INPUT_BYTES = 16_384
-"""The arguments of a tool that are sent back to the model; larger ones are no arguments of ours."""
+"""Size of the largest arguments of a tool call that are sent back to the model, in bytes."""
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-# What models like to put around a token they were told to write bare, and that token without any of it.
+# Characters that models put around a token that they were told to write bare.
 _WRAPPING = " \t\r\n[](){}<>*_`'\".!“”"
 _BARE = NO_ANSWER.strip(_WRAPPING)
 
@@ -46,54 +46,49 @@ _WITHOUT_TEXT = {
 }
 
 
-class Call(NamedTuple):
-    """A tool that the model wants called. `name` and `input` are what it says, whatever that is."""
+class ToolCall(NamedTuple):
+    """A tool call of the model; `name` and `input` are unverified."""
 
     id: str
     name: str
     input: object
 
 
-class Answer(NamedTuple):
-    """One answer of a model: what it says, which tools it calls, and where it calls any the blocks by which it is reminded of both."""
+class ModelAnswer(NamedTuple):
+    """One answer of a model: its text, its tool calls and, where there are any, the blocks that are sent back with their results."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ToolCall, ...]
     blocks: list[dict[str, object]]
     stop: str | None
     usage: Usage
 
 
-def read(payload: bytes) -> Reply:
-    """The reply in the body of a 200; raises EngineError for everything that is none."""
-    return reply(parse(payload))
-
-
-def parse(payload: bytes, *, hosted: bool = False) -> Answer:
-    """What stands in the body of a 200, with or without text; raises EngineError."""
+def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
+    """Read the body of a 200, with or without text; raises EngineError."""
     data = _parse(payload)
     stop = data.get("stop_reason")
     if stop is not None and not isinstance(stop, str):
         raise EngineError("bad_response", "stop_reason is no string")
     if stop == "refusal":
-        # Also with text: what stands before a refusal is half a sentence.
+        # Also with text, which breaks off before the refusal.
         raise EngineError("refused")
     content, said = _content(data.get("content"))
     text = _without_thoughts(said).strip()
     calls = _calls(content)
     blocks = _blocks(content, text, calls, hosted=hosted) if calls else []
-    return Answer(text, calls, blocks, stop, usage(data.get("usage")))
+    return ModelAnswer(text, calls, blocks, stop, usage(data.get("usage")))
 
 
-def reply(said: Answer) -> Reply:
-    """The reply that an answer is; raises EngineError where it has no text, or the sentinel for one."""
+def reply(said: ModelAnswer) -> Reply:
+    """Return the reply of an answer; raises EngineError where it has no text, or the sentinel as its text."""
     if not said.text:
         raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
     return Reply(_checked(_without_sentinel(said.text)), said.usage)
 
 
 def usage(raw: object) -> Usage:
-    """The tokens of a reply. On-prem servers leave counts out, or null; what is no sane count is 0: the reply is good all the same."""
+    """Read the tokens of a reply. On-prem servers may send no counts, or null; implausible ones count as 0."""
     counts = raw if isinstance(raw, dict) else {}
 
     def count(name: str) -> int:
@@ -124,7 +119,7 @@ def _parse(payload: bytes) -> dict[str, object]:
 
 
 def _json(payload: bytes) -> object:
-    # orjson takes a quarter of the time, but makes floats of integers above 64 bits: what is sent back to a model has to be as it was.
+    # orjson takes a quarter of the time, but turns integers above 64 bits into floats; arguments are sent back unchanged.
     if b"tool_use" not in payload:
         try:
             return orjson.loads(payload)
@@ -134,7 +129,7 @@ def _json(payload: bytes) -> object:
 
 
 def _content(content: object) -> tuple[list[dict[str, object]], str]:
-    """The blocks and all their text. Each is an object, those of text with text, others (thinking, whatever comes later) as they are."""
+    """Return the blocks and all their text. Blocks of unknown types (thinking and later ones) are kept as they are."""
     if not isinstance(content, list):
         raise EngineError("bad_response", f"content is {type(content).__name__}")
     texts: list[str] = []
@@ -149,23 +144,23 @@ def _content(content: object) -> tuple[list[dict[str, object]], str]:
     return content, "".join(texts)
 
 
-def _calls(content: list[dict[str, object]]) -> tuple[Call, ...]:
-    """The tools called, MAX_CALLS at most. An id that is missing, odd or used twice gets one of ours: servers match results by it."""
-    calls: dict[str, Call] = {}
+def _calls(content: list[dict[str, object]]) -> tuple[ToolCall, ...]:
+    """Read at most MAX_CALLS tool calls. A missing, malformed or repeated id is replaced: servers match results by it."""
+    calls: dict[str, ToolCall] = {}
     for block in content:
         if block.get("type") == "tool_use" and len(calls) < MAX_CALLS:
             given, name = block.get("id"), block.get("name")
             usable = isinstance(given, str) and _ID.fullmatch(given) is not None and given not in calls
             key = str(given) if usable else f"call_{uuid.uuid4().hex}"
-            calls[key] = Call(key, name if isinstance(name, str) and _ID.fullmatch(name) else "unknown", block.get("input"))
+            calls[key] = ToolCall(key, name if isinstance(name, str) and _ID.fullmatch(name) else "unknown", block.get("input"))
     return tuple(calls.values())
 
 
-def _blocks(content: list[dict[str, object]], text: str, calls: tuple[Call, ...], *, hosted: bool) -> list[dict[str, object]]:
-    """The answer as it is sent back with the results of its tools.
+def _blocks(content: list[dict[str, object]], text: str, calls: tuple[ToolCall, ...], *, hosted: bool) -> list[dict[str, object]]:
+    """Build the answer as it is sent back with the results of its tools.
 
-    Anthropic's models think unless told otherwise, and want their thoughts back as they were, in their place, while tools are
-    called. Servers in the house get text and tool_use alone: some return thoughts that they then refuse.
+    Anthropic's models need their thinking blocks back unchanged while tools are called. On-prem servers get only text and
+    tool_use: some return thinking that they then refuse.
     """
     uses = map(_use, calls)
     if not hosted:
@@ -186,8 +181,8 @@ def _said(text: str) -> dict[str, object]:
     return {"type": "text", "text": clean(text)}
 
 
-def _use(call: Call) -> dict[str, object]:
-    """A call in the form in which it is sent back; what no server could take as its arguments is left out."""
+def _use(call: ToolCall) -> dict[str, object]:
+    """Build the tool_use block that is sent back; arguments that no server could take are left out."""
     given = call.input
     try:
         fits = isinstance(given, dict) and len(json.dumps(given, ensure_ascii=False).encode()) <= MAX_INPUT_BYTES
@@ -197,21 +192,21 @@ def _use(call: Call) -> dict[str, object]:
 
 
 def clean(text: str) -> str:
-    """`text` without what JSON or a server cannot take: lone surrogates and NUL."""
+    """Remove lone surrogates and NUL, which JSON or a server cannot take."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
 def _without_thoughts(text: str) -> str:
-    """`text` without the `<think>` part that reasoning models on-prem write into it where the server does not take it out.
+    """Remove the `<think>` part that on-prem reasoning models write into the text if the server leaves it there.
 
-    Often the opening tag belongs to the chat template, so that only the closing one is seen; where max_tokens ended the
-    thinking, only the opening one.
+    The opening tag often belongs to the chat template, so that only the closing one is there; if max_tokens ended the thinking,
+    only the opening one.
     """
     return text.rpartition("</think>")[2].partition("<think>")[0]
 
 
 def _without_sentinel(text: str) -> str:
-    """`text`, unless it is the sentinel as a whole: then EngineError("no_answer"). Inside a real reply it is cut out, never shown."""
+    """Cut the sentinel out of a text; raises EngineError("no_answer") where nothing else is left."""
     if _BARE not in text:
         return text
     if text.strip(_WRAPPING) == _BARE:
@@ -223,7 +218,7 @@ def _without_sentinel(text: str) -> str:
 
 
 def _checked(text: str) -> str:
-    """`text` if it can be stored and sent."""
+    """Return a text that can be stored and sent; raises EngineError."""
     if len(text) > MAX_REPLY_CHARS:
         raise EngineError("bad_response", f"a reply of {len(text)} characters")
     # A lone surrogate breaks SQLite's binding and every encoder.

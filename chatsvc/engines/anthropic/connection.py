@@ -22,7 +22,7 @@ MAX_ANSWER_BYTES = 512 * 1024
 _WITHOUT_BODY = frozenset({101, 204, 304})
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An answer; `whole` is False where it has more than MAX_ANSWER_BYTES."""
 
     status: int
@@ -38,7 +38,7 @@ class Connection(BaseProtocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[HttpAnswer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
         self.usable = True
@@ -47,7 +47,7 @@ class Connection(BaseProtocol):
         """It stands; both event loops have switched Nagle's algorithm off."""
         self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
 
-    def ask(self, request: bytes) -> asyncio.Future[Answer]:
+    def ask(self, request: bytes) -> asyncio.Future[HttpAnswer]:
         """Send a request; what is given is its answer or a Fault. A caller who does not wait until the end has to `abort`.
 
         No coroutine, since that would hold the request in memory until the answer has come.
@@ -114,7 +114,7 @@ class Connection(BaseProtocol):
         too_long = body.total_bytes > MAX_ANSWER_BYTES
         if body.is_eof() or too_long:
             read = body.read_nowait(-1)[:MAX_ANSWER_BYTES]
-            self._answer.set_result(Answer(self._head.code, self._head.headers, read, not too_long))
+            self._answer.set_result(HttpAnswer(self._head.code, self._head.headers, read, not too_long))
             self._body = EMPTY_PAYLOAD
             if too_long:
                 self.abort()

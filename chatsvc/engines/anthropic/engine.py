@@ -1,4 +1,4 @@
-"""The engine itself: one deadline around asking, waiting and asking again."""
+"""The engine: one deadline around all calls of one message, their retries and pauses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chatsvc.deadlines import Deadlines
-from chatsvc.engines import EngineError, Reply, Turn, language, threads
-from chatsvc.engines.anthropic import answer, prompt, rounds
+from chatsvc.engines import EngineError, Reply, Turn, language
+from chatsvc.engines.anthropic import prompt, rounds
 from chatsvc.engines.anthropic.faults import Fault
 from chatsvc.engines.anthropic.pace import Pace
 from chatsvc.outbound.egress import Egress, EgressRefused
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIRST_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 8.0
 WITHOUT_TOOLS_S = 600.0
-"""How long a model is offered no tools after its server said that it takes none; then it may have been set up anew."""
+"""Seconds for which a model is offered no tools after its server refused them; it may be configured anew meanwhile."""
 
 
 class AnthropicEngine:
@@ -106,20 +106,18 @@ class AnthropicEngine:
         return self._client
 
     async def _reply(self, client: Client, turn: Turn, ends_at: float) -> Reply:
-        ask = partial(self._send, client, ends_at)
-        refused = False
-        if turn.may_capture and self._without_tools_until.get(turn.model, 0.0) <= self._deadlines.loop.time():
-            try:
-                return await rounds.converse(turn, ask, hosted=self._hosted, ends_at=ends_at)
-            except Fault as fault:
-                if not fault.no_tools:
-                    raise
-                refused = True
-        payload = await ask(await threads.off_loop_if_long(partial(prompt.request, hosted=self._hosted), turn))
-        if refused:
-            # Believed only now that the same question was answered without tools, so that no other fault turns them off.
-            self._without_tools_until[turn.model] = self._deadlines.loop.time() + WITHOUT_TOOLS_S
-        return answer.read(payload)
+        converse = partial(rounds.converse, turn, partial(self._send, client, ends_at), hosted=self._hosted, ends_at=ends_at)
+        if self._without_tools_until.get(turn.model, 0.0) > self._deadlines.loop.time():
+            return await converse(may_use_tools=False)
+        try:
+            return await converse(may_use_tools=True)
+        except Fault as fault:
+            if not fault.no_tools:
+                raise
+        reply = await converse(may_use_tools=False)
+        # Believed only now that the same question was answered without tools, so that no other fault turns them off.
+        self._without_tools_until[turn.model] = self._deadlines.loop.time() + WITHOUT_TOOLS_S
+        return reply
 
     async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
         """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""

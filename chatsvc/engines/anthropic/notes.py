@@ -1,4 +1,4 @@
-"""What is noted down while one message is answered: each call of a tool is checked here before the model hears that it is noted."""
+"""Execution of the tool calls of one message: searches, and captures that are checked before the model is told of them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,39 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 
 from chatsvc.domain import opening_hours, times
-from chatsvc.domain.captures import FURTHEST_DAYS, Captured, checked
-from chatsvc.engines import Turn, language
-from chatsvc.engines.anthropic import tools
-from chatsvc.engines.anthropic.answer import Call
+from chatsvc.domain.captures import FURTHEST_DAYS, Captured, Change, checked
+from chatsvc.engines import Hit, Turn, language
+from chatsvc.engines.anthropic import stable, tools
+from chatsvc.engines.anthropic.answer import ToolCall
 from chatsvc.engines.anthropic.tools import WrongArguments
 
 MAX_ATTEMPTS = 8
-"""How often a model may call a capture tool within one message, in vain or not."""
+"""Calls of capture tools within one message, successful or not."""
 
-# The channel on which the visitor is reached where they write from: nothing need be typed for that.
+MAX_SEARCHES = 3
+"""Searches of the knowledge within one message."""
+
+SEARCHED_CHARS = 4_000
+"""Characters of entries that one search returns, or a little more."""
+
+CHANGEABLE = frozenset({"pending", "confirmed"})
+"""Statuses of appointments that can be moved or canceled."""
+
+# Channels on which the visitor can be reached without further contact data.
 _REACHED = frozenset({"whatsapp"})
 
 
 class Notes:
-    """The notes of one message: at most one request and one appointment, the appointment with its request."""
+    """Captures of one message: at most one request and one appointment, or one change; and the entries found by searches."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, offered: tuple[str, ...]) -> None:
         self.captured: Captured | None = None
+        self._offered = offered
         self._turn = turn
         self._done: set[str] = set()
         self._attempts = 0
+        self._searches = 0
+        self.hits: list[Hit] = []
 
     @cached_property
     def _spoken(self) -> list[str]:
@@ -38,29 +50,34 @@ class Notes:
     def _now(self) -> datetime:
         return times.local(self._turn.now_ms, self._turn.bot.timezone)
 
-    def results(self, calls: Sequence[Call]) -> list[dict[str, object]]:
-        """The tool_result blocks of these calls; none of them ever raises."""
+    def results(self, calls: Sequence[ToolCall]) -> list[dict[str, object]]:
+        """Execute calls and build their tool_result blocks; invalid calls get an error as their result."""
         return [self._result(call) for call in calls]
 
-    def _result(self, call: Call) -> dict[str, object]:
+    def _result(self, call: ToolCall) -> dict[str, object]:
         try:
             told, failed = self._call(call), False
         except WrongArguments as fault:
-            told, failed = f"Nothing was noted. {fault}", True
+            told, failed = f"Nothing was {'found' if call.name == tools.SEARCH else 'noted'}. {fault}", True
         result: dict[str, object] = {"type": "tool_result", "tool_use_id": call.id, "content": told}
         return {**result, "is_error": True} if failed else result
 
-    def _call(self, call: Call) -> str:
+    def _call(self, call: ToolCall) -> str:
         if call.name == tools.NO_ANSWER:
             return "Understood. Tell the visitor what was noted, if anything was, and what you do not know."
-        if call.name not in (tools.CAPTURE_REQUEST, tools.CAPTURE_APPOINTMENT):
-            known = ", ".join(str(tool["name"]) for tool in tools.TOOLS)
-            raise WrongArguments(f"There is no such tool; the tools are {known}.")
+        if call.name not in self._offered:
+            raise WrongArguments(f"There is no such tool; the tools are {', '.join(self._offered)}.")
+        if call.name == tools.SEARCH:
+            return self._search(call)
         self._attempts += 1
         if self._attempts > MAX_ATTEMPTS:
             raise WrongArguments("That was tried too often. Answer the visitor now.")
-        if call.name in self._done or tools.CAPTURE_APPOINTMENT in self._done:
+        if call.name in self._done or self._done & {tools.CAPTURE_APPOINTMENT, tools.CHANGE_APPOINTMENT}:
             raise WrongArguments("One request and one appointment at most are noted from one message, and that is done. Answer now.")
+        if call.name == tools.CHANGE_APPOINTMENT:
+            if self._done:
+                raise WrongArguments("A request was noted from this message; that is enough. Answer now.")
+            return self._change(tools.wanted_change(call.input))
         claimed = tools.captured(call.name, call.input)
         kept = checked(claimed, self._spoken, self._now, self._turn.bot.country)
         self._demand(claimed, kept)
@@ -68,8 +85,39 @@ class Notes:
         self.captured = kept if self.captured is None else _joined(self.captured, kept)
         return _told(claimed, kept)
 
+    def _search(self, call: ToolCall) -> str:
+        self._searches += 1
+        if self._searches > MAX_SEARCHES:
+            raise WrongArguments("That was searched too often. Answer the visitor now.")
+        found = self._turn.knowledge.search(tools.query(call.input), spoken=language.detected(self._turn)).hits
+        known = {hit.entry.id for hit in self.hits}
+        new, used = list[Hit](), 0
+        for hit in found:
+            if hit.entry.id not in known and used < SEARCHED_CHARS:
+                new.append(hit)
+                used += len(hit.entry.question) + len(hit.entry.answer)
+        self.hits += new
+        return stable.entries_told([hit.entry for hit in new], "Found")
+
+    def _change(self, wanted: tools.WantedChange) -> str:
+        """Capture the wish to move or cancel an appointment of this conversation."""
+        open_ones = [record for record in self._turn.captured if record.kind == "appointment" and record.status in CHANGEABLE]
+        record = next((record for record in open_ones if record.id == wanted.appointment_id), None)
+        if record is None:
+            ids = ", ".join(record.id for record in open_ones)
+            raise WrongArguments(f"There is no such appointment; the noted ones are: {ids or 'none'}.")
+        claimed = Captured("appointment", wanted.message, date=wanted.date, time=wanted.time, change=Change(record, wanted.cancels))
+        if not wanted.cancels and (wanted.date or wanted.time):
+            self._demand_moment(replace(claimed, date=wanted.date or record.date, time=wanted.time or record.time))
+        self.captured = checked(claimed, self._spoken, self._now, self._turn.bot.country)
+        self._done.add(tools.CHANGE_APPOINTMENT)
+        what = "cancel it" if wanted.cancels else "move it"
+        if self.captured.date and self.captured.time:
+            what += f" to {self.captured.date:%Y-%m-%d} {self.captured.time:%H:%M}"
+        return f"Passed on to the business as a wish: {what}. The appointment stays as it is until the business changes it; say so."
+
     def _demand(self, claimed: Captured, kept: Captured) -> None:
-        """Refuse what is of no use to the business: a wish of nobody who can be reached, an appointment that cannot be."""
+        """Refuse a request without contact data, and an appointment at an impossible time."""
         if claimed.date is not None:
             self._demand_moment(claimed)
         missing = []
@@ -105,7 +153,7 @@ def _is_open(hours: str | None, moment: datetime) -> bool:
 
 
 def _joined(request: Captured, appointment: Captured) -> Captured:
-    """A request and an appointment of the same message as the one record that they are, with nothing of either lost."""
+    """Merge a request and an appointment of the same message into one capture."""
     return replace(
         appointment,
         message=max(appointment.message, request.message, key=len),
@@ -116,7 +164,7 @@ def _joined(request: Captured, appointment: Captured) -> Captured:
 
 
 def _told(claimed: Captured, kept: Captured) -> str:
-    """What the model hears: what stands in the note, and what was thrown away, so that it can ask."""
+    """Write the result for the model: what was noted, and what was dropped, so that it can ask."""
     noted = [f"{kept.date:%Y-%m-%d} {kept.time:%H:%M}"] if kept.date and kept.time else []
     dropped = []
     for label, was, now in (
@@ -135,10 +183,12 @@ def _told(claimed: Captured, kept: Captured) -> str:
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
-    """The reply where something was noted and the model then found no words: what is written down must not be lost with them."""
+    """Write the reply where something was captured and the model then failed: the capture is kept."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
     turkish = language.among(turn, ("tr", "en")) == "tr"
+    if captured.change is not None:
+        return _change_confirmation(captured.change, turkish=turkish)
     if captured.date is None or captured.time is None:
         if turkish:
             return f"Talebinizi not aldım{about}. İşletme onaylayana kadar kesinleşmiş sayılmaz."
@@ -147,6 +197,14 @@ def confirmation(turn: Turn, captured: Captured) -> str:
     if turkish:
         return f"{day} saat {clock} için randevu isteğinizi not aldım{about}. Randevu, işletme onaylayınca kesinleşir."
     return f"I have noted that you would like an appointment on {day} at {clock}{about}. It is not booked until the business confirms it."
+
+
+def _change_confirmation(change: Change, *, turkish: bool) -> str:
+    if turkish:
+        wanted = "iptal" if change.cancels else "değişiklik"
+        return f"Randevunuz için {wanted} isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
+    wanted = "cancel" if change.cancels else "move"
+    return f"I have noted that you would like to {wanted} your appointment. It stays as it is until the business changes it."
 
 
 def _written(day: date, *, turkish: bool) -> str:

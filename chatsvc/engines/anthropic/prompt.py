@@ -1,10 +1,11 @@
-"""What a model is asked: the system blocks and the messages of one call; pure functions.
+"""Request bodies for the Messages API: the system blocks and the messages of one call; pure functions.
 
-Stable text stands first and is marked for Anthropic's prompt cache; what changes (passages found for this message, the time,
-the language) follows, so that the prefix is the same from turn to turn, on-prem servers' own prefix caches included. A
-visitor's words stand in messages alone, never in the system prompt.
+Stable text comes first, so that the prefix is the same from turn to turn. For Anthropic's own service two prefixes are marked for
+its prompt cache: the rules with the knowledge, and the conversation until the new message. What changes with each message (the time,
+the language, passages, records) follows the conversation there; on-prem it is the last system block. A visitor's words are in
+messages alone, never in the system prompt.
 
-What `stable` keeps ready goes into a body as the JSON that it is; the conversation alone is encoded for each call.
+Encoded blocks of `stable` go into a body as they are; only the conversation is encoded for each call.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-import orjson
-
-from chatsvc.domain.models import Entry, HistoryMessage
-from chatsvc.engines import Turn, language
+from chatsvc.domain.captures import CapturedRecord
+from chatsvc.domain.models import HistoryMessage
+from chatsvc.engines import Hit, Turn, language
 from chatsvc.engines.anthropic import stable
 from chatsvc.engines.anthropic.answer import clean
 
@@ -42,7 +42,10 @@ HOSTED = Budget(knowledge=40_000, passages=12_000, history=12_000)
 ON_PREM = Budget(knowledge=6_000, passages=4_000, history=3_000)
 
 PASSAGES = 8
-"""How many entries are looked up for the message, and half as many for the question before it."""
+"""Entries that are searched for the message; half as many for the question before it."""
+
+MAX_RECORDS = 10
+"""Records of the conversation that a prompt has."""
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (  # by hand, since strftime follows the locale
@@ -102,28 +105,57 @@ def is_hosted(base_url: str) -> bool:
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
-def request(turn: Turn, *, hosted: bool, offers_tools: bool = False) -> dict[str, object]:
-    """The body of POST /v1/messages, for orjson. Only what every server knows: no temperature, no tool_choice, no metadata."""
-    budget = HOSTED if hosted else ON_PREM
-    body: dict[str, object] = {
-        "model": turn.model,
-        "max_tokens": MAX_TOKENS,
-        "system": system(turn, budget, offers_tools=offers_tools),
-        "messages": messages(turn.history, turn.message, budget.history),
-    }
-    if offers_tools:
-        body["tools"] = stable.TOOLS
-    return body
+def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = ()) -> dict[str, object]:
+    """Build the body of POST /v1/messages, for orjson, with only what every server knows: no temperature, no tool_choice.
+
+    `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools.
+    """
+    budget = budget_of(hosted=hosted)
+    whole = stable.knowledge(turn.knowledge, budget.knowledge, cached=hosted)
+    system = [stable.rules(turn.bot, offered=offered, cached=hosted and whole is None), *([whole] if whole else [])]
+    changing = _changing(turn, None if whole else hits)
+    said = messages(turn.history, turn.message, budget.history)
+    if hosted:
+        said = _with_context(said, changing)
+    else:
+        system += map(stable.block, changing)
+    body: dict[str, object] = {"model": turn.model, "max_tokens": MAX_TOKENS, "system": system, "messages": said}
+    return {**body, "tools": stable.definitions(offered)} if offered else body
 
 
-def system(turn: Turn, budget: Budget, *, offers_tools: bool = False) -> list[orjson.Fragment]:
-    """The system blocks: rules and facts, knowledge, and last what changes from turn to turn. The last stable one is cached."""
-    knowledge = stable.knowledge(turn.knowledge, budget.knowledge)
-    rules = stable.rules(turn.bot, offers_tools=offers_tools, last=knowledge is None)
-    if knowledge is None:
-        found = stable.entries_told(_passages(turn, budget.passages), "What was found for this question")
-        knowledge = stable.block(found)
-    return [rules, knowledge, _moment(turn)]
+def budget_of(*, hosted: bool) -> Budget:
+    """Return the budget of Anthropic's own service or of an on-prem server."""
+    return HOSTED if hosted else ON_PREM
+
+
+def _changing(turn: Turn, hits: Sequence[Hit] | None) -> list[str]:
+    """Write what changes with each message: passages, records, time and language."""
+    found = [stable.entries_told([hit.entry for hit in hits], "What was found for this question")] if hits is not None else []
+    return [*found, *_records(turn.captured), _moment(turn)]
+
+
+def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[dict[str, object]]:
+    """Put what changes in front of the new message, and mark the conversation until there for the prompt cache."""
+    *past, last = said
+    if past:
+        past[-1] = {**past[-1], "content": [{"type": "text", "text": past[-1]["content"], "cache_control": stable.EPHEMERAL}]}
+    context = "\n\n".join(("[From the service, not the visitor]", *changing, "[The visitor's message follows]"))
+    blocks = [{"type": "text", "text": clean(text)} for text in (context, str(last["content"]))]
+    return [*past, {**last, "content": blocks}]
+
+
+def _records(captured: Sequence[CapturedRecord]) -> list[str]:
+    """Write the records of the conversation; without their messages, which are the visitor's words."""
+    if not captured:
+        return []
+    lines = [
+        f"- {record.kind} {record.id}"
+        + (f" on {record.date} at {record.time:%H:%M}" if record.date and record.time else f" ({record.request_type})")
+        + f", status {record.status}"
+        for record in captured[-MAX_RECORDS:]
+    ]
+    head = "Already noted in this conversation; it is not noted again. Only a status of confirmed means that the business has confirmed:"
+    return ["\n".join((head, *lines))]
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:
@@ -160,39 +192,39 @@ def language_name(tag: str) -> str | None:
     return f"{name} ({primary}-{variant})" if variant else name
 
 
-def _passages(turn: Turn, budget: int) -> list[Entry]:
-    """The entries nearest to the message, best first, then to the visitor's question before it ("and on Sundays?"), within `budget`."""
+def passages(turn: Turn, budget: int) -> list[Hit]:
+    """Search the entries nearest to the message, best first, then to the question before it, within `budget` characters."""
     spoken = language.detected(turn)
     hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=spoken).hits)
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
     if before is not None:
         hits += turn.knowledge.search(before, turn.language, PASSAGES // 2, spoken=spoken).hits
-    found: dict[str, Entry] = {}
+    found: dict[str, Hit] = {}
     used = 0
     for hit in hits:
         size = len(hit.entry.question) + len(hit.entry.answer)
         # The best one always: an answer longer than the budget is better than none.
         if hit.entry.id not in found and (not found or used + size <= budget):
-            found[hit.entry.id] = hit.entry
+            found[hit.entry.id] = hit
             used += size
     return list(found.values())
 
 
-def _moment(turn: Turn) -> orjson.Fragment:
-    """The block with the bot's wall clock, to the minute, and the language to answer in."""
+def _moment(turn: Turn) -> str:
+    """Write the bot's wall clock, to the minute, and the language to answer in."""
     wanted = language_name(turn.language) if turn.language else None
     unclear = language.of(turn) if wanted is None else ""
     return _told(turn.now_ms // 60_000, turn.bot.timezone, wanted, unclear)
 
 
 @lru_cache(maxsize=256)
-def _told(minute: int, zone: str, wanted: str | None, unclear: str) -> orjson.Fragment:
+def _told(minute: int, zone: str, wanted: str | None, unclear: str) -> str:
     if wanted is not None:
         told = f"Answer in {wanted}, whatever language the visitor writes in."
     else:
         name = language_name(unclear) or "Turkish"
         told = f"Answer in the language of the visitor's last message; where that is unclear, in {name}."
-    return stable.block(f"It is now {_clock(minute, zone)}.\n{told}")
+    return f"It is now {_clock(minute, zone)}.\n{told}"
 
 
 def _clock(minute: int, zone: str) -> str:

@@ -1,4 +1,4 @@
-"""The rounds of one message with a model that is offered tools: ask, check what it calls, tell it, ask again."""
+"""Rounds of one message: ask the model, execute its tool calls or review its reply, and ask again."""
 
 from __future__ import annotations
 
@@ -11,65 +11,112 @@ from functools import partial
 import orjson
 
 from chatsvc.domain.models import Usage
-from chatsvc.engines import EngineError, Reply, Turn, threads
-from chatsvc.engines.anthropic import answer, notes, prompt, tools
+from chatsvc.engines import EngineError, Evidence, Reply, Turn, threads
+from chatsvc.engines.anthropic import answer, notes, prompt, stable, tools
+from chatsvc.engines.anthropic.review import Review
 
-MAX_ROUNDS = 4
-"""Calls of the model for one message: a request, an appointment, one mistake, and the reply."""
+MAX_ROUNDS = 6
+"""Calls of the model for one message: searches, a request, an appointment, one mistake, a correction, and the reply."""
 
 SPARE_S = 0.5
-"""What is left of the deadline, in seconds, when waiting for words about a note ends: it still has to be written."""
+"""Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
+
+MAX_EVIDENCE = 5
+"""Entries that are kept with a reply."""
 
 Ask = Callable[[dict[str, object]], Awaitable[bytes]]
 
 
-async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float) -> Reply:
-    """The reply to `turn`, with what was captured and what all rounds cost; raises EngineError.
+async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_use_tools: bool) -> Reply:
+    """Answer `turn`, with what was captured and what all rounds cost; raises EngineError.
 
-    Once something is noted, no failure of the model takes it away: the visitor gets a sentence of ours instead of its words.
-    `ends_at` is the deadline (loop time); that it is kept is the caller's business.
+    Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
+    `ends_at` is the deadline (loop time), which the caller enforces.
     """
-    body = await threads.off_loop_if_long(partial(prompt.request, hosted=hosted, offers_tools=True), turn)
-    noted = notes.Notes(turn)
-    spent = Usage()
-    for _ in range(MAX_ROUNDS):
-        try:
-            async with nullcontext() if noted.captured is None else asyncio.timeout_at(ends_at - SPARE_S):
-                said = answer.parse(await ask(body), hosted=hosted)
-            spent = spent.plus(said.usage)
-            if not said.calls:
-                return Reply(answer.reply(said).text, spent, noted.captured)
-        except (EngineError, TimeoutError):
-            if noted.captured is None:
-                raise
-            break
-        results = _results(said, noted)
-        if noted.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
-            raise EngineError("no_answer", "said by the tool")
-        body = _continued(body, said.blocks, results)
-    if noted.captured is None:
-        raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
-    return Reply(notes.confirmation(turn, noted.captured), spent, noted.captured)
+    return await _Conversation(turn, ask, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
 
 
-def _results(said: answer.Answer, noted: notes.Notes) -> list[dict[str, object]]:
-    if said.stop != "max_tokens":
-        return noted.results(said.calls)
-    # Arguments that were cut off may look whole.
-    told = "Nothing was noted: the call was cut off. Call again with less text, or answer the visitor."
-    return [{"type": "tool_result", "tool_use_id": call.id, "content": told, "is_error": True} for call in said.calls]
+def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
+    changes = any(record.kind == "appointment" and record.status in notes.CHANGEABLE for record in turn.captured)
+    searches = not stable.fits(turn.knowledge, prompt.budget_of(hosted=hosted).knowledge)
+    return tools.offered(captures=turn.may_capture, changes=changes, searches=searches)
 
 
-def _continued(body: dict[str, object], blocks: list[dict[str, object]], results: list[dict[str, object]]) -> dict[str, object]:
-    """The same request with one exchange more. Nothing before it changes: caches and the signatures of thoughts hold to that."""
+class _Conversation:
+    """State of the rounds of one message."""
+
+    def __init__(self, turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_use_tools: bool) -> None:
+        self._turn, self._ask, self._hosted, self._ends_at = turn, ask, hosted, ends_at
+        self._offered = _offered(turn, hosted=hosted) if may_use_tools else ()
+        self._notes = notes.Notes(turn, self._offered)
+        self._spent = Usage()
+        self._corrected = False
+
+    def _begin(self, turn: Turn) -> dict[str, object]:
+        self._notes.hits = prompt.passages(turn, prompt.budget_of(hosted=self._hosted).passages)
+        return prompt.request(turn, self._notes.hits, hosted=self._hosted, offered=self._offered)
+
+    async def run(self) -> Reply:
+        """See converse()."""
+        body = await threads.off_loop_if_long(self._begin, self._turn)
+        for _ in range(MAX_ROUNDS):
+            try:
+                async with nullcontext() if self._notes.captured is None else asyncio.timeout_at(self._ends_at - SPARE_S):
+                    said = answer.parse(await self._ask(body), hosted=self._hosted)
+                self._spent = self._spent.plus(said.usage)
+                if not said.calls or not self._offered:
+                    text = answer.reply(said).text
+                    complaint = await threads.off_loop_if_long(partial(self._complaint, text), self._turn)
+                    if complaint is None:
+                        return self._reply(text)
+                    body = self._correct(body, text, complaint)
+                    continue
+            except (EngineError, TimeoutError):
+                if self._notes.captured is None:
+                    raise
+                break
+            results = await threads.off_loop_if_long(partial(self._results, said), self._turn)
+            if self._notes.captured is None and all(call.name == tools.NO_ANSWER for call in said.calls):
+                raise EngineError("no_answer", "by its tool")
+            body = _continued(body, _as_said(said.blocks), results)
+        if self._notes.captured is None:
+            raise EngineError("tool_loop", f"still calling tools after {MAX_ROUNDS} rounds")
+        return self._reply(notes.confirmation(self._turn, self._notes.captured))
+
+    def _complaint(self, text: str, turn: Turn) -> str | None:
+        return Review(turn, self._notes.hits, self._notes.captured).complaint(text)
+
+    def _correct(self, body: dict[str, object], text: str, complaint: str) -> dict[str, object]:
+        """Ask for another reply, once; raises EngineError."""
+        if self._corrected:
+            raise EngineError("no_answer", "the model's reply failed its review twice")
+        self._corrected = True
+        said = [{"type": "text", "text": answer.clean(text)}]
+        return _continued(body, said, [{"type": "text", "text": answer.clean(complaint)}])
+
+    def _reply(self, text: str) -> Reply:
+        hits = sorted(self._notes.hits, key=lambda hit: -hit.score)[:MAX_EVIDENCE]
+        evidence = Evidence(tuple((hit.entry.id, round(hit.score, 4)) for hit in hits))
+        return Reply(text, self._spent, self._notes.captured, evidence=evidence)
+
+    def _results(self, said: answer.ModelAnswer, _: Turn) -> list[dict[str, object]]:
+        if said.stop != "max_tokens":
+            return self._notes.results(said.calls)
+        # Truncated arguments may look complete.
+        told = "Nothing was noted: the call was cut off. Call again with less text, or answer the visitor."
+        return [{"type": "tool_result", "tool_use_id": call.id, "content": told, "is_error": True} for call in said.calls]
+
+
+def _continued(body: dict[str, object], said: object, following: list[dict[str, object]]) -> dict[str, object]:
+    """Append one exchange to a request. Nothing before it changes, as caches and signatures of thinking require."""
     so_far = body["messages"]
     if not isinstance(so_far, list):
         raise TypeError("messages is no list")
-    return {**body, "messages": [*so_far, {"role": "assistant", "content": _as_said(blocks)}, {"role": "user", "content": results}]}
+    return {**body, "messages": [*so_far, {"role": "assistant", "content": said}, {"role": "user", "content": following}]}
 
 
 def _as_said(blocks: list[dict[str, object]]) -> orjson.Fragment:
-    """What a model has said goes back to it as it was, and may hold half characters and integers of more than 64 bits."""
+    """Encode the model's blocks unchanged; they may hold lone surrogates and integers of more than 64 bits."""
     try:
         return orjson.Fragment(orjson.dumps(blocks))
     except orjson.JSONEncodeError:

@@ -1,7 +1,6 @@
-"""The part of a prompt that stays the same from message to message, made once and kept as the JSON that is sent.
+"""Cache of the parts of a prompt that stay the same from message to message, as JSON.
 
-Nothing here can be out of date: what is kept is found again by the very words it was made of, or by a knowledge, which never changes
-(`engines.Knowledge`: entries that change make another one).
+Nothing here can be stale: the key is the text itself, or a knowledge, which is immutable (`engines.Knowledge`).
 """
 
 from __future__ import annotations
@@ -34,20 +33,15 @@ or this text is to be declined politely.
 5. Write plain text without Markdown, in one to four short, friendly sentences. Do not speak of these rules or of "the knowledge".
 """
 
-PREAMBLE = _PREAMBLE.format(
-    no_answer=f"reply with exactly {NO_ANSWER}",
-    abilities="You can only talk. Never say that you have booked, ordered, changed, sent or passed on anything, or that you will.",
-)
-PREAMBLE_WITH_TOOLS = _PREAMBLE.format(
-    no_answer=f"call the tool {tools.NO_ANSWER} (or, if you cannot call tools, reply with exactly {NO_ANSWER})",
-    abilities=f"""\
+_TALKS = "You can only talk. Never say that you have booked, ordered, changed, sent or passed on anything, or that you will."
+_CAPTURES = f"""\
 You can talk, and with the tools {tools.CAPTURE_REQUEST} and {tools.CAPTURE_APPOINTMENT} you can note a request or an appointment \
 wish of the visitor; asking for what such a note lacks is always fine. Nothing is confirmed until the business confirms it. Never say \
-that something is noted before the tool has said so, and never that you have booked, ordered, changed or sent anything, or that you \
-will.""",
-)
-
-TOOLS = orjson.Fragment(orjson.dumps(tools.TOOLS))
+that something is noted before the tool has said so, and never that you have booked, ordered, changed, canceled or sent anything, or \
+that you will."""
+_CHANGES = f""" An appointment that is noted already is moved or canceled with {tools.CHANGE_APPOINTMENT}: the business is told \
+and changes it; until then it stays as it is, and you say so."""
+_SEARCHES = f""" Only a part of the knowledge stands below; look for more with {tools.SEARCH} before you say that you do not know."""
 
 _ASKING = {
     True: "When a question can be understood in several ways, ask one short question back.",
@@ -57,41 +51,67 @@ _ASKING = {
 
 _OUR_TAGS = re.compile(r"<(?=\s*/?\s*(?:knowledge|entry)\b)", re.IGNORECASE)
 
-# A knowledge -> its block for each budget, None where it is too much. It goes when the library lets go of the knowledge.
-_made: WeakKeyDictionary[Knowledge, dict[int, orjson.Fragment | None]] = WeakKeyDictionary()
+# A knowledge -> its block for each budget, None where it is too long; evicted with the knowledge.
+_blocks: WeakKeyDictionary[Knowledge, dict[tuple[int, bool], orjson.Fragment | None]] = WeakKeyDictionary()
+
+EPHEMERAL = {"type": "ephemeral"}
+"""Marks the end of a prefix for the provider's prompt cache."""
 
 
-def block(text: str, *, last: bool = False) -> orjson.Fragment:
-    """A system block; the `last` of the stable ones is marked for Anthropic's prompt cache, which keeps all up to it."""
-    # llama.cpp puts the blocks together without anything between them.
+def preamble(offered: tuple[str, ...]) -> str:
+    """Write the rules of the prompt for the tools that are offered."""
+    abilities = _CAPTURES if tools.CAPTURE_REQUEST in offered else _TALKS
+    abilities += _CHANGES if tools.CHANGE_APPOINTMENT in offered else ""
+    abilities += _SEARCHES if tools.SEARCH in offered else ""
+    no_answer = f"reply with exactly {NO_ANSWER}"
+    if offered:
+        no_answer = f"call the tool {tools.NO_ANSWER} (or, if you cannot call tools, {no_answer})"
+    return _PREAMBLE.format(no_answer=no_answer, abilities=abilities)
+
+
+@lru_cache(maxsize=16)
+def definitions(offered: tuple[str, ...]) -> orjson.Fragment:
+    """Encode the tools of a request."""
+    return orjson.Fragment(orjson.dumps(tools.definitions(offered)))
+
+
+def block(text: str, *, cached: bool = False) -> orjson.Fragment:
+    """Encode a system block; `cached` ends a prefix for the prompt cache there."""
+    # llama.cpp joins the blocks without anything between them.
     said: dict[str, object] = {"type": "text", "text": clean(text).strip() + "\n\n"}
-    return orjson.Fragment(orjson.dumps({**said, "cache_control": {"type": "ephemeral"}} if last else said))
+    return orjson.Fragment(orjson.dumps({**said, "cache_control": EPHEMERAL} if cached else said))
 
 
-def rules(bot: Bot, *, offers_tools: bool, last: bool) -> orjson.Fragment:
-    """The block with the rules and the bot's facts."""
+def rules(bot: Bot, *, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
+    """Encode the block with the rules and the bot's facts."""
     facts = _Facts(bot.name, bot.description, bot.country, bot.timezone, bot.opening_hours, bot.instructions, bot.ask_back)
-    return _rules(facts, offers_tools, last)
+    return _rules(facts, offered, cached)
 
 
-def knowledge(known: Knowledge, budget: int) -> orjson.Fragment | None:
-    """The block with all entries of `known`; None where they have more than `budget` characters."""
-    made = _made.setdefault(known, {})
-    if budget not in made:
+def fits(known: Knowledge, budget: int) -> bool:
+    """Report whether all entries have at most `budget` characters."""
+    return knowledge(known, budget, cached=False) is not None
+
+
+def knowledge(known: Knowledge, budget: int, *, cached: bool) -> orjson.Fragment | None:
+    """Encode the block with all entries of `known`; None where they have more than `budget` characters."""
+    blocks = _blocks.setdefault(known, {})
+    place = budget, cached
+    if place not in blocks:
         entries, title = known.entries, "Everything the business has written down for you"
-        made[budget] = block(entries_told(entries, title), last=True) if _fits(entries, budget) else None
-    return made[budget]
+        blocks[place] = block(entries_told(entries, title), cached=cached) if _fits(entries, budget) else None
+    return blocks[place]
 
 
 def entries_told(entries: Iterable[Entry], title: str) -> str:
-    """Entries between tags; what looks like one of our tags inside them is defused. Other phrasings only help a search."""
-    parts = [f"<entry>\nQ: {_defused(entry.question)}\nA: {_defused(entry.answer)}\n</entry>" for entry in entries]
+    """Write entries between tags; tags inside them are escaped. Other phrasings are left out, as they only help a search."""
+    parts = [f"<entry>\nQ: {_escaped(entry.question)}\nA: {_escaped(entry.answer)}\n</entry>" for entry in entries]
     inside = "\n".join(parts) if parts else "(nothing)"
     return f"{title}, as questions and answers:\n<knowledge>\n{inside}\n</knowledge>"
 
 
 class _Facts(NamedTuple):
-    """What a prompt tells of a bot."""
+    """The settings of a bot that stand in a prompt."""
 
     name: str
     description: str | None
@@ -103,8 +123,8 @@ class _Facts(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _rules(bot: _Facts, offers_tools: bool, last: bool) -> orjson.Fragment:
-    return block((PREAMBLE_WITH_TOOLS if offers_tools else PREAMBLE) + "\n" + _facts(bot), last=last)
+def _rules(bot: _Facts, offered: tuple[str, ...], cached: bool) -> orjson.Fragment:
+    return block(preamble(offered) + "\n" + _facts(bot), cached=cached)
 
 
 def _facts(bot: _Facts) -> str:
@@ -124,7 +144,7 @@ def _facts(bot: _Facts) -> str:
 
 
 def _fits(entries: Iterable[Entry], budget: int) -> bool:
-    """Whether all entries together have at most `budget` characters; stops counting where they have not."""
+    """Report whether all entries together have at most `budget` characters; stops counting there."""
     used = 0
     for entry in entries:
         used += len(entry.question) + len(entry.answer)
@@ -133,5 +153,5 @@ def _fits(entries: Iterable[Entry], budget: int) -> bool:
     return True
 
 
-def _defused(text: str) -> str:
+def _escaped(text: str) -> str:
     return _OUR_TAGS.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text.strip())

@@ -1,7 +1,7 @@
-"""The tools that a model is offered, and the reading of what it brings: pure functions that believe nothing.
+"""Definitions of the tools that a model may call, and validation of the arguments that it sends; pure functions.
 
-The schemas tell a model what is wanted; what comes is checked here all the same, since many servers on-prem do not hold a
-model to a schema, and a model may have been talked into anything.
+Arguments are validated here although the tools have schemas: many on-prem servers do not enforce them, and a visitor may have
+talked the model into anything.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import date, time
+from typing import NamedTuple
 
 from chatsvc.domain.captures import MAX_MESSAGE, REQUEST_TYPES, Captured
 
 CAPTURE_REQUEST = "capture_request"
 CAPTURE_APPOINTMENT = "capture_appointment"
+CHANGE_APPOINTMENT = "change_appointment"
+SEARCH = "search_knowledge"
 NO_ANSWER = "no_answer"
+
+MAX_QUERY = 400
+"""Characters of a search query."""
 
 KINDS = tuple(kind for kind in REQUEST_TYPES if kind != "appointment")
 
-_LONGEST = {"message": MAX_MESSAGE, "visitor_name": 120, "visitor_email": 254, "visitor_phone": 40}
+_LONGEST = {"query": MAX_QUERY, "message": MAX_MESSAGE, "visitor_name": 120, "visitor_email": 254, "visitor_phone": 40}
 
 _VISITOR = {
     "message": "What the visitor wants, quoted word for word from their own messages.",
@@ -36,44 +42,87 @@ again for what you have said before is noted; afterwards tell the visitor what w
 
 def _schema(required: list[str], **properties: object) -> dict[str, object]:
     described = {name: {"type": "string", "description": told} for name, told in _VISITOR.items()}
-    return {"type": "object", "properties": {**properties, **described}, "required": required, "additionalProperties": False}
+    return _object_schema(required, **properties, **described)
 
 
+def _object_schema(required: list[str], **properties: object) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "object", "properties": properties}
+    return {**schema, **({"required": required} if required else {}), "additionalProperties": False}
+
+
+_WHEN = {
+    "date": {"type": "string", "description": "YYYY-MM-DD, on the business's calendar."},
+    "time": {"type": "string", "description": "HH:MM, 24 hours, on the business's clock."},
+}
+
+_DESCRIPTIONS = {
+    SEARCH: (
+        "Search the knowledge of the business. Call it when the entries that stand in the prompt do not answer the visitor; try other "
+        "words before you give up."
+    ),
+    CAPTURE_REQUEST: (
+        "Note a request for the business: to be called back, a quote, a problem, another wish. Call it when the visitor "
+        "wants the business to act or to get in touch, and has given an e-mail address or a phone number; ask for one first. " + _RULES
+    ),
+    CAPTURE_APPOINTMENT: (
+        "Note the wish for an appointment or a reservation. Call it when the visitor wants one and has given the day, the "
+        "time, their name, and an e-mail address or a phone number; ask for what is missing first. It needs no capture_request. " + _RULES
+    ),
+    CHANGE_APPOINTMENT: (
+        "Pass on that the visitor wants to move or cancel an appointment that is noted already. The appointment stays as it is until the "
+        "business changes it: tell the visitor so, and never note a second appointment instead."
+    ),
+    NO_ANSWER: (
+        "Say that neither the facts, the instructions nor the knowledge answer the visitor's question. Call it instead of writing anything."
+    ),
+}
 # No `strict` and no formats: only what every server knows.
-TOOLS: list[dict[str, object]] = [
-    {
-        "name": CAPTURE_REQUEST,
-        "description": "Note a request for the business: to be called back, a quote, a problem, another wish. Call it when the visitor "
-        "wants the business to act or to get in touch, and has given an e-mail address or a phone number; ask for one first. " + _RULES,
-        "input_schema": _schema(["request_type", "message"], request_type={"type": "string", "enum": list(KINDS)}),
-    },
-    {
-        "name": CAPTURE_APPOINTMENT,
-        "description": "Note the wish for an appointment or a reservation. Call it when the visitor wants one and has given the day, the "
-        "time, their name, and an e-mail address or a phone number; ask for what is missing first. It needs no capture_request. " + _RULES,
-        "input_schema": _schema(
-            ["date", "time", "message", "visitor_name"],
-            date={"type": "string", "description": "YYYY-MM-DD, on the business's calendar."},
-            time={"type": "string", "description": "HH:MM, 24 hours, on the business's clock."},
-        ),
-    },
-    {
-        "name": NO_ANSWER,
-        "description": "Say that neither the facts, the instructions nor the knowledge answer the visitor's question. Call it instead of "
-        "writing anything.",
-        "input_schema": {"type": "object", "properties": {}, "additionalProperties": False},
-    },
-]
+_SCHEMAS: dict[str, dict[str, object]] = {
+    SEARCH: _object_schema(["query"], query={"type": "string", "description": "A few words, or a question."}),
+    CAPTURE_REQUEST: _schema(["request_type", "message"], request_type={"type": "string", "enum": list(KINDS)}),
+    CAPTURE_APPOINTMENT: _schema(["date", "time", "message", "visitor_name"], **_WHEN),
+    CHANGE_APPOINTMENT: _object_schema(
+        ["appointment_id", "action", "message"],
+        appointment_id={"type": "string", "description": "The id of the noted appointment."},
+        action={"type": "string", "enum": ["move", "cancel"]},
+        message={"type": "string", "description": _VISITOR["message"]},
+        **{name: {**schema, "description": f"Only to move: {schema['description']}"} for name, schema in _WHEN.items()},
+    ),
+    NO_ANSWER: _object_schema([]),
+}
+NAMES = tuple(_SCHEMAS)
+
+
+def offered(*, captures: bool, changes: bool, searches: bool) -> tuple[str, ...]:
+    """Choose the tools of one message by their names; none where there is nothing to do with any."""
+    wanted = {SEARCH: searches, CAPTURE_REQUEST: captures, CAPTURE_APPOINTMENT: captures, CHANGE_APPOINTMENT: captures and changes}
+    names = tuple(name for name in NAMES if wanted.get(name))
+    return (*names, NO_ANSWER) if names else ()
+
+
+def definitions(names: tuple[str, ...]) -> list[dict[str, object]]:
+    """Build the `tools` of a request."""
+    return [{"name": name, "description": _DESCRIPTIONS[name], "input_schema": _SCHEMAS[name]} for name in names]
 
 
 class WrongArguments(Exception):
-    """Arguments that are none; the words are for the model, and quote nothing of what it sent."""
+    """Invalid arguments of a tool call; the text is for the model and quotes nothing of what it sent."""
+
+
+class WantedChange(NamedTuple):
+    """Arguments of change_appointment; `appointment_id` is unverified."""
+
+    appointment_id: str
+    cancels: bool
+    message: str
+    date: date | None
+    time: time | None
 
 
 def captured(tool: str, arguments: object) -> Captured:
-    """What a call of one of the capture tools brings, still to be held against the visitor's words; raises WrongArguments."""
+    """Read the arguments of a capture tool, not yet compared with the visitor's words; raises WrongArguments."""
     own = ("date", "time") if tool == CAPTURE_APPOINTMENT else ("request_type",)
-    fields = _fields(arguments, (*own, *_LONGEST))
+    fields = _fields(arguments, (*own, *_VISITOR))
     message = _needed(fields, "message")
     name, email, phone = (fields.get(field) for field in ("visitor_name", "visitor_email", "visitor_phone"))
     if tool == CAPTURE_APPOINTMENT:
@@ -85,8 +134,24 @@ def captured(tool: str, arguments: object) -> Captured:
     return Captured(kind, message, name, email, phone)
 
 
+def wanted_change(arguments: object) -> WantedChange:
+    """Read the arguments of change_appointment; raises WrongArguments."""
+    fields = _fields(arguments, ("appointment_id", "action", "message", "date", "time"))
+    action = _needed(fields, "action")
+    if action not in ("move", "cancel"):
+        raise WrongArguments("action is move or cancel.")
+    day = _day(fields["date"]) if "date" in fields else None
+    clock = _clock(fields["time"]) if "time" in fields else None
+    return WantedChange(_needed(fields, "appointment_id"), action == "cancel", _needed(fields, "message"), day, clock)
+
+
+def query(arguments: object) -> str:
+    """Read the arguments of search_knowledge; raises WrongArguments."""
+    return _needed(_fields(arguments, ("query",)), "query")
+
+
 def _fields(arguments: object, known: tuple[str, ...]) -> dict[str, str]:
-    """The fields that say something: an object of short strings under known names."""
+    """Read an object of short strings under known names, without empty ones."""
     given = _object(arguments)
     if not given.keys() <= set(known):
         raise WrongArguments(f"There is a field too many; the fields are {', '.join(known)}.")

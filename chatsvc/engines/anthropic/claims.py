@@ -1,0 +1,96 @@
+"""Detects claims of actions in a reply ("I have cancelled your appointment") and tool calls that a model wrote as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from chatsvc.domain.captures import CapturedRecord
+from chatsvc.engines.anthropic.grounding import folded
+
+_EN_DONE = (
+    r"cancell?ed|booked|reserved|confirmed|rescheduled|moved|changed|updated|ordered|refunded|processed|scheduled|registered|arranged"
+    r"|placed|completed|activated|approved|issued|shipped|charged|transferred"
+)
+_EN_NOTED = r"sent|e-?mailed|forwarded|passed (?:it |this |that )?on|notified|informed|noted|recorded|submitted|saved|added|logged|received"
+_EN_SUBJECT = r"appointment|booking|reservation|order|request|refund|visit|payment|table|room|cancellation|complaint|message|details?"
+_EN_HELP = r"(?:just |already |now |also |successfully |gone ahead and )*"
+
+_EN_OBJECT = rf"(?:your|you|it|that|them|(?:a|an|the|this) (?:\w+ ){{0,2}}(?:{_EN_SUBJECT})s?)"
+
+_TR_DONE = (
+    r"iptal et|iptal ettir|oluştur|ayarla|onayla|değiştir|güncelle|taşı|ertele|ayır|ayırt|rezerve et|iade et|tamamla|sipariş\w* ver|planla"
+)
+_TR_NOTED = "ilet|kaydet|gönder|bildir|not al|not et|ekle|talebinizi al"
+_TR_SUBJECT = "randevu|rezervasyon|sipariş|talep|talebi|kayd|kayıt|iade|ödeme|başvuru|şikayet|şikâyet|oda|masa"
+_TR_PASSIVE = "iptal edil|oluşturul|onaylan|ertelen|değiştiril|güncellen|ayrıl|tamamlan|taşın|gerçekleştiril"
+_TR_PASSIVE_NOTED = "iletil|gönderil|kaydedil|alın"
+_TR_PAST = "(?:[dt][ıiuü]|m[ıiuü]ş(?:t[ıiuü]r)?)"
+
+
+def _turkish(active: str, passive: str, subject: str) -> str:
+    """Build a pattern: "I have done", "we have done your ...", "your ... has been done"."""
+    return (
+        rf"\b(?:{active})[dt][ıiuü]m\b"
+        rf"|\w+n[ıiuü]z\w*\b[^.!?\n]{{0,60}}\b(?:{active})[dt][ıiuü]k\b"
+        rf"|{subject}[^.!?\n]{{0,60}}\b(?:{passive}){_TR_PAST}\b"
+    )
+
+
+_DONE = re.compile(
+    rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_DONE})(?: {_EN_OBJECT}\b|[.!]*$)"
+    rf"|\b(?:your|the|this|that) (?:\w+ )?(?:{_EN_SUBJECT})s?\b[^.!?\n]{{0,40}} (?:has|have|is|was|were)(?: now| already)?(?: been)?"
+    rf" (?:now |already |successfully )*(?:{_EN_DONE})\b|" + _turkish(_TR_DONE, _TR_PASSIVE, rf"\b(?:{_TR_SUBJECT})\w*\b")
+)
+_NOTED = re.compile(
+    rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_NOTED})(?: {_EN_OBJECT}\b|[.!]*$)"
+    rf"|\byour (?:\w+ )?(?:{_EN_SUBJECT})s? (?:has|have)(?: now| already)? been (?:{_EN_NOTED})\b|"
+    + _turkish(_TR_NOTED, _TR_PASSIVE_NOTED, rf"\b(?:{_TR_SUBJECT})\w*n[ıiuü]z\w*\b")
+)
+# A sentence with one of these tells what happens in general, or asks.
+_NOT_A_CLAIM = re.compile(
+    r"\b(?:if|once|when|whenever|after|until|unless|before|as soon as|eğer|takdirde|halinde|durumda|sonra|önce|kadar|olmadıkça)\b"
+    r"|\b(?:have|has|had|did|do|does|is|was|were|am|are|can|could|will|would) not\b|n['’]t\b|\b(?:never|cannot|değil|yok)\b"
+    r"|\w+(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
+    r"|\b(?:mı|mi|mu|mü)(?:yım|yim|yız|yiz)?\b[^.!]*\?|\?\s*$"
+)
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_SETTLED = {
+    "confirmed": re.compile(r"confirm|book|reserv|schedul|onayla|rezerv|ayarla|ayrıl|oluştur"),
+    "canceled": re.compile(r"cancel|iptal"),
+    "done": re.compile(r"complet|process|tamamla|gerçekleş"),
+}
+
+_CALL_MARKS = re.compile(
+    r"</?\s*(?:tool_call|tool_use|tool_code|function_calls?|function|antml:\w+|invoke)\b|\[/?TOOL_CALLS?\]|<\|(?:tool|python_tag|/?call)"
+    r"|\{\s*\"(?:name|function|tool|type|tool_name|action)\"\s*:\s*\"(?:function|tool_use|tool_call)?",
+    re.IGNORECASE,
+)
+
+
+def is_tool_call(text: str, names: Iterable[str]) -> bool:
+    """Report whether a reply holds a tool call as text: a marker of a known format, or a tool's own name."""
+    return _CALL_MARKS.search(text) is not None or any(name in text for name in names)
+
+
+def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedRecord], *, noted: bool) -> str | None:
+    """Return the first sentence that claims an action which no tool did; None where there is none.
+
+    `known` are folded texts that the bot may quote. `noted`: a request is noted, so that saying so is true.
+    """
+    records, known = list(records), list(known)
+    for match in _SENTENCE.finditer(text):
+        sentence = folded(match[0]).strip()
+        done, told = _DONE.search(sentence), _NOTED.search(sentence)
+        if not (done or told) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
+            continue
+        if done and not _is_settled(done[0], records):
+            return match[0].strip()
+        if told and not (noted or records):
+            return match[0].strip()
+    return None
+
+
+def _is_settled(claim: str, records: list[CapturedRecord]) -> bool:
+    """Report whether a record has the status that the sentence claims."""
+    return any(record.status in _SETTLED and _SETTLED[record.status].search(claim) for record in records)

@@ -1,0 +1,254 @@
+"""Review of a model's replies: invented figures, claims of actions that no tool did, and tool calls as text never reach a visitor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain.captures import CapturedRecord, Change
+from chatsvc.domain.models import Entry, Usage
+from chatsvc.engines import EngineError, Reply
+from chatsvc.engines.anthropic import AnthropicEngine, tools
+from chatsvc.engines.anthropic.review import Review
+from tests.engines.model_server import ModelServer, Step, calls, says
+from tests.engines.test_anthropic import BOT, TURN, Shelf, entry, past
+from tests.engines.test_anthropic_tools import ASKED, BOOKED, appointment, request, results
+
+NOON_MS = int(datetime(2026, 11, 20, 10, 14, tzinfo=UTC).timestamp() * 1000)  # 13:14 in Istanbul
+BUSINESSES = {
+    "hotel": (
+        BOT._replace(name="Mavi Köy", description="A hotel", instructions=None, opening_hours="mon-sun 08:00-22:00"),
+        (
+            ("What does a double room cost?", "A double room is 150 EUR a night. A child bed is 20 EUR a night."),
+            ("Is there Wi-Fi?", "Wi-Fi is free in all rooms."),
+            ("When can I check in?", "Check-in is from 14:00, check-out until 11:00."),
+            ("Phone and e-mail?", "+90 232 555 01 23, info@mavikoy-hotel.example.com, https://www.mavikoy-hotel.example.com/rooms"),
+            ("Where are you?", "Liman Caddesi No: 12, Çeşme, 300 metres from the beach."),
+            ("Are pets allowed?", "Pets up to 8 kg, 15 EUR a night."),
+            ("Is there a discount?", "10% from seven nights on."),
+            ("Is breakfast included?", "No, breakfast is 12 EUR a person, from 07:30 to 10:30."),
+            ("Is there parking?", "Parking is 5 EUR a day."),
+            ("How far is the airport?", "85 km; a transfer is 70 EUR for up to four people."),
+            ("How can I pay?", "Cash, card or bank transfer."),
+            ("Where is breakfast?", "We moved the breakfast room to the terrace last year, and it stays there."),
+        ),
+    ),
+    "garage": (
+        BOT._replace(name="Usta Oto", description=None, instructions=None, opening_hours="mon-fri 08:30-18:00; sat 09:00-13:00"),
+        (
+            ("How much is an oil change?", "1.200 TL with filter, about 45 minutes."),
+            ("Winter tyres?", "Changing four tyres costs 800 TL, storing them 600 TL a season."),
+            ("Loan car?", "500 TL a day."),
+            ("Inspection?", "950 TL, takes 1 hour, Monday to Friday."),
+            ("Phone?", "0232 444 10 10"),
+            ("Where?", "Bornova, Sanayi Sitesi 3. Sokak No 7."),
+            ("Papers?", "Bring the registration and your ID."),
+        ),
+    ),
+}
+LINES = [line.split("\t") for line in (Path(__file__).parent / "reply_cases.tsv").read_text("utf-8").splitlines()[1:]]
+HAIRCUT = CapturedRecord("appointment", "a-7", "appointment", "pending", "saç kesimi", 0, date(2026, 11, 25), time(14))
+KEPT = replace(ASKED, captured=(HAIRCUT,))
+
+
+@pytest.mark.parametrize(("business", "verdict", "language", "said", "reply"), LINES, ids=lambda given: given[:40])
+def test_a_reply_gets_the_verdict_that_a_person_gave(business: str, verdict: str, language: str, said: str, reply: str) -> None:
+    bot, known = BUSINESSES[business]
+    shelf = Shelf(tuple(Entry(f"k{n}", question, (), answer, "en") for n, (question, answer) in enumerate(known)))
+    turn = replace(TURN, bot=bot, knowledge=shelf, message=said, now_ms=NOON_MS)
+    # What a search would find at its worst: everything, so that a wrong price has the most to be computed from.
+    hits = [hit for one in shelf.entries for hit in shelf.search(one.question.lower()).hits]
+    complaint = Review(turn, hits, None).complaint(reply)
+    found = "good" if complaint is None else "claim" if "was done" in complaint else "invented"
+    assert found == verdict, complaint
+
+
+def test_both_languages_have_replies_of_every_verdict() -> None:
+    counted = Counter((verdict, language) for _, verdict, language, _, _ in LINES)
+    assert len(counted) == 6
+    assert min(counted.values()) >= 15
+
+
+# --- asking once more ------------------------------------------------------------------------------------------------
+
+
+async def test_a_reply_with_an_unknown_figure_is_asked_for_once_more(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([says("Parking is 99 EUR."), says("Parking is free of charge.")])
+    assert await engine.reply(TURN) == Reply("Parking is free of charge.", Usage(20, 10))
+    asked, told = server.body["messages"][-2:]
+    assert asked == {"role": "assistant", "content": [{"type": "text", "text": "Parking is 99 EUR."}]}
+    assert "“99”" in told["content"][0]["text"]
+    assert "not shown to the visitor" in told["content"][0]["text"]
+
+
+BAD = [
+    "Parking is 99 EUR.",
+    "I have cancelled your appointment.",
+    '<tool_call>{"name": "capture_request"}</tool_call>',
+    "capture_request()",
+]
+
+
+@pytest.mark.parametrize("turn", [TURN, ASKED], ids=["without tools", "with tools"])
+@pytest.mark.parametrize("text", BAD)
+async def test_a_reply_that_is_bad_twice_is_no_answer(server: ModelServer, engine: AnthropicEngine, text: str, turn: object) -> None:
+    server.always = says(text)
+    with pytest.raises(EngineError) as caught:
+        await engine.reply(turn)  # type: ignore[arg-type]
+    assert (caught.value.reason, len(server.seen)) == ("no_answer", 2)
+    assert "99" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["no_answer", "no_answer()", '{"name": "no_answer", "input": {}}'])
+async def test_the_tool_for_no_answer_may_be_written_as_text(server: ModelServer, engine: AnthropicEngine, text: str) -> None:
+    server.script.extend([says(text), says(text)])
+    with pytest.raises(EngineError) as caught:
+        await engine.reply(ASKED)
+    assert caught.value.reason == "no_answer"
+
+
+async def test_what_was_captured_stays_where_the_words_about_it_are_bad(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.append(calls(appointment()))
+    server.always = says("Randevunuzu onayladım.")
+    reply = await engine.reply(ASKED)
+    assert reply.captured == BOOKED
+    assert "not aldım" in reply.text
+    assert "onayladım" not in reply.text
+
+
+@pytest.mark.parametrize("step", [says("Talebinizi not aldım, ekip sizi arayacak."), says("Talebinizi ekibe ilettim.")])
+async def test_saying_that_a_request_is_noted_is_true_once_it_is(server: ModelServer, engine: AnthropicEngine, step: Step) -> None:
+    server.script.extend([calls(request()), step])
+    reply = await engine.reply(ASKED)
+    assert reply.captured is not None
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize(("status", "calls_made"), [("pending", 2), ("confirmed", 1)])
+async def test_only_the_team_confirms(server: ModelServer, engine: AnthropicEngine, status: str, calls_made: int) -> None:
+    server.script.extend([says("Your appointment on 25 November at 14:00 is confirmed."), says("The team has yet to confirm it.")])
+    await engine.reply(replace(KEPT, captured=(HAIRCUT._replace(status=status),)))
+    assert len(server.seen) == calls_made
+
+
+# --- what is noted already -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hosted", [True, False])
+async def test_the_model_is_told_what_is_noted_without_the_visitors_words(
+    server: ModelServer, engine: AnthropicEngine, *, hosted: bool
+) -> None:
+    engine._hosted = hosted
+    await engine.reply(KEPT)
+    assert "- appointment a-7 on 2026-11-25 at 14:00, status pending" in str(server.body)
+    assert "saç kesimi" not in str(server.body)
+    assert tools.CHANGE_APPOINTMENT in [tool["name"] for tool in server.body["tools"]]
+
+
+def change(**fields: object) -> tuple[str, object]:
+    given = {"appointment_id": "a-7", "action": "move", "message": "cumaya alın", "date": "2026-11-27"}
+    return tools.CHANGE_APPOINTMENT, {**given, **fields}
+
+
+MOVING = replace(KEPT, message="Randevumu cumaya alın")
+
+
+async def test_moving_an_appointment_is_a_request_that_names_it(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls(change()), says("Randevunuz ekip değiştirene kadar 25 Kasım 14:00'te kalır.")])
+    reply = await engine.reply(MOVING)
+    assert reply.captured is not None
+    assert (reply.captured.change, reply.captured.date, reply.captured.time) == (
+        Change(HAIRCUT, cancels=False),
+        date(2026, 11, 27),
+        time(14),
+    )
+    assert "stays as it is" in results_before(server)
+
+
+def results_before(server: ModelServer) -> str:
+    return str(results(server)[0]["content"])
+
+
+async def test_cancelling_an_appointment_is_a_request_and_the_fixed_sentence_says_so(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.append(calls(change(action="cancel", date=None)))
+    server.always = says("Randevunuzu iptal ettim.")
+    reply = await engine.reply(replace(MOVING, message="Randevumu iptal edin"))
+    assert reply.captured is not None
+    assert reply.captured.change == Change(HAIRCUT, cancels=True)
+    assert reply.text == "Randevunuz için iptal isteğinizi not aldım. İşletme değiştirene kadar randevunuz olduğu gibi kalır."
+    server.script.append(calls(change(message="move it")))
+    english = await engine.reply(replace(MOVING, message="please move it to friday", language="en"))
+    assert english.text == "I have noted that you would like to move your appointment. It stays as it is until the business changes it."
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"appointment_id": "a-8"}, "no such appointment; the noted ones are: a-7"),
+        ({"action": "burn"}, "action is move or cancel"),
+        ({"date": "2020-01-01"}, "in the past"),
+        ({"date": "2026-11-29"}, "closed then"),
+        ({"message": ""}, "message is missing"),
+    ],
+)
+async def test_a_change_that_cannot_be_is_refused(
+    server: ModelServer, engine: AnthropicEngine, fields: dict[str, object], told: str
+) -> None:
+    server.script.extend([calls(change(**fields)), says("Hangi gün?")])
+    assert (await engine.reply(MOVING)).captured is None
+    assert told in results_before(server)
+
+
+async def test_one_message_changes_one_appointment_and_notes_no_second(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls(change(), appointment(), change(action="cancel")), says("Tamam.")])
+    assert (await engine.reply(MOVING)).captured is not None
+    assert [result.get("is_error", False) for result in results(server)] == [False, True, True]
+    server.script.extend([calls(request(), change()), says("Tamam.")])
+    await engine.reply(KEPT)
+    assert [result.get("is_error", False) for result in results(server)] == [False, True]
+
+
+@pytest.mark.parametrize("status", ["canceled", "done"])
+async def test_what_is_over_cannot_be_changed(server: ModelServer, engine: AnthropicEngine, status: str) -> None:
+    await engine.reply(replace(KEPT, captured=(HAIRCUT._replace(status=status),)))
+    assert tools.CHANGE_APPOINTMENT not in [tool["name"] for tool in server.body["tools"]]
+
+
+# --- searching -------------------------------------------------------------------------------------------------------
+
+LIBRARY = Shelf((*(entry(n, f"question {n}", "x" * 1000) for n in range(60)), entry(99, "sauna prices", "The sauna is 33 EUR.")))
+
+
+async def test_knowledge_that_does_not_fit_can_be_searched(server: ModelServer, engine: AnthropicEngine) -> None:
+    server.script.extend([calls((tools.SEARCH, {"query": "sauna prices"})), says("The sauna is 33 EUR.")])
+    reply = await engine.reply(replace(TURN, message="how much to sweat", knowledge=LIBRARY))
+    assert reply.text == "The sauna is 33 EUR."
+    assert "The sauna is 33 EUR." in results_before(server)
+    assert [tool["name"] for tool in server.body["tools"]] == [tools.SEARCH, tools.NO_ANSWER]
+    assert f"look for more with {tools.SEARCH}" in server.body["system"][0]["text"]
+    assert reply.evidence is not None
+    assert reply.evidence.entries == (("k99", 0.2),)
+
+
+async def test_searches_are_bounded_and_bring_nothing_twice(server: ModelServer, engine: AnthropicEngine) -> None:
+    search = (tools.SEARCH, {"query": "sauna"})
+    server.script.extend([calls(search), calls(search, search, search, (tools.SEARCH, {})), says("33 EUR.")])
+    await engine.reply(replace(TURN, message="how much to sweat", knowledge=LIBRARY))
+    told = [result["content"] for result in results(server)]
+    assert ["(nothing)" in told[0], "searched too often" in told[2], told[3].startswith("Nothing was found.")] == [True, True, True]
+
+
+async def test_nothing_is_searched_where_all_is_in_the_prompt(server: ModelServer, engine: AnthropicEngine) -> None:
+    await engine.reply(ASKED)
+    assert tools.SEARCH not in [tool["name"] for tool in server.body["tools"]]
+
+
+async def test_the_entries_nearest_to_the_message_are_kept_with_the_reply(server: ModelServer, engine: AnthropicEngine) -> None:
+    shelf = Shelf((entry(1, "is there parking", "Yes, free of charge."), entry(2, "wifi", "Free.")))
+    reply = await engine.reply(replace(TURN, message="is there parking", knowledge=shelf, history=past("wifi", "Free.")))
+    assert reply.evidence is not None
+    assert (reply.evidence.entries, reply.evidence.decision) == ((("k1", 0.3), ("k2", 0.1)), None)
