@@ -1,4 +1,4 @@
-"""The only wiring: builds the parts of a running chatsvc, starts and stops them in order."""
+"""Composition root: builds the parts of the running service, starts and stops them in order."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _,
 
 
 class App:
-    """One running chatsvc; an asynchronous context manager."""
+    """A running service; an asynchronous context manager."""
 
     def __init__(self, config: Config, clock: Callable[[], int] = now_ms, limiter: Limiter | None = None) -> None:
         self.config = config
@@ -98,7 +98,7 @@ class App:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address on which it listens."""
         server = self.config.server
         if server.socket is not None:
             return f"unix:{server.socket}"
@@ -133,19 +133,19 @@ class App:
         self.listeners = Listeners(
             self.config.server, self.config.limits, self.config.data_dir, skin, AccessLog(self.services), grace_s=GRACE_S, egress=egress
         )
-        # Stopped from the last on: no new connections, then the answers under way, then the connections that wait for them.
+        # Stopped in reverse order: no new connections, then the requests in flight, then their connections.
         self._undo.append(self.listeners.finish)
         self._undo.append(self._stop_sending)
         self._undo.append(lambda: locks.drain(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
         self._undo.append(control.stop)
-        # What an engine has to load must not be taken from the first message's deadline.
+        # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
         self._undo.append(await self._listen(interface))
-        # After the listener, whose address no webhook may reach; what was captured meanwhile is pending and is found.
+        # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await self._send(secret)
         await self._show_metrics(db)
-        # Last of all, for commands send as well; stopped before anything that they use.
+        # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
 
     async def _lock(self, folder: Folder) -> int:
@@ -165,7 +165,7 @@ class App:
             await asyncio.sleep(0.05)
 
     async def _listen(self, interface: Interface) -> Callable[[], Awaitable[None]]:
-        """Open the listeners, last of all; gives what closes them."""
+        """Open the listeners; return the function that closes them."""
         await self.listeners.open()
         self.port = self.listeners.port
 
@@ -238,14 +238,14 @@ class App:
             log.info("backup %s written to %s", made, self.config.backup.folder)
 
     async def stop(self) -> None:
-        """Stop in the opposite order of the start; a fault in one part does not keep the others from stopping."""
+        """Stop all parts in reverse order, whatever one of them raises."""
         while self._undo:
             try:
                 result = self._undo.pop()()
                 if result is not None:
                     await result
             except StoreUnavailable as fault:
-                log.error("the store cannot answer: %s", fault)
+                log.error("the store cannot be used: %s", fault)
             except Exception:
                 log.exception("fault while stopping")
 
@@ -266,8 +266,8 @@ async def _started(kind: str, engine: Engine) -> None:
 
 
 async def serve(config: Config, ready: Callable[[App], None]) -> None:
-    """Run until SIGTERM or SIGINT, however often it comes; what is in flight is finished."""
-    # Callers, model and webhooks hold a connection each, and the usual limit of 1,024 is a shell's, not a server's.
+    """Run until SIGTERM or SIGINT, then finish the requests in flight; repeated signals change nothing."""
+    # Each caller, model request and webhook needs a descriptor; the usual limit of 1,024 is meant for shells.
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))
     stop, supervisor = asyncio.Event(), Supervisor()
@@ -275,18 +275,18 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with App(config) as app:
-        # What has been made so far stays for good and need not be searched for garbage. Python's default, a search every 700 objects, is
-        # one every few requests; of a crowd that waits, each takes 50 ms and finds nothing. The calm is when to search: see _keep.
+        # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
+        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. _collect runs in quiet moments.
         gc.collect()
         gc.freeze()
         gc.set_threshold(500_000, 20, 50)
         ready(app)
         supervisor.notify("READY=1")
-        # From the event loop: where that hangs, nothing is said, and systemd starts the service anew.
+        # Sent from the event loop: if that hangs, the messages stop and systemd restarts the service.
         while not stop.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), supervisor.every_s)
             supervisor.notify("WATCHDOG=1")
         supervisor.notify("STOPPING=1")
-        log.info("stopping: no new connections, finishing what is in flight")
+        log.info("stopping: no new connections, finishing the requests in flight")
     log.info("stopped")

@@ -1,4 +1,4 @@
-"""SQLite: the connection and its group commit, migrations, and one module for each group of tables with its SQL inline.
+"""The store: named operations over SQLite, one module for each group of tables, declared in tables.py.
 
-No SQLite type, placeholder or error leaves this folder.
+No type, placeholder or error of SQLite leaves this folder: callers pass values and get domain objects.
 """

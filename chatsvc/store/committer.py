@@ -1,8 +1,8 @@
-"""The database of the running service: one thread that writes, with all that waits in one transaction, and threads that read.
+"""Group commit: the database of the running service, with one thread that writes and several that read.
 
-A durable commit costs an fsync, whoever waits for it. While one batch is on its way to the disk, the units that arrive form the
-next; each is answered after the commit that holds it. A single caller waits no longer than with a commit of its own. Units of one kind
-that stand side by side in a batch run together.
+A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next; each
+caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own. Neighbouring units of
+one kind in a batch run together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from chatsvc.store.sqlite_thread import SqliteThread
 
 T = TypeVar("T")
 MAX_BATCH = 256
-READERS = 3  # one for what is quick, which what takes long never holds up
+READERS = 3  # one of them for quick reads alone, which then never wait for long ones
 EMPTY_LOG_TRIES = 60
 EMPTY_LOG_PAUSE_S = 1.0
 
@@ -48,13 +48,13 @@ class _Work(NamedTuple):
 
 
 class _Failed(NamedTuple):
-    """A unit that raised: its part of the transaction was undone."""
+    """Result of a unit that raised; its part of the transaction was rolled back."""
 
     fault: Exception
 
 
 def _by_kind(batch: list[_Work]) -> Iterator[tuple[Callable[..., list[Any]] | None, list[Unit[Any]]]]:
-    """The units in their order; those of one kind that stand side by side, with what runs them together."""
+    """Group neighbouring units of one kind, each group with the function that runs it together."""
     for run, works in groupby((work.unit for work in batch), lambda unit: unit.run if isinstance(unit, Together) else None):
         yield run, list(works)
 
@@ -64,7 +64,7 @@ def _together(connection: sqlite3.Connection, run: Callable[..., list[Any]], uni
 
 
 def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units in one transaction; results and _Failed in the order of the units."""
+    """Run all units in one transaction; return results and _Failed in the order of the units."""
 
     def all_of_them(connection: sqlite3.Connection) -> list[Any]:
         results: list[Any] = []
@@ -79,7 +79,7 @@ def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any
             try:
                 results.append(work.unit(connection))
             except Exception as fault:
-                # A full disk and its like undo the whole transaction, the units before this one with it.
+                # An error such as a full disk rolls back the whole transaction.
                 if not connection.in_transaction:
                     raise
                 connection.execute("ROLLBACK TO unit")
@@ -89,15 +89,15 @@ def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any
 
     try:
         return in_transaction(connection, all_of_them)
-    except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
-        # Nothing of the batch was written: again, each unit behind a savepoint, so that a fault undoes its own part alone.
+    except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
+        # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
         return in_transaction(connection, each_by_itself)
 
 
 def _result(connection: sqlite3.Connection, unit: Unit[Any]) -> Any:
     try:
         return unit(connection)
-    except Exception as fault:  # noqa: BLE001  # told to the one whose unit it was
+    except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
         return _Failed(fault)
 
 
@@ -110,7 +110,7 @@ def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> 
 
 
 def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units, each on one snapshot; results and _Failed in the order of the units."""
+    """Run all units, each on one snapshot; return results and _Failed in the order of the units."""
     results: list[Any] = []
     for run, units in _by_kind(batch):
         if run is None:
@@ -118,13 +118,13 @@ def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]
             continue
         try:
             results += _together(connection, run, units)
-        except Exception:  # noqa: BLE001  # told below, to the one unit that raised it
+        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
             results += [_result(connection, unit) for unit in units]
     return results
 
 
 class _Thread:
-    """A connection in its own thread. A unit of work goes there in one hop, and with it those that came while the thread was busy."""
+    """Queue of units for one connection; units that arrive while a batch runs form the next batch."""
 
     def __init__(self, thread: SqliteThread, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
         self._thread = thread
@@ -133,7 +133,7 @@ class _Thread:
         self._name = "writer" if run_batch is _write_batch else "reader"
         self.queue: deque[_Work] = deque()
         self.under_way = 0
-        # What was done since the start: units in a batch, how long it took, units that failed for reasons outside.
+        # Since the start: units in a batch, seconds for a batch, units that failed through an outage.
         self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
         self._draining: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -144,7 +144,7 @@ class _Thread:
         return cls(thread, path, _write_batch if writes else _read_batch)
 
     async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
-        """Have a unit run with the next batch; raises what it raised, and StoreUnavailable."""
+        """Run a unit in the next batch; raises its exception, StoreUnavailable and StoreFault."""
         answer: asyncio.Future[T] = self._loop.create_future()
         self.queue.append(_Work(unit, applied, answer))
         if self._draining is None:
@@ -158,7 +158,7 @@ class _Thread:
             began = perf_counter()
             try:
                 results = await self._thread.run(self._run_batch, batch)
-            except Exception as fault:  # noqa: BLE001  # whatever it is, those who wait are told
+            except Exception as fault:  # noqa: BLE001  # reported to all callers of the batch
                 results = [_Failed(fault)] * len(batch)
             try:
                 self._answer(batch, results, perf_counter() - began)
@@ -167,7 +167,7 @@ class _Thread:
                 for work in batch:
                     if not work.answer.done():
                         work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
-            # The thread holds on to both until its next batch, which may be long in coming; what was read may be big.
+            # The thread keeps references to both until its next batch, and what was read may be large.
             batch.clear()
             results.clear()
         self.under_way = 0
@@ -182,14 +182,14 @@ class _Thread:
             _settle(work, result, self._path)
 
     async def apart(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run what cannot be part of a transaction, between two batches; raises StoreUnavailable."""
+        """Run work that cannot be part of a transaction between two batches; raises StoreUnavailable."""
         try:
             return await self._thread.run(work)
         except sqlite3.Error as fault:
             raise translated(fault, self._path) from fault
 
     async def close(self) -> None:
-        """Finish what is queued and close the connection."""
+        """Run the queued units and close the connection."""
         if self._draining:
             await self._draining
         await self._thread.close()
@@ -200,9 +200,9 @@ def _settle(work: _Work, result: Any, path: Path) -> None:
     if fault is None and work.applied:
         try:
             work.applied(result)
-        except Exception as raised:  # noqa: BLE001  # told to the one whose result it was
+        except Exception as raised:  # noqa: BLE001  # reported to the caller of the unit
             fault = raised
-    # The caller may have gone; its unit is committed all the same.
+    # The caller may have been cancelled; its unit is committed all the same.
     if work.answer.done():
         return
     if fault is None:
@@ -250,9 +250,9 @@ class GroupCommitDatabase:
         return cls(opened[0], opened[1:], path)
 
     def check_files(self) -> None:
-        """Set `fault` while another file than the open one, or none, has the name of the database or of its log.
+        """Set `fault` while the path of the database or of its log does not lead to the open file.
 
-        What is written would be lost with the open file, which nobody can find any more.
+        Writes would be lost with the open file, which has no name any more.
         """
         changed = [file for file, identity in self._files.items() if _identity(file) != identity]
         self.fault = (

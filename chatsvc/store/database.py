@@ -1,8 +1,8 @@
-"""The database as the rest of the house sees it: units of work that read, and units that write in one transaction.
+"""Database protocol: units of work that read one snapshot or write in one transaction.
 
 SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write and checkpoint at the same instant. That cannot
-happen here, whatever the version: the folder's lock (store/folder.py) admits one process, and in it one connection alone ever
-writes or checkpoints; the readers are `query_only` and never checkpoint.
+happen here: the lock of the data folder (store/folder.py) admits one process, in which one connection writes and checkpoints; the
+readers are `query_only` and never checkpoint.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 Unit = Callable[[sqlite3.Connection], T]
 
-# What SQLite raises when the machine fails it (disk full, read-only, locked, damaged), as opposed to a fault of ours.
+# Errors of the machine (disk full, read-only, locked, damaged), as opposed to faults of the program.
 _OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
 
 
 class StoreUnavailable(Exception):
-    """The store cannot answer at the moment; nothing of the unit was written."""
+    """The store cannot be used at the moment; nothing of the unit was written."""
 
 
 class StoreFault(Exception):
@@ -37,9 +37,9 @@ class StoreFault(Exception):
 
 
 class Together(Generic[Item, T]):
-    """A unit that may run together with others of its kind: `run` gives for items, in their order, what one by one they would get.
+    """A unit that may run together with others of its kind: `run` maps a list of items to the list of their results.
 
-    One that reads is quick, and has one statement for an item, which is its snapshot.
+    A reading one is quick and takes one statement for an item, which is its snapshot.
     """
 
     __slots__ = ("item", "run")
@@ -49,7 +49,7 @@ class Together(Generic[Item, T]):
         self.item = item
 
     def __call__(self, connection: sqlite3.Connection) -> T:
-        """Run it by itself."""
+        """Run it alone."""
         return self.run(connection, [self.item])[0]
 
 
@@ -62,22 +62,22 @@ class Database(Protocol):
     fault: str | None
 
     async def read(self, unit: Unit[T]) -> T:
-        """Run `unit` on one consistent snapshot; raises StoreUnavailable."""
+        """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault."""
         ...
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
-        """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, and what the unit raised.
+        """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, StoreFault and the unit's exception.
 
-        `applied` is called with the result right after the commit, in the order of the commits, even where the caller has gone.
+        `applied` is called with the result right after the commit, in the order of the commits, even if the caller was cancelled.
         """
         ...
 
     async def purge(self) -> None:
-        """Leave nothing readable of what has been deleted, nowhere in the files; writers wait for it. Raises StoreUnavailable."""
+        """Remove all traces of deleted rows from the files, while writers wait; raises StoreUnavailable."""
         ...
 
     async def close(self) -> None:
-        """Finish what is queued and close the file."""
+        """Run the queued units and close the file."""
         ...
 
 
@@ -110,7 +110,7 @@ def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailab
 
 
 def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Another program's database must not get our tables."""
+    """Raise StoreUnavailable for the database of another program."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
@@ -132,12 +132,12 @@ def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA journal_size_limit=67108864")
-            # Said outright, since builds differ: what an account deletes is overwritten, not left in free pages.
+            # Set explicitly, since builds differ: deleted rows are overwritten, not left in free pages.
             connection.execute("PRAGMA secure_delete=ON")
             _back_up_before_upgrade(connection, path, key)
             migrate(connection)
         else:
-            # A list reads all over the file: with the 2 MB that SQLite keeps of itself it would be read from the disk's cache each time.
+            # Lists read pages all over the file, more than the 2 MB that SQLite caches by default.
             connection.execute("PRAGMA cache_size=-8192")
             connection.execute("PRAGMA query_only=ON")
             connection.execute("PRAGMA wal_autocheckpoint=0")
@@ -154,7 +154,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     if key is None:
         raise StoreUnavailable(f"{path} is of an earlier version, and without its master key no backup can be made before the upgrade")
 
-    # Imported where it is needed, once in a version: commands start without it.
+    # Imported here, for one start in a version: commands start faster without it.
     from chatsvc import __version__
     from chatsvc.domain.times import now_ms
     from chatsvc.store import backup
@@ -166,7 +166,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
-    """The SET clause for `changes`; their names become SQL, so none but the columns in `changeable` is taken."""
+    """Make the SET clause for `changes`; their names become SQL, so only the columns in `changeable` are accepted."""
     if not changes.keys() <= changeable:
         raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
     return ", ".join(f"{name} = ?" for name in changes)
@@ -178,10 +178,10 @@ def _repeated(begin: str, each: str, end: str, times: int) -> str:
 
 
 def at_once(connection: sqlite3.Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
-    """Run `begin each, each, each end` with the parameters of all rows, one behind another; gives the columns that it selects.
+    """Run `begin each, each, each end` with the parameters of all rows in sequence; return the selected columns.
 
-    A statement a row would let go of the interpreter at each, and wait for it again. There is one for each power of two that the
-    number of rows is made of, so that those to be kept compiled stay few.
+    One statement a row would release the interpreter lock and wait for it each time. The rows are divided into powers of two, so that
+    few different statements are compiled.
     """
     width = each.count("?")
     selected: list[Any] = []
@@ -196,7 +196,7 @@ def at_once(connection: sqlite3.Connection, begin: str, each: str, values: list[
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
-    """Run one unit in a transaction of its own."""
+    """Run a unit in its own transaction."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         result = unit(connection)
@@ -209,11 +209,11 @@ def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
 
 
 def purge(connection: sqlite3.Connection) -> bool:
-    """Write the database anew and empty its log; False where a reader kept the log from being emptied.
+    """Rewrite the database and truncate its log; return False if a reader prevented the truncation.
 
-    `secure_delete` overwrites what is deleted, but not the copies that stay behind in a page's free space when its rows move to another.
+    `secure_delete` overwrites deleted rows, but not the copies that stay in the free space of a page when rows move to another page.
     """
-    # In a file: the new copy would else be held in memory whole.
+    # Else the whole copy would be in memory.
     connection.execute("PRAGMA temp_store=FILE")
     try:
         connection.execute("VACUUM")
@@ -223,8 +223,8 @@ def purge(connection: sqlite3.Connection) -> bool:
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:
-    """Bring all that the write-ahead log holds into the database and cut it to nothing; False where a reader is in the way."""
-    # Whoever writes waits for this: short, and again later.
+    """Checkpoint the write-ahead log and truncate it; return False if a reader prevents that."""
+    # Writers wait for this, so it gives up soon; the caller tries again.
     connection.execute("PRAGMA busy_timeout=100")
     try:
         busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

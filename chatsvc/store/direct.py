@@ -1,4 +1,4 @@
-"""The database without an event loop, for the command line: it starts in a few milliseconds and runs one unit at a time."""
+"""The database of a command: no event loop and no threads, one unit at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class DirectDatabase:
-    """A Database whose calls never wait, so that a use-case over it runs with `finish` alone."""
+    """A Database whose coroutines never wait, so that `finish` can run a use-case over it."""
 
     fault: str | None = None
 

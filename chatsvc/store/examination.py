@@ -1,4 +1,4 @@
-"""Looking at a database from outside, without changing it, for `chatsvc doctor`."""
+"""Read-only examination of a database, for `chatsvc doctor`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at th
 
 
 class Examined(NamedTuple):
-    """`newest` is when something last happened (Unix milliseconds); `mute` are active bots of the given tiers that know nothing."""
+    """Result of an examination.
+
+    newest: time of the last change, in Unix milliseconds.
+    mute: names of active bots without knowledge, of the tiers that answer from knowledge alone.
+    """
 
     problems: list[str]
     schema_version: int
@@ -25,21 +29,21 @@ class Examined(NamedTuple):
 
 
 def sqlite_is_fixed() -> bool:
-    """Whether this SQLite is one without the fault of FIXED."""
+    """Whether this SQLite has no fault in concurrent checkpoints (see FIXED)."""
     return sqlite3.sqlite_version_info >= FIXED
 
 
 def sqlite_version() -> str:
-    """The version of the SQLite in use."""
+    """Return the version of the SQLite in use."""
     return sqlite3.sqlite_version
 
 
 def examine(database: Path, tiers: frozenset[str]) -> Examined:
-    """Look at a database; `tiers` are those that answer from a bot's knowledge alone.
+    """Examine a database; `tiers` are those that answer from a bot's knowledge alone.
 
-    Raises StoreUnavailable where it cannot be read, and SchemaTooNew.
+    Raises StoreUnavailable and SchemaTooNew.
     """
-    # Where nobody has it open there is no log beside it, and none must come of looking.
+    # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro{alone}", uri=True, timeout=5)) as connection:

@@ -1,6 +1,6 @@
-"""A message and its reply, written whole or not at all: messages, usage record, counters, allowance and idempotency key.
+"""Exchanges: a message and its reply with usage record, counters, allowance and idempotency record, written atomically.
 
-Those that go to the disk together are written table by table, with few statements and each counter once.
+The exchanges of one batch are written table by table, with few statements and each counter once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chatsvc.store.database import Database, Together, at_once
 
 
 class Idempotency(NamedTuple):
-    """What is kept of a request under its Idempotency-Key: the digest of its fields, and the answer as JSON."""
+    """Idempotency record: the digest of the request's fields, and the exchange as JSON."""
 
     key: str
     fingerprint: bytes
@@ -27,7 +27,7 @@ class Idempotency(NamedTuple):
 
 
 class NewCapture(NamedTuple):
-    """What was captured; `tell` says whether the account's plan has webhooks."""
+    """A captured request with its appointment; `tell` says whether the account's plan has webhooks."""
 
     request: Request
     appointment: Appointment | None
@@ -35,7 +35,7 @@ class NewCapture(NamedTuple):
 
 
 class NewExchange(NamedTuple):
-    """What one answered message writes; `month` and `accepted_at` are those of the message, `replied_at` that of the reply."""
+    """An exchange to write; `month` and `accepted_at` belong to the message, `replied_at` to the reply."""
 
     account_id: str
     bot_id: str
@@ -54,7 +54,7 @@ class NewExchange(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The counts as the transaction left them."""
+    """Counts after the transaction."""
 
     month_used: int
     credits: int
@@ -67,7 +67,7 @@ _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
 def _ids(count: int) -> list[str]:
-    """Random UUIDs (version 4); uuid.uuid4() takes some five times as long, and a message needs two."""
+    """Make random UUIDs (version 4) from one call of urandom: uuid.uuid4() takes five times as long."""
     h = os.urandom(16 * count).hex()
     return [
         f"{h[i : i + 8]}-{h[i + 8 : i + 12]}-4{h[i + 13 : i + 16]}-{_VARIANT[h[i + 16]]}{h[i + 17 : i + 20]}-{h[i + 20 : i + 32]}"
@@ -76,13 +76,13 @@ def _ids(count: int) -> list[str]:
 
 
 def _id_by_time(instant: int) -> str:
-    """A UUID that begins with an instant (version 7): new ones stand side by side in an index, so that few of its pages are written."""
+    """Make a UUID of version 7, which begins with the time: new ones are neighbours in an index, so few pages are written."""
     time, h = f"{instant:012x}", os.urandom(10).hex()
     return f"{time[:8]}-{time[8:]}-7{h[:3]}-{_VARIANT[h[3]]}{h[4:7]}-{h[7:19]}"
 
 
 def _conversations(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[int]:
-    """Begin or continue the conversations of the exchanges; their numbers."""
+    """Insert or update the conversations of the exchanges; return their numbers."""
     visitors = [(x.bot_id, x.channel, x.user_id) for x in exchanges]
     found = at_once(
         connection,
@@ -95,14 +95,14 @@ def _conversations(connection: sqlite3.Connection, exchanges: list[NewExchange])
     begun: Counter[tuple[str, str, str]] = Counter()
     rows: list[object] = []
     for x, visitor in zip(exchanges, visitors, strict=True):
-        # The id of a conversation that is there already is not looked at.
+        # An existing conversation keeps its id.
         number, conversation_id = numbers[visitor], ""
         if number is None:
             numbers[visitor] = number = last = last + 1
             conversation_id = _id_by_time(x.accepted_at)
             begun[x.account_id, x.bot_id, x.channel] += 1
         rows += number, conversation_id, x.account_id, *visitor, x.replied_at, x.accepted_at, x.replied_at, x.dialogue
-    # The time of the last message never goes back, so that a record that has been paged past is not met again.
+    # The time of the last message never decreases: a list must not show a conversation on two pages.
     at_once(
         connection,
         """
@@ -165,7 +165,7 @@ def _keys(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
 
 
 def _used(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
-    """Raise the counters of the bots and of the accounts' months, each once, and give them as they stood before."""
+    """Increase the counters of bots and months, each once; return their values from before."""
     before: Counter[tuple[str, ...]] = Counter()
     for bot_id, count in Counter(x.bot_id for x in exchanges).items():
         (used,) = connection.execute(
@@ -185,7 +185,7 @@ def _used(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> Count
 
 
 def _counts(connection: sqlite3.Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
-    """Write what the exchanges use up; the counts behind each exchange."""
+    """Write the used allowance and credits; return the counts after each exchange."""
     used = _used(connection, exchanges)
     spent: dict[str, int] = {}
     counts = []
@@ -211,7 +211,7 @@ def _accounts(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, _
 
 
 def _write(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
-    """Write exchanges in their order, with what each of them would have written by itself."""
+    """Write exchanges in order; the result is that of writing them one by one."""
     accounts = _accounts(connection, {x.account_id for x in exchanges})
     kept = [x for x in exchanges if x.account_id in accounts]
     numbers = _conversations(connection, kept)
@@ -226,12 +226,12 @@ def _write(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
-    """Write an exchange; None, with nothing written, where its account has been deleted meanwhile."""
+    """Write an exchange; return None and write nothing if its account has been deleted."""
     return await db.write(Together(_write, exchange), applied)
 
 
 async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:
-    """What was answered under an Idempotency-Key within the last 24 hours."""
+    """Find the idempotency record of a key within the last 24 hours."""
 
     def unit(connection: sqlite3.Connection) -> Idempotency | None:
         row = connection.execute(

@@ -44,7 +44,7 @@ async def check(db: Database) -> bytes:
 
 
 async def answers(db: Database) -> None:
-    """Read one row; raises StoreUnavailable."""
+    """Check that the store can be read; raises StoreUnavailable."""
 
     def unit(connection: sqlite3.Connection) -> None:
         connection.execute("SELECT name FROM store_facts LIMIT 1").fetchone()

@@ -1,4 +1,4 @@
-"""A bot's knowledge: its entries and its synonyms, in the order in which they were added."""
+"""Knowledge of bots: entries and synonyms, in the order of their addition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLUMNS = "id, question, alt, answer, language, source"
 
 
 class FromFile(NamedTuple):
-    """What one file holds; an entry or a group may name another source than the file."""
+    """Content of one file; an entry or a group of synonyms may name another source."""
 
     name: str
     entries: Sequence[Entry]
@@ -23,13 +23,13 @@ class FromFile(NamedTuple):
 
     @property
     def sources(self) -> list[str]:
-        """Every source that is named, the file first."""
+        """List all sources that are named, the file first."""
         named = [self.name, *(entry.source or self.name for entry in self.entries), *(group.source for group in self.synonyms)]
         return list(dict.fromkeys(named))
 
 
 class Whole(NamedTuple):
-    """All that a bot knows."""
+    """All entries and synonyms of a bot."""
 
     entries: Sequence[Entry]
     synonyms: list[Synonyms]
@@ -46,18 +46,18 @@ def _entries(connection: sqlite3.Connection, bot_id: str) -> Iterator[Entry]:
 
 
 async def entries(db: Database, bot_id: str) -> list[Entry]:
-    """All entries of a bot."""
+    """List all entries of a bot."""
     return await db.read(lambda connection: list(_entries(connection, bot_id)))
 
 
 async def large(db: Database, least: int) -> list[str]:
-    """The bots with so many entries at least, those with the most first."""
+    """List the bots with at least so many entries, those with the most first."""
     found = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
 
 
 async def whole(db: Database, bot_id: str) -> Whole:
-    """All entries and synonyms of a bot."""
+    """Read all entries and synonyms of a bot."""
 
     def unit(connection: sqlite3.Connection) -> Whole:
         groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
@@ -67,9 +67,9 @@ async def whole(db: Database, bot_id: str) -> Whole:
 
 
 async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int, applied: Callable[[list[int]], None]) -> list[int]:
-    """Put the files in the place of what came before with a file of such a name or from a source that one of them names.
+    """Replace the entries and synonyms that came from files of these names, or from the sources that they name.
 
-    All of them or none; gives for each the number of entries that went.
+    Atomic for all files; returns the number of deleted entries for each.
     """
     entry_rows = [
         (e.id, bot_id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source or file.name, file.name, now)
@@ -103,7 +103,7 @@ async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int
 
 
 async def remove(db: Database, bot_id: str, entry_id: str, applied: Callable[[Entry | None], None]) -> Entry | None:
-    """Take one entry out; None where the bot has none with this id."""
+    """Delete one entry and return it; None if the bot has none with this id."""
 
     def unit(connection: sqlite3.Connection) -> Entry | None:
         row = connection.execute(

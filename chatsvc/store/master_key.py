@@ -1,8 +1,8 @@
-"""The master key of a store: given by the configuration, or a file in the data folder; and how another one takes its place.
+"""The master key: read from the configuration or the data folder, and rotated.
 
-That has three steps: the new key is written beside the old one (`master.key.next`); all that is sealed is sealed anew and the store's
-check value replaced, in one transaction; the new file takes the old one's name. The check value tells which of the two keys is the
-store's, so a crash between any two steps leaves a store that opens, and the next start finishes what was begun or drops it.
+A rotation has three steps: write the new key beside the old one (`master.key.next`); seal all secrets with it and replace the store's
+check value, in one transaction; rename the new file. The check value tells which key is in force, so the store opens after a crash
+between any two steps, and the next start completes the rotation or drops it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _HEX = re.compile(rb"\s*([0-9a-fA-F]{64})\s*", re.ASCII)
 
 
 def derive(master_key: bytes, purpose: str) -> bytes:
-    """A key of its own for each purpose, so that no two uses share one."""
+    """Derive a key for one purpose by HMAC-SHA-256, so that no two uses share a key."""
     return hmac.digest(master_key, b"chatsvc " + purpose.encode(), hashlib.sha256)
 
 
 class MasterKey:
-    """The keys that this process knows: the one in force, and others that what is stored may still, or already, be sealed with.
+    """The master keys that this process knows: the one in force, and during a rotation the other one.
 
-    Called with a purpose, it gives 32 bytes for it. `file` is where the key lies; None: it is given by the configuration.
+    Called with a purpose, it returns a derived key of 32 bytes. `file` contains the key; None if the configuration gives it.
     """
 
     def __init__(self, *known: bytes, file: Path | None = None) -> None:
@@ -38,25 +38,25 @@ class MasterKey:
         self.changing = False
 
     def __call__(self, purpose: str) -> bytes:
-        """The key in force, for one purpose."""
+        """Derive the key for a purpose from the key in force."""
         return derive(self._known[0], purpose)
 
     def every(self, purpose: str) -> list[bytes]:
-        """All known keys for one purpose, the one in force first: for opening what is sealed."""
+        """Derive the keys for a purpose from all known keys, the one in force first."""
         return [derive(key, purpose) for key in self._known]
 
     @property
     def in_force(self) -> bytes:
-        """The key itself, for a backup that is to hold it."""
+        """The master key itself, for a backup that contains it."""
         return self._known[0]
 
     @property
     def check(self) -> bytes:
-        """What a store keeps to tell its key by."""
+        """The check value, by which a store identifies its key."""
         return self("check")
 
     def of(self, check: bytes) -> MasterKey:
-        """The known key that a store with this check value belongs to; raises StoreUnavailable."""
+        """Return the known key with this check value; raises StoreUnavailable."""
         for key in self._known:
             if hmac.compare_digest(derive(key, "check"), check):
                 return MasterKey(key)
@@ -64,15 +64,15 @@ class MasterKey:
         raise StoreUnavailable(f"the master key{given} is not the one this database was made with")
 
     def expect(self, new: bytes) -> None:
-        """Know another key, kept on disk where this one is; the store will tell when it is in force. Raises OSError."""
+        """Add the new key of a rotation, on the disk too if the old one is there; raises OSError."""
         if self.file:
             _write(self.file.with_name(NEXT), new)
         self._known = (*self._known, new)
 
     def settle(self, check: bytes) -> None:
-        """Put the key in force that the store's check value names, and its file in its place; raises StoreUnavailable and OSError."""
+        """Put the key with the store's check value in force and rename its file; raises StoreUnavailable and OSError."""
         (key,) = self.of(check)._known
-        # At once: the thread that writes may just be asking for them.
+        # One assignment: the writer's thread may read the keys at any time.
         self._known = (key, *(known for known in self._known if known != key))
         if self.file is None:
             return
@@ -87,7 +87,7 @@ class MasterKey:
 
 
 def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
-    """Put a key into the data folder; the one there is kept beside it, its name ending in `aside`. Raises OSError."""
+    """Write a key into the data folder; an existing one is kept under a name that ends in `aside`. Raises OSError."""
     file = folder.path / MASTER_KEY
     if file.exists():
         os.link(file, file.with_name(f"{MASTER_KEY}{aside}"))
@@ -100,9 +100,9 @@ def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
 
 
 def open_master_key(folder: Folder, given: bytes | None = None) -> MasterKey:
-    """The key that is given, else the data folder's, made where there is none yet. The folder's lock has to be held.
+    """Return the given key, else the data folder's, which is made for a new store. The folder's lock must be held.
 
-    Raises StoreUnavailable where there is a database without its key: a new key could not open what the old one sealed.
+    Raises StoreUnavailable for a database without its key: a new key could not open the sealed secrets.
     """
     if given is not None:
         return MasterKey(given)
@@ -122,7 +122,7 @@ def _found(folder: Folder, file: Path) -> list[bytes]:
         if key is None:
             raise StoreUnavailable(f"{file} does not hold a master key (64 hexadecimal digits)")
         found.append(key)
-    # Half a draft is one that nothing was sealed with.
+    # Nothing was sealed with an incomplete draft.
     if draft.exists() and (key := _read(draft)):
         found.append(key)
     if not found:
@@ -131,7 +131,7 @@ def _found(folder: Folder, file: Path) -> list[bytes]:
                 f"{folder.database} is there but its master key {file} is not: put the key back, or give it in $CHATSVC_MASTER_KEY"
             )
         found.append(os.urandom(32))
-        # Whole or not at all, and for good before anything is sealed with it.
+        # Complete and on the disk before anything is sealed with it.
         _write(draft, found[0])
         draft.replace(file)
         sync_names(folder.path)
@@ -139,7 +139,7 @@ def _found(folder: Folder, file: Path) -> list[bytes]:
 
 
 def _read(file: Path) -> bytes | None:
-    """The key in a file; None where it holds none."""
+    """Read the key in a file; None if there is none."""
     match = _HEX.fullmatch(file.read_bytes())
     return bytes.fromhex(match[1].decode()) if match else None
 
@@ -163,7 +163,7 @@ def _close_to_others(file: Path) -> None:
     except OSError as fault:
         raise StoreUnavailable(f"others may read the master key {file}, and it cannot be closed to them: {fault.strerror}") from fault
 
-    # Imported where it is needed: commands start without it.
+    # Imported here: commands start faster without it.
     import logging
 
     logging.getLogger(__name__).warning(

@@ -1,4 +1,4 @@
-"""The schema as an append-only list: its version is its length. A released step is never edited."""
+"""Migrations: an append-only list whose length is the schema version. A released step is never edited."""
 
 from __future__ import annotations
 
@@ -282,22 +282,22 @@ MIGRATIONS: tuple[str, ...] = (
 
 
 class SchemaTooNew(Exception):
-    """The database was written by a newer program and must not be opened by this one."""
+    """The database has the schema of a newer chatsvc and must not be opened."""
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """How many steps a database has behind it; 0 is a new one."""
+    """Return the number of applied steps; 0 for a new database."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
 
 
 def is_older(connection: sqlite3.Connection) -> bool:
-    """Whether this is the database of an earlier version of the program."""
+    """Whether the schema is that of an earlier version."""
     return 0 < schema_version(connection) < len(MIGRATIONS)
 
 
 def is_newer(connection: sqlite3.Connection) -> bool:
-    """Whether this is the database of a later version of the program."""
+    """Whether the schema is that of a later version."""
     return schema_version(connection) > len(MIGRATIONS)
 
 
@@ -315,7 +315,7 @@ def schema_fault(connection: sqlite3.Connection, version: int) -> str | None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema to this program's version, all steps in one transaction: a failed one leaves what was there. Raises SchemaTooNew."""
+    """Apply all missing steps in one transaction, which a fault rolls back; raises SchemaTooNew."""
     version = schema_version(connection)
     if is_newer(connection):
         raise SchemaTooNew(

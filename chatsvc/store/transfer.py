@@ -1,7 +1,7 @@
-"""One account out of the database and into another: its records page by page, in bounded memory and time for each.
+"""Export and import of one account, page by page in bounded memory and time.
 
-Records name one another by the ids that they keep, never by their numbers, which belong to a database. What comes in stays out of
-everyone's sight until all of it is there: its account counts as deleted, at a time that no clock shows.
+Records refer to one another by identifiers, never by numbers, which differ between databases. An account stays invisible during its
+import: it counts as deleted at the time IMPORTING.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chatsvc.store.database import Database
 from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
-WINDOW = 500  # numbers looked at in one query
+WINDOW = 500  # numbers read in one query
 WINDOWS = 40  # in one unit
 _EACH = 200
 
@@ -60,7 +60,7 @@ _KINDS = tuple(RECORDS)
 
 
 class Place(NamedTuple):
-    """How far a walk is: the kind of record, the number or key of the last row looked at, and the numbers at which it ends."""
+    """Position of an export: the kind of record, the last number or key read, and the numbers at which it ends."""
 
     kind: str
     after: int | str
@@ -68,7 +68,7 @@ class Place(NamedTuple):
 
 
 async def begin(db: Database) -> Place:
-    """Where a walk over an account begins."""
+    """Return the first position of an export."""
 
     def unit(connection: sqlite3.Connection) -> Place:
         return Place(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
@@ -77,7 +77,7 @@ async def begin(db: Database) -> Place:
 
 
 async def walk(db: Database, account_id: str, place: Place) -> tuple[list[tuple[str, Record]], Place | None]:
-    """The records behind a place, and the place that they end at; None where nothing follows. Signing keys are sealed, in base64."""
+    """Read the records after a position; return them with the next position, None at the end. Signing keys are sealed, in base64."""
 
     def unit(connection: sqlite3.Connection) -> tuple[list[tuple[str, Record]], Place | None]:
         records: list[tuple[str, Record]] = []
@@ -98,7 +98,7 @@ async def walk(db: Database, account_id: str, place: Place) -> tuple[list[tuple[
 
 
 def _window(connection: sqlite3.Connection, account_id: str, at: Place) -> tuple[list[tuple[Any, ...]], Place | None]:
-    """A few rows of one kind, and where to go on among them; None where that kind is through."""
+    """Read some rows of one kind; return them with the next position, None after the last of the kind."""
     if at.kind in _BY_NUMBER:
         start, end = int(at.after or 0), at.until[at.kind]
         stop = min(start + WINDOW, end)
@@ -124,7 +124,7 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
 
 
 def _insert(kind: str) -> str:
-    """INSERT of one record, whose row is made only where its parent is the account's."""
+    """Make the INSERT of one record, which inserts nothing unless its parent belongs to the account."""
     table = _OF[kind]
     reference, elsewhere = table.reference, table.reference.fields if table.reference else {}
     values = {name: f":{name}" for name in RECORDS[kind] if name not in elsewhere} | dict(table.local)
@@ -137,7 +137,7 @@ def _insert(kind: str) -> str:
     else:
         conditions = ["1"]
     if kind == "answer":
-        # The bot stands in the stored exchange.
+        # An idempotency record names its bot in the exchange only.
         conditions.append("EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$[0]') AND b.account_id = :account_id)")
     if reference:
         values[reference.column] = "p.number"
@@ -154,7 +154,7 @@ def _insert(kind: str) -> str:
 
 
 _INSERT = {kind: _insert(kind) for kind in RECORDS}
-# The digest of a key stays where its account has been deleted; the account is back.
+# The digests of a deleted account's keys are still there.
 _INSERT["key"] += (
     " ON CONFLICT (digest) DO UPDATE SET account_id = excluded.account_id, label = excluded.label, prefix = excluded.prefix,"
     " last_used_at = excluded.last_used_at WHERE api_keys.account_id IS NULL"
@@ -162,11 +162,11 @@ _INSERT["key"] += (
 
 
 class Unfitting(Exception):
-    """A record that cannot be taken in: one of its kind and id is here already, or what it refers to is not. The text is its kind."""
+    """A record exists already, or its parent does not; the text is its kind."""
 
 
 async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record]], seal: Callable[[bytes, Record], bytes]) -> None:
-    """Write records of an account that is coming in, all of them or none; raises Unfitting. `seal` gives a webhook's key sealed."""
+    """Write records of an account during its import, all or none; raises Unfitting. `seal` seals a webhook's signing key."""
 
     def unit(connection: sqlite3.Connection) -> None:
         said: Counter[object] = Counter()

@@ -1,4 +1,4 @@
-"""Usage records summed up (SPEC.md 2.5), in time that depends on the cap and not on the history."""
+"""Sums of usage records (SPEC.md 2.5), in time that depends on the cap and not on the history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsvc.store.database import Database
 
 
 class Summary(NamedTuple):
-    """Totals over the newest records of a window; `covers_from` is the instant of the oldest one counted where the cap cut."""
+    """Totals over the newest records of a window; `covers_from` is the time of the oldest counted one if the cap was reached."""
 
     covers_from: int | None
     messages: int
@@ -21,7 +21,7 @@ class Summary(NamedTuple):
 
 
 async def summary(db: Database, account_id: str, start: int, end: int, cap: int) -> Summary:
-    """Sum up the records from `start` to `end` (milliseconds, both included), at most the newest `cap`. `by_day` counts from the epoch."""
+    """Sum the newest `cap` records from `start` to `end` (Unix milliseconds, inclusive); `by_day` counts days from the epoch."""
     newest = (
         "SELECT created_at, number, bot_id, tokens, cost_micro_usd FROM usage_records"
         " WHERE account_id = ?1 AND created_at BETWEEN ?2 AND ?3 ORDER BY created_at DESC, number DESC LIMIT ?4"

@@ -1,7 +1,7 @@
-"""Webhooks, the events that they are to tell, and every attempt to do so (SPEC.md section 6).
+"""Webhooks, their events and delivery attempts (SPEC.md section 6).
 
-An attempt is written before its connection is opened and its outcome after. What was never attempted is pending; an attempt
-without an outcome is one that a crash interrupted.
+An attempt is written before its connection is opened, its outcome after. An event without an attempt is pending; an attempt without
+an outcome is in flight, or was interrupted by a crash.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Webhook(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something to tell; `data` is the snapshot as JSON, `follows` the event that has to be told before."""
+    """An event; `data` is the snapshot as JSON, `follows` the number of the event that must be delivered before."""
 
     number: int
     bot_id: str
@@ -43,7 +43,7 @@ class Event(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended."""
+    """Outcome of an attempt."""
 
     attempt_id: str
     success: bool
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 class Sending(NamedTuple):
-    """An attempt that has been recorded and is to be made now."""
+    """A recorded attempt, ready to be sent."""
 
     attempt_id: str
     bot_id: str
@@ -91,24 +91,24 @@ def _webhook(row: tuple[str, str | None, str, bytes, int, int] | None) -> Webhoo
 
 
 def find_in(connection: sqlite3.Connection, bot_id: str) -> Webhook | None:
-    """The webhook of a bot, within a unit of work."""
+    """Find the webhook of a bot within a unit."""
     return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
 
 
 async def find(db: Database, bot_id: str) -> Webhook | None:
-    """The webhook of a bot."""
+    """Find the webhook of a bot."""
     return await db.read(lambda connection: find_in(connection, bot_id))
 
 
 async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool]:
-    """Set a bot's webhook; gives it as it now stands, and whether it is new.
+    """Set a bot's webhook; return it, and whether it is new.
 
-    One that was there keeps its signing key and the time of its making; a new one gets what `seal` gives.
+    An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
     """
 
     def unit(connection: sqlite3.Connection) -> tuple[Webhook, bool]:
         is_new = find_in(connection, webhook.bot_id) is None
-        # A crash may have left something that was pending for one that was removed: it is not to be told to another address.
+        # Events that a crash left pending for a removed webhook must not go to another address.
         while is_new and _fail_pending(connection, webhook.bot_id, webhook.created_at):
             pass
         w = webhook._replace(signing_key=seal(facts.check_in(connection))) if is_new else webhook
@@ -125,7 +125,7 @@ async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool
 
 
 async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | None:
-    """Give a bot's webhook another signing key; None where it has no webhook."""
+    """Replace the signing key of a bot's webhook; None if it has none."""
 
     def unit(connection: sqlite3.Connection) -> Webhook | None:
         sealed = seal(facts.check_in(connection))
@@ -152,14 +152,14 @@ async def reseal(db: Database, check: bytes, change: Callable[[str, bytes], byte
 
 
 async def remove(db: Database, bot_id: str, now: int) -> bool:
-    """Remove a bot's webhook and record what is pending as failed; False where it has none."""
+    """Delete a bot's webhook and record pending events as failed; return False if it has none."""
 
     def unit(connection: sqlite3.Connection) -> tuple[bool, int]:
         removed = connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount == 1
         return removed, _fail_pending(connection, bot_id, now)
 
     def rest(connection: sqlite3.Connection) -> int:
-        # Another webhook may have been set meanwhile, and what is pending is its own.
+        # Another webhook may have been set in the meantime; the pending events are its own.
         return 0 if find_in(connection, bot_id) else _fail_pending(connection, bot_id, now)
 
     removed, failed = await db.write(unit)
@@ -169,7 +169,7 @@ async def remove(db: Database, bot_id: str, now: int) -> bool:
 
 
 def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
-    """Record pending events that will not be sent as failed, a batch of them; gives how many."""
+    """Record a batch of pending events as failed; return how many."""
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, _BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
@@ -180,7 +180,7 @@ def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int, error: 
 
 
 def interrupt_all(connection: sqlite3.Connection, now: int) -> None:
-    """In a store that was put back: what was pending or under way may have been sent since, and nobody can tell."""
+    """Record all pending events and attempts in flight as interrupted, after a restore: they may have been sent since."""
     connection.execute("UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL")
     for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
         while _fail_pending(connection, bot_id, now, "interrupted"):
@@ -188,7 +188,7 @@ def interrupt_all(connection: sqlite3.Connection, now: int) -> None:
 
 
 def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
-    """Write an event within the unit that writes its record; gives its number."""
+    """Write an event within the unit that writes its record; return its number."""
     cursor = connection.execute(
         "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (*event[1:], state),
@@ -197,14 +197,14 @@ def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
 
 
 class Outstanding(NamedTuple):
-    """Events that were never attempted, and attempts without an outcome."""
+    """Numbers of pending events and of attempts in flight."""
 
     pending: int
     under_way: int
 
 
 async def outstanding(db: Database) -> Outstanding:
-    """How much there is to do, over all bots."""
+    """Count pending events and attempts in flight, over all bots."""
 
     def unit(connection: sqlite3.Connection) -> Outstanding:
         pending = connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone()[0]
@@ -214,7 +214,7 @@ async def outstanding(db: Database) -> Outstanding:
 
 
 async def bots_with_pending(db: Database) -> list[str]:
-    """The bots that have events to tell, or to record as failed where their webhook has gone."""
+    """List the bots with pending events."""
 
     def unit(connection: sqlite3.Connection) -> list[str]:
         rows = connection.execute(
@@ -226,7 +226,7 @@ async def bots_with_pending(db: Database) -> list[str]:
 
 
 async def interrupt(db: Database) -> int:
-    """After a start: what was under way when the process ended has failed and is not sent again."""
+    """Record attempts in flight as interrupted, after a start; return how many."""
 
     def unit(connection: sqlite3.Connection) -> int:
         return connection.execute(
@@ -237,14 +237,14 @@ async def interrupt(db: Database) -> int:
 
 
 class _Standing(NamedTuple):
-    """What an attempt of a bot needs: its webhook as it is now, and why it must not be sent, if so."""
+    """Current webhook of a bot, and the reason for which nothing may be sent, if any."""
 
     webhook: Webhook | None
     refusal: str | None
 
 
 def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
-    """None where the account has been deleted: nothing is sent or recorded any more."""
+    """Read the state for an attempt; None if the account has been deleted: nothing is sent or recorded then."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
     ).fetchone()
@@ -257,13 +257,13 @@ def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]
 
 
 def _attempt_id(now: int) -> str:
-    """A UUID that begins with the time (version 7): what is written together lies together in the index, in half as many pages."""
+    """Make a UUID of version 7, which begins with the time: new ones are neighbours in the index, in half as many pages."""
     by_chance = os.urandom(9).hex()
     return f"{now >> 16:08x}-{now & 0xFFFF:04x}-7{by_chance[:3]}-8{by_chance[3:6]}-{by_chance[6:]}"
 
 
 def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
-    """Record an attempt and give its id; what cannot be sent any more is recorded as failed, with nothing to send."""
+    """Record an attempt; return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
     webhook, refusal = standing
     attempt_id, delivery_id = _attempt_id(now), str(uuid.uuid4())
     url = webhook.url if webhook else None
@@ -292,16 +292,16 @@ def _settle(connection: sqlite3.Connection, outcomes: Iterable[Outcome]) -> None
 
 
 async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
-    """Write how attempts ended."""
+    """Write the outcomes of attempts."""
     await db.write(lambda connection: _settle(connection, outcomes))
 
 
 async def advance(
     db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign
 ) -> tuple[int, list[Sending]]:
-    """Write how attempts ended and record the next ones, at most `room`, in one transaction.
+    """Write outcomes and record the next attempts, at most `room`, in one transaction.
 
-    Gives how many events there were, and what to send now: fewer where some could only be recorded as failed. `plans` have webhooks.
+    Returns the number of events, and the deliveries to send: fewer if some could only be recorded as failed. `plans` have webhooks.
     """
 
     def unit(connection: sqlite3.Connection) -> tuple[int, list[Sending]]:
@@ -310,7 +310,7 @@ async def advance(
         standing = _standing(connection, bot_id, plans) if rows else None
         if standing is None:
             return 0, []
-        # With `--pull` set meanwhile, they are only kept.
+        # The webhook may have been changed to `--pull`: then events are only recorded.
         pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
         connection.executemany(
             "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
@@ -322,7 +322,7 @@ async def advance(
 
 
 async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
-    """Write a test event with its attempt; gives the attempt's id and what to send, None where the account has gone."""
+    """Write a test event with its attempt; return the attempt's id and the delivery, None for a deleted account."""
 
     def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
         standing = _standing(connection, event.bot_id, plans)
@@ -352,7 +352,7 @@ async def send_again(
 
 
 def _latest(connection: sqlite3.Connection, event_number: int) -> int | None:
-    """Whether the latest attempt was a success; None while it is under way."""
+    """Whether the latest attempt succeeded; None while it is in flight."""
     row = connection.execute(
         "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
     ).fetchone()
