@@ -1,8 +1,10 @@
-"""What callers who mean no good, or have a bad line, cost the others.
+"""The effect of hostile and slow clients on the others.
 
-600 slow connections (silent, half a head, a dripping head, half a body; and to a listener with TLS: handshakes that are never begun or
-never finished) are all gone within 15 s, and the p99 of other requests meanwhile is at most twice what it was right before. 60 callers
-who ask for a long history over and over and read nothing cost at most 64 MB.
+- 600 slow connections (silent, half a head, a dripping head, half a body; with TLS: handshakes never begun or never finished) are gone
+  within 15 s, and the p99 of other requests meanwhile is at most twice the one before.
+- 60 clients that request a long history over and over and read nothing cost at most 64 MB.
+- 1,000 connections with heads of 125 fields of 8,100 bytes that never end cost at most 64 MB, as do 1,000 that stop at 31 KiB.
+- 500 half-sent bodies, with `max_in_flight` at its default of 512, make no other request fail.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import asyncio
 import socket
 import tempfile
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from harness import Bar, Load, Report, ServerProcess, main, progress, request, the_same
@@ -22,6 +24,7 @@ from chatsvc.store.exchanges import NewExchange, record
 from tests.webhooks.certificates import Authority
 
 SLOW, GONE_WITHIN_S = 600, 15.0
+HEADS, BODIES = 1000, 500
 READERS, ASKED_FOR, EXCHANGES = 60, 20, 250
 OTHERS = 8
 """Connections of well-behaved callers: few, so that the server has time to spare as it would have."""
@@ -129,6 +132,68 @@ async def readers(report: Report, made: Instance, server: ServerProcess, path: s
     report.notes.append(f"memory before {before:.0f} MB, at its highest {highest:.0f} MB; an answer has {len(warm.body) / 1e6:.1f} MB")
 
 
+def endless_heads() -> dict[str, bytes]:
+    """Heads that never end: over the limit of 32 KiB, and just below it."""
+    line = b"GET /api/v2/chatbots HTTP/1.1\r\nHost: localhost\r\n"
+    fields = b"".join(b"X-%d: %b\r\n" % (number, b"x" * 8090) for number in range(125))
+    return {"125 fields of 8,100 bytes": line + fields, "31 KiB": (line + fields)[: 31 * 1024]}
+
+
+async def heads(report: Report, server: ServerProcess) -> None:
+    """Measure the memory of heads that never end."""
+    for name, head in endless_heads().items():
+        progress(f"{HEADS} connections with heads of {name} that never end")
+        before = highest = server.rss_mb()
+        opened = []
+        for number in range(HEADS):
+            one = socket.socket()
+            # From addresses of their own, so that the limit of an address does not protect the service.
+            one.bind((f"127.0.{1 + number // 100}.{1 + number % 100}", 0))
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                one.connect(("127.0.0.1", server.port))
+            opened.append((one, memoryview(head)))
+        until = time.perf_counter() + 6.0
+        while time.perf_counter() < until:
+            opened = [(one, _push(one, rest)) for one, rest in opened]
+            highest = max(highest, server.rss_mb())
+            await asyncio.sleep(0.02)
+        for one, _ in opened:
+            one.close()
+        report.bars.append(Bar(f"memory of {HEADS} heads of {name} that never end, MB", highest - before, 64, least=False))
+        await asyncio.sleep(1.0)
+
+
+def _push(one: socket.socket, rest: memoryview) -> memoryview:
+    """Send as much as the socket takes; return what is left."""
+    try:
+        return rest[one.send(rest) :] if rest else rest
+    except OSError:
+        return rest
+
+
+async def half_bodies(report: Report, made: Instance, server: ServerProcess) -> None:
+    """Count the requests that fail beside half-sent bodies."""
+    progress(f"{BODIES} half-sent bodies")
+    head = f"Host: localhost\r\nAuthorization: Bearer {made.keys[0]}\r\nContent-Length: 500\r\n\r\n"
+    half = f"POST /api/v2/messages HTTP/1.1\r\n{head}{{".encode()
+    opened = []
+    for _ in range(BODIES):
+        one = socket.create_connection(("127.0.0.1", server.port))
+        one.sendall(half)
+        opened.append(one)
+    await asyncio.sleep(1.0)
+    refused = 0
+    for _ in range(50):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(request("GET", f"/api/v2/chatbots/{made.bots[0]}", made.keys[1]))
+        refused += b" 200 " not in await reader.readline()
+        writer.close()
+    for one in opened:
+        one.close()
+    report.bars.append(Bar(f"requests refused beside {BODIES} half-sent bodies, of 50", refused, 0, least=False))
+
+
 async def bench() -> Report:
     """See the module's docstring."""
     report = Report()
@@ -142,11 +207,16 @@ async def bench() -> Report:
             '"127.0.0.1:0"}', f'"127.0.0.1:0", tls: {{cert_file: "{pem}", key_file: "{pem}"}}}}'
         )
         secured.config.write_text(text, "utf-8")
+        made.config.write_text(made.config.read_text("utf-8").replace("max_in_flight: 4096", "max_in_flight: 512"), "utf-8")
         path = long_history(made)
-        server = stack.enter_context(ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json"))
+        server = stack.enter_context(
+            ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
+        )
         with_tls = stack.enter_context(ServerProcess("-m", "chatsvc", "-c", str(secured.config), "serve", "--json"))
         await slow_ones(report, made, server, with_tls.port)
         await readers(report, made, server, path)
+        await heads(report, server)
+        await half_bodies(report, made, server)
     return report
 
 
