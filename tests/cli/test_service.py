@@ -176,7 +176,7 @@ def test_a_service_whose_port_is_taken_says_so_and_leaves_the_folder(fresh: Site
     with other.serve() as serving:
         port = serving.url.rpartition(":")[2]
         fresh.config.write_text(f"server: {{listen: 127.0.0.1:{port}}}\nmodels: {{offline: {{engine: knowledge}}}}\n")
-        assert re.fullmatch(f"cannot listen on 127.0.0.1:{port}: .*address already in use", fresh.refused("serve"))
+        assert re.fullmatch(f"cannot listen on 127.0.0.1:{port}: .*[Aa]ddress already in use", fresh.refused("serve"))
     fresh.account()
 
 
