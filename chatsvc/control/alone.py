@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +19,8 @@ from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 __all__ = ["FolderInUse", "detached_file", "run"]
+
+_PIECE = 1 << 20
 
 
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
@@ -40,8 +41,8 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
         file = detached_file(result)
         if file is not None:
             with file:
-                if target is not None:
-                    shutil.copyfileobj(file, target)
+                while target is not None and (piece := file.read(_PIECE)):
+                    target.write(piece)
         return result
     finally:
         os.close(lock)
