@@ -39,6 +39,7 @@ from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.usecases.daemon_threads import in_daemon_thread
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks.courier import make_courier
@@ -122,7 +123,9 @@ class App:
             self._undo.append(engine.close)
         locks = ConversationLocks()
         knowledge = KnowledgeCache(db)
-        self.services = Services(self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress)
+        self.services = Services(
+            self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress, run_long=in_daemon_thread
+        )
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
         loops = self._run_loops(db, knowledge)

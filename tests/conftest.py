@@ -16,7 +16,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
 from chatsvc.usecases import accounts, bots, keys
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("unhurried", deadline=None)
@@ -124,11 +124,11 @@ def make_caller(app: App, session: ClientSession) -> MakeCaller:
     """Makes a customer: an account on a plan, with a bot and a key."""
 
     async def make(plan: str = "enterprise", model: str = "scripted", **changes: Any) -> Caller:
-        account = str((await accounts.create(app.services, name="Acme", plan=plan))["id"])
+        account = (await accounts.create(app.services, ADMIN, name="Acme", plan=plan)).account.id
         if changes:
-            await accounts.change(app.services, account=account, **changes)
-        bot = str((await bots.create(app.services, name="Desk", account=account, model=model))["id"]) if plan != "none" else ""
-        key = str((await keys.create(app.services, account=account))["key"])
+            await accounts.change(app.services, ADMIN, account=account, **changes)
+        bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model=model)).id if plan != "none" else ""
+        key = (await keys.create(app.services, ADMIN, account=account)).secret
         return Caller(app, session, account, bot, key)
 
     return make

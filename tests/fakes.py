@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 
+ADMIN = local_user(0, "root")
 START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
 
 

@@ -17,8 +17,9 @@ import pytest
 
 import chatsvc
 from chatsvc.cli.main import COMMANDS
-from chatsvc.control.operations import OPERATIONS, find
-from chatsvc.domain.errors import Refused
+from chatsvc.control.rendering import RENDERERS
+from chatsvc.domain.refusals import Refused
+from chatsvc.usecases.administration import OPERATIONS, find
 
 ROOT = Path(chatsvc.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -313,18 +314,30 @@ def test_commands_print_through_the_one_function_that_escapes() -> None:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_a_coroutine_function_over_services_with_named_arguments(name: str) -> None:
-    operation = find(name)
+    operation = find(name).function()
     assert inspect.iscoroutinefunction(operation)
-    first, *others = inspect.signature(operation).parameters.values()
-    assert first.name == "services"
+    services, caller, *others = inspect.signature(operation).parameters.values()
+    assert (services.name, caller.name) == ("services", "caller")
     assert {one.kind for one in others} <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
     assert inspect.getdoc(operation)
 
 
 def test_an_operation_that_does_not_exist_is_refused() -> None:
     for name in ("nonsense", "", "account", "accounts.create", "__init__.x"):
-        with pytest.raises(Refused, match="does not know"):
+        with pytest.raises(Refused, match="operation_unknown"):
             find(name)
+
+
+def test_every_result_has_its_json_and_every_list_is_paged() -> None:
+    assert RENDERERS.keys() == OPERATIONS.keys()
+    for name, operation in OPERATIONS.items():
+        returned = str(inspect.signature(operation.function()).return_annotation)
+        paged = returned.startswith("ResultPage")
+        assert paged == (
+            {"limit", "after"} <= inspect.signature(operation.function()).parameters.keys()
+            and "Resent" not in returned
+            and name != "webhook.events"
+        )
 
 
 def operations_called() -> Iterator[tuple[str, set[str]]]:
@@ -333,17 +346,17 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
         for node in ast.walk(tree(path)):
             if (
                 isinstance(node, ast.Call)
-                and ast.unparse(node.func) in {"call", "client.call", "client.ask"}
+                and ast.unparse(node.func) in {"call", "call_all", "client.call", "client.ask"}
                 and isinstance(node.args[1], ast.Constant)
             ):
-                yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg}
+                yield str(node.args[1].value), {keyword.arg for keyword in node.keywords if keyword.arg} - {"most"}
 
 
 def test_every_operation_is_called_by_a_command_and_with_arguments_that_it_has() -> None:
     called = dict(operations_called())
     assert called.keys() == OPERATIONS.keys()
     for name, arguments in called.items():
-        parameters = inspect.signature(find(name)).parameters.values()
+        parameters = inspect.signature(find(name).function()).parameters.values()
         if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):
             assert arguments <= {one.name for one in parameters}, name
 

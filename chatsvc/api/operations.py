@@ -61,4 +61,4 @@ async def get_conversation(context: RequestContext) -> bytes:
 async def get_analytics(context: RequestContext) -> bytes:
     """GET /analytics (SPEC.md 4.6)."""
     days = bodies.integer(context.request.query.get("days"), analytics.DEFAULT_DAYS, analytics.MAX_DAYS)
-    return render.success(await analytics.summary(context.services, context.state, days))
+    return render.success(shapes.analytics(await analytics.summary(context.services, context.state, days)))

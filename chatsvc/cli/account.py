@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.output import call, echo, json_option, show, written
+from chatsvc.cli.output import call, call_all, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
 from chatsvc.domain.errors import Refused
 
@@ -51,7 +51,7 @@ def list_(ctx: click.Context, as_json: bool) -> None:
       chatsvc account list
       chatsvc account list --json
     """
-    show(call(ctx, "account.list"), as_json, COLUMNS)
+    show(call_all(ctx, "account.list"), as_json, COLUMNS)
 
 
 @account.command("show")

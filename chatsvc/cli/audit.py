@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call_all, json_option, show
 
 COLUMNS = ("at", "uid", "operation", "outcome", "ids")
 
@@ -25,7 +25,7 @@ def audit(ctx: click.Context, limit: int, since: str | None, as_json: bool) -> N
       chatsvc audit
       chatsvc audit --since 2026-11-20T08:00 --limit 1000 --json
     """
-    acts = call(ctx, "audit", limit=limit, since=since)
+    acts = call_all(ctx, "audit", most=limit, since=since)
     show(
         acts if as_json else [{**act, "ids": " ".join(f"{name} {id_}" for name, id_ in act["ids"].items())} for act in acts],
         as_json,

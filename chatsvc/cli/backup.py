@@ -8,6 +8,7 @@ from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show, written
+from chatsvc.domain import refusals
 from chatsvc.domain.errors import Refused
 from chatsvc.trusted_paths import is_root
 
@@ -57,6 +58,7 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
       chatsvc backup verify chatsvc-2026-11-20.backup
       chatsvc backup verify chatsvc-2026-11-20.backup --master-key-file master.key
     """
+    from chatsvc.control import rendering
     from chatsvc.usecases import backups
 
     key = _key(master_key_file)
@@ -68,9 +70,9 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
         Identity().become(owner.st_uid, owner.st_gid)
     with progress.shown("verifying"):
         try:
-            found = {**backups.verify(file.reopened, key), "file": str(file)}
-        except Refused as refusal:
-            raise Refused(str(refusal).replace(str(file.reopened), str(file))) from None
+            found = {**rendering.backup_verified(backups.verify(file.reopened, key)), "file": str(file)}
+        except refusals.Refused as refusal:
+            raise Refused(str(refusal.facts["fault"]).replace(str(file.reopened), str(file))) from None
     show(found, as_json)
     if not found["valid"]:
         raise Refused(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
@@ -98,6 +100,7 @@ def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | No
       chatsvc backup restore chatsvc-2026-11-20.backup
       chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
     """
+    from chatsvc.control import rendering
     from chatsvc.domain.times import now_ms
     from chatsvc.usecases import backups
 
@@ -105,5 +108,5 @@ def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | No
     key = _key(master_key_file)
     with file.open() as stream:
         with progress.shown("restoring"):
-            restored = backups.restore(config, stream, master_key=key, now=now_ms())
+            restored = rendering.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
         show(restored, as_json)

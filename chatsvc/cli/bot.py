@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import F, call, json_option, show
+from chatsvc.cli.output import F, call, call_all, json_option, show
 from chatsvc.cli.words import ACCOUNT, BOT, TIER
 
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
@@ -75,7 +75,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
       chatsvc bot list
       chatsvc bot list --account 6f1c... --json
     """
-    show(call(ctx, "bot.list", account=account), as_json, COLUMNS)
+    show(call_all(ctx, "bot.list", account=account), as_json, COLUMNS)
 
 
 @bot.command("show")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsvc.cli.output import call, json_option, show
+from chatsvc.cli.output import call, call_all, json_option, show
 from chatsvc.cli.words import APPOINTMENT_STATUS, BOT, REQUEST_STATUS
 
 REQUEST_COLUMNS = ("id", "request_type", "status", "visitor_name", "visitor_email", "visitor_phone", "message", "created_at")
@@ -30,7 +30,7 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
       chatsvc request list 6f1c...
       chatsvc request list 6f1c... --json
     """
-    show(call(ctx, "request.list", bot=bot), as_json, REQUEST_COLUMNS)
+    show(call_all(ctx, "request.list", bot=bot), as_json, REQUEST_COLUMNS)
 
 
 @request.command("set")
@@ -69,7 +69,7 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
       chatsvc appointment list 6f1c...
       chatsvc appointment list 6f1c... --json
     """
-    show(call(ctx, "appointment.list", bot=bot), as_json, APPOINTMENT_COLUMNS)
+    show(call_all(ctx, "appointment.list", bot=bot), as_json, APPOINTMENT_COLUMNS)
 
 
 @appointment.command("set")

@@ -11,7 +11,7 @@ import click
 
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
-from chatsvc.cli.output import call, counted, echo, json_option, show, written
+from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import ACCOUNT, BOT
 from chatsvc.domain.terminal import indented, one_line
 
@@ -38,7 +38,7 @@ def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> Non
       chatsvc conversation list
       chatsvc conversation list --bot 6f1c... --limit 20
     """
-    show(call(ctx, "conversation.list", bot=bot, limit=limit), as_json, COLUMNS)
+    show(call_all(ctx, "conversation.list", bot=bot, most=limit), as_json, COLUMNS)
 
 
 @conversation.command("show")

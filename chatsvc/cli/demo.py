@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import shlex
 import signal
 import tempfile
@@ -89,33 +90,38 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
 
 async def _hook(app: App, bot: str, url: str) -> str:
     """Set the bot's webhook; gives the signing key."""
+    from chatsvc.control.users import caller_of
     from chatsvc.usecases import webhooks
 
-    return str((await webhooks.put(app.services, bot=bot, url=url, events=["request.created"]))["signing_key"])
+    made = await webhooks.put(app.services, caller_of(os.getuid()), bot=bot, url=url, events=["request.created"])
+    return made.signing_key or ""
 
 
 async def _furnish(app: App, say: Say) -> tuple[str, str]:
     from chatsvc import samples
+    from chatsvc.control.users import caller_of
     from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
 
-    account = await accounts.create(app.services, name="Demo")
+    caller = caller_of(os.getuid())
+    account = await accounts.create(app.services, caller, name="Demo")
     bot = await bots.create(
         app.services,
+        caller,
         name=samples.BOT_NAME,
         description=samples.BOT_DESCRIPTION,
         instructions=samples.BOT_INSTRUCTIONS,
         opening_hours=samples.OPENING_HOURS,
     )
-    bot_id = str(bot["id"])
     texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
-    contents = await app.services.offload(lambda: file_reading.read_files(texts, str(bot["language"])))
-    added = await knowledge.add(app.services, bot=bot_id, files=contents)
-    key = await keys.create(app.services, account=str(account["id"]), name="demo")
+    contents = await app.services.offload(lambda: file_reading.read_files(texts, bot.language))
+    added = await knowledge.add(app.services, caller, bot=bot.id, files=contents)
+    key = await keys.create(app.services, caller, account=account.account.id, name="demo")
+    count = sum(file.entries for file in added.files)
     say(
-        f"The bot “{samples.BOT_NAME}” knows {added['entries']} answers, in Turkish and English.",
-        {"event": "bot", "chatbot_id": bot_id, "name": samples.BOT_NAME, "entries": added["entries"]},
+        f"The bot “{samples.BOT_NAME}” knows {count} answers, in Turkish and English.",
+        {"event": "bot", "chatbot_id": bot.id, "name": samples.BOT_NAME, "entries": count},
     )
-    return bot_id, str(key["key"])
+    return bot.id, key.secret
 
 
 async def _talk(app: App, bot: str, key: str, say: Say) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsvc.cli.output import call, echo, json_option, show
+from chatsvc.cli.output import call, call_all, echo, json_option, show
 from chatsvc.cli.words import ACCOUNT, KEY
 
 COLUMNS = ("id", "name", "prefix", "status", "created_at", "expires_at", "last_used_at")
@@ -51,7 +51,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
       chatsvc key list
       chatsvc key list --account 6f1c... --json
     """
-    show(call(ctx, "key.list", account=account), as_json, COLUMNS)
+    show(call_all(ctx, "key.list", account=account), as_json, COLUMNS)
 
 
 @key.command()

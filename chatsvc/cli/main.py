@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chatsvc import __version__
-from chatsvc.domain.errors import Refused
+from chatsvc.cli.refusals import sentence
+from chatsvc.domain.errors import CommandError
+from chatsvc.domain.refusals import Refused
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -116,7 +118,9 @@ def _known_refusal(fault: Exception) -> str | None:
     from chatsvc.store.database import StoreUnavailable
     from chatsvc.store.migrations import SchemaTooNew
 
-    if isinstance(fault, Refused | ConfigError | StoreUnavailable | SchemaTooNew | Lost):
+    if isinstance(fault, Refused):
+        return sentence(fault)
+    if isinstance(fault, CommandError | ConfigError | StoreUnavailable | SchemaTooNew | Lost):
         return str(fault)
     if isinstance(fault, OSError):
         return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chatsvc.cli.files import OutputFile
 
 SENDING = ("chatsvc.control.looped",)
+LARGEST_PAGE = 1000
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -37,6 +39,19 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
     given = {name: value for name, value in arguments.items() if value is not None}
     late = SENDING if operation.startswith("webhook.") else ()
     return client.call(load_config(ctx, *late), operation, given, target)
+
+
+def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **arguments: Any) -> list[Any]:
+    """Read the pages of a list to its end, or the first `most` items."""
+    items: list[Any] = []
+    after = None
+    while True:
+        left = LARGEST_PAGE if most is None else min(most - len(items), LARGEST_PAGE)
+        page = call(ctx, operation, limit=left, after=after, **arguments)
+        items += page["items"]
+        after = page["next"]
+        if after is None or len(items) == most:
+            return items
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
-from chatsvc.cli.output import call, echo, json_option, show
+from chatsvc.cli.output import call, call_all, echo, json_option, show
 from chatsvc.cli.words import BOT, EVENT
 from chatsvc.domain.errors import Refused
 
@@ -149,7 +149,7 @@ def attempts(ctx: click.Context, bot: str, limit: int, as_json: bool) -> None:
       chatsvc webhook attempts 6f1c...
       chatsvc webhook attempts 6f1c... --limit 500 --json
     """
-    show(call(ctx, "webhook.attempts", bot=bot, limit=limit), as_json, ATTEMPT_COLUMNS)
+    show(call_all(ctx, "webhook.attempts", bot=bot, most=limit), as_json, ATTEMPT_COLUMNS)
 
 
 def _resend_failed(ctx: click.Context, bot: str, since: str) -> list[dict[str, Any]]:

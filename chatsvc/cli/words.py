@@ -65,6 +65,7 @@ class Id(Word):
         self._operation = operation
 
     def _offered(self, ctx: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
+        from chatsvc.cli.output import call_all
         from chatsvc.control import client
 
         config = _config(ctx)
@@ -73,7 +74,7 @@ class Id(Word):
         if running is None:
             return []
         running.close()
-        rows = [(row["id"], row["name"] or "") for row in client.call(config, self._operation, {})]
+        rows = [(row["id"], row["name"] or "") for row in call_all(ctx, self._operation)]
         begun = [row for row in rows if row[0].startswith(incomplete)]
         return _items(begun or [row for row in rows if incomplete.casefold() in row[1].casefold()])
 

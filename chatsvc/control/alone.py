@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import IO, Any
 
 from chatsvc.config import Config
-from chatsvc.control.audited import perform
-from chatsvc.control.operations import SENDING, Call
+from chatsvc.control.rendering import RENDERERS
+from chatsvc.control.users import caller_of
 from chatsvc.privileges import STARTED_BY
-from chatsvc.store import facts
+from chatsvc.store import facts, webhooks
 from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.administration import perform
 from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 __all__ = ["FolderInUse", "detached_file", "run"]
 
+# Operations that look up names or send something, which takes an event loop.
+SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
 _PIECE = 1 << 20
 
 
@@ -32,18 +35,20 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
     folder.prepare()
     lock = folder.lock()
     try:
-        call, secret = Call(operation, arguments), open_master_key(folder, config.given_master_key)
+        secret = open_master_key(folder, config.given_master_key)
         if operation in SENDING:
             from chatsvc.control.looped import run_looped
 
-            return run_looped(config, folder, secret, call)
-        result = _with_store(config, folder, secret, call)
-        file = detached_file(result)
+            result = run_looped(config, folder, secret, operation, arguments)
+        else:
+            result = _with_store(config, folder, secret, operation, arguments)
+        rendered = RENDERERS[operation](result)
+        file = detached_file(rendered)
         if file is not None:
             with file:
                 while target is not None and (piece := file.read(_PIECE)):
                     target.write(piece)
-        return result
+        return rendered
     finally:
         os.close(lock)
 
@@ -59,11 +64,13 @@ def detached_file(result: Any) -> IO[bytes] | None:
         draft.unlink(missing_ok=True)
 
 
-def _with_store(config: Config, folder: Folder, secret: MasterKey, call: Call) -> Any:
+def _with_store(config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
     db = DirectDatabase(folder.database, secret)
     try:
         finish(facts.belongs_to(db, secret))
+        # The folder's lock is held: attempts in flight in the store were cut off.
+        finish(webhooks.interrupt(db))
         services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
-        return finish(perform(services, call, STARTED_BY))
+        return finish(perform(services, caller_of(STARTED_BY), operation, arguments))
     finally:
         finish(db.close())

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc.control import framing
-from chatsvc.domain.errors import Refused
+from chatsvc.domain import refusals
+from chatsvc.domain.errors import CommandError
+from chatsvc.domain.refusals import Refused
 from chatsvc.trusted_paths import is_root, resolved
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[b
         except FolderInUse:
             # A server that starts or stops, or another command: both are short.
             if time.monotonic() > deadline:
-                raise Refused(f"another chatsvc holds {config.data_dir} and does not answer") from None
+                raise refusals.folder_held(folder=str(config.data_dir)) from None
             time.sleep(0.02)
 
 
@@ -68,7 +70,7 @@ def _check_text(arguments: dict[str, Any]) -> None:
         json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         # Python keeps the bytes of such an argument as lone surrogates, which nothing here can store or show.
-        raise Refused("an argument is not valid UTF-8") from None
+        raise refusals.argument_not_unicode() from None
 
 
 def reserve(folder: Path) -> None:
@@ -107,7 +109,7 @@ def connect(folder: Path) -> socket.socket | None:
             if found.file is None or not stat.S_ISSOCK(os.fstat(found.file).st_mode):
                 return None
             if os.fstat(found.file).st_uid != os.fstat(found.folder).st_uid:
-                raise Refused(f"{folder / SOCKET} does not belong to the owner of its folder")
+                raise CommandError(f"{folder / SOCKET} does not belong to the owner of its folder")
             return _connected(f"/proc/self/fd/{found.file}")
     except OSError:
         return None
@@ -135,7 +137,7 @@ def ask(connection: socket.socket, operation: str, arguments: dict[str, Any], ta
     except (OSError, ValueError) as fault:
         raise Lost(f"the service went away before it answered: {fault}") from fault
     if "refused" in answer:
-        raise Refused(answer["refused"])
+        raise Refused(answer["refused"]["code"], **answer["refused"]["facts"])
     return answer["result"]
 
 
@@ -162,4 +164,4 @@ def _write(target: IO[bytes], piece: bytes) -> None:
     try:
         target.write(piece)
     except OSError as fault:
-        raise Refused(f"the file cannot be written: {fault.strerror or fault}") from None
+        raise CommandError(f"the file cannot be written: {fault.strerror or fault}") from None

@@ -78,10 +78,10 @@ class Identity:
 
     def become(self, uid: int, gid: int, folder: Path | None = None, *, keep_low_ports: bool = False) -> None:
         """Import late modules, connect to the service on `folder`, and become this user; raises Refused."""
-        from chatsvc.control.operations import OPERATIONS, find
+        from chatsvc.usecases.administration import OPERATIONS
 
-        for operation in OPERATIONS:
-            find(operation)
+        for operation in OPERATIONS.values():
+            operation.function()
         for module in (*_LATE, *self._late):
             import_module(module)
         if self._before:

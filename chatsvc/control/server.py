@@ -18,11 +18,13 @@ from typing import Any, cast
 
 from chatsvc.control import framing
 from chatsvc.control.alone import detached_file
-from chatsvc.control.audited import perform
 from chatsvc.control.client import SOCKET
-from chatsvc.control.operations import Call
-from chatsvc.domain.errors import Refused
+from chatsvc.control.rendering import RENDERERS
+from chatsvc.control.users import caller_of
+from chatsvc.domain import refusals
+from chatsvc.domain.refusals import Refused
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.administration import perform
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -124,15 +126,21 @@ class ControlServer:
     async def _perform(self, raw: bytes, uid: int) -> dict[str, Any]:
         try:
             request = json.loads(raw)
-            return {"result": await perform(self._services, Call(request["operation"], request["arguments"]), uid)}
+            operation = request["operation"]
+            result = await perform(self._services, caller_of(uid), operation, request["arguments"])
+            return {"result": RENDERERS[operation](result)}
         except Refused as refusal:
-            return {"refused": str(refusal)}
+            return _refused(refusal)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            return {"refused": f"the store cannot answer: {fault}"}
+            return _refused(refusals.store_unavailable(fault=str(fault)))
         except Exception:
             log.exception("unexpected fault in an administrative operation")
-            return {"refused": "an unexpected error occurred; the service's log has it whole"}
+            return _refused(refusals.unexpected_fault())
+
+
+def _refused(refusal: Refused) -> dict[str, Any]:
+    return {"refused": {"code": refusal.code, "facts": refusal.facts}}
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:

@@ -258,5 +258,8 @@ REPLY_FAILURES: dict[str, tuple[str, str]] = {
 }
 
 
-class Refused(Exception):
-    """An administrative request that cannot be granted; the text is one line for the person who asked."""
+class CommandError(Exception):
+    """A command, `serve` among them, cannot be carried out; the text says why, for the person at the terminal."""
+
+
+Refused = CommandError

@@ -8,6 +8,8 @@ import secrets
 import string
 import zlib
 
+from chatsvc.domain.models import ApiKey
+
 PREFIX = "csk_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(r"csk_[0-9A-Za-z]{38}")
@@ -41,3 +43,10 @@ def digest(key: str) -> bytes:
 def shown_prefix(key: str) -> str:
     """What may be shown of a key afterwards, so that its owner can tell it from others."""
     return key[:_SHOWN]
+
+
+def status(key: ApiKey, now: int) -> str:
+    """Return "active", "revoked" or "expired"; `now` in milliseconds."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "expired" if key.expires_at is not None and key.expires_at <= now else "active"

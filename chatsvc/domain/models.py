@@ -25,6 +25,13 @@ class Account(NamedTuple):
     updated_at: int
 
 
+class AccountUsage(NamedTuple):
+    """An account with the messages it has used this month."""
+
+    account: Account
+    messages_used: int
+
+
 class Bot(NamedTuple):
     """A chatbot (SPEC.md 2.2) with the settings that never leave by the interface."""
 
@@ -57,6 +64,29 @@ class ApiKey(NamedTuple):
     expires_at: int | None
     revoked_at: int | None
     last_used_at: int | None
+
+
+class ListedKey(NamedTuple):
+    """A key as it may be shown; `status` is "active", "revoked" or "expired"."""
+
+    key: ApiKey
+    status: str
+
+
+class NewKey(NamedTuple):
+    """A key at its creation, the only moment at which `secret` can be shown."""
+
+    key: ApiKey
+    status: str
+    secret: str
+
+
+class FirstRecords(NamedTuple):
+    """The first account, bot and key; None if there was an account."""
+
+    account: AccountUsage | None
+    bot: Bot | None
+    key: NewKey | None
 
 
 class Conversation(NamedTuple):

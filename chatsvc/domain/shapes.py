@@ -1,4 +1,4 @@
-"""The nouns in the words of SPEC.md section 2: plain data, ready for JSON, the same for every front end."""
+"""JSON objects of SPEC.md section 2, as the interface, webhooks and the command line share them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from chatsvc.domain import times
 
 if TYPE_CHECKING:
-    # For types alone: a command that makes a key has no use for the rules of captures.
+    # Not at run time: light commands do without these modules.
+    from chatsvc.domain.analytics import UsageSummary
     from chatsvc.domain.captures import Appointment, Request
-    from chatsvc.domain.models import Account, ApiKey, Bot, Conversation, Entry, Exchange, Message
-    from chatsvc.domain.webhooks import Attempt
+    from chatsvc.domain.models import Bot, Conversation, Exchange, Message
 
 Json = dict[str, object]
 
 
 def chatbot(bot: Bot) -> Json:
-    """SPEC.md 2.2."""
+    """Write a chatbot (SPEC.md 2.2)."""
     return {
         "id": bot.id,
         "name": bot.name,
@@ -29,14 +29,8 @@ def chatbot(bot: Bot) -> Json:
     }
 
 
-def chatbot_settings(bot: Bot) -> Json:
-    """A chatbot with its settings, for the administrator alone."""
-    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting")
-    return {**chatbot(bot), **{name: getattr(bot, name) for name in settings}}
-
-
 def exchange(x: Exchange) -> Json:
-    """SPEC.md 2.3."""
+    """Write a message exchange (SPEC.md 2.3)."""
     return {
         "chatbot_id": x.chatbot_id,
         "user_id": x.user_id,
@@ -49,7 +43,7 @@ def exchange(x: Exchange) -> Json:
 
 
 def conversation(c: Conversation) -> Json:
-    """A list item of SPEC.md 2.4."""
+    """Write a conversation of a list (SPEC.md 2.4)."""
     last_message_at = times.without_zone(c.last_message_at)
     return {
         "id": c.id,
@@ -67,12 +61,12 @@ def conversation(c: Conversation) -> Json:
 
 
 def message(m: Message) -> Json:
-    """One message of a conversation (DECISIONS.md section 1)."""
+    """Write a message of a conversation (DECISIONS.md section 1)."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
-    """A conversation with its newest messages (SPEC.md 2.4)."""
+    """Write a conversation with its newest messages (SPEC.md 2.4)."""
     return {
         **conversation(c),
         "message_count": c.message_count,
@@ -81,43 +75,8 @@ def conversation_detail(c: Conversation, messages: list[Message]) -> Json:
     }
 
 
-def account(a: Account, used: int) -> Json:
-    """An account for the administrator; `used` are the messages of this month."""
-    return {
-        "id": a.id,
-        "name": a.name,
-        "plan": a.plan,
-        "subscription_status": a.subscription_status,
-        "messages_used": used,
-        "messages_limit": a.messages_limit,
-        "message_credits": a.message_credits,
-        "created_at": times.without_fraction(a.created_at),
-        "updated_at": times.without_fraction(a.updated_at),
-    }
-
-
-def _instant(value: int | None) -> str | None:
-    return None if value is None else times.without_fraction(value)
-
-
-def api_key(key: ApiKey, now: int) -> Json:
-    """A key as it may be shown after its creation."""
-    status = "revoked" if key.revoked_at is not None else "expired" if key.expires_at is not None and key.expires_at <= now else "active"
-    return {
-        "id": key.id,
-        "account_id": key.account_id,
-        "name": key.label,
-        "prefix": key.prefix,
-        "status": status,
-        "created_at": times.without_fraction(key.created_at),
-        "expires_at": _instant(key.expires_at),
-        "revoked_at": _instant(key.revoked_at),
-        "last_used_at": _instant(key.last_used_at),
-    }
-
-
 def request(r: Request) -> Json:
-    """SPEC.md 2.6."""
+    """Write a request (SPEC.md 2.6)."""
     return {
         "id": r.id,
         "request_type": r.request_type,
@@ -132,7 +91,7 @@ def request(r: Request) -> Json:
 
 
 def appointment(a: Appointment) -> Json:
-    """SPEC.md 2.7."""
+    """Write an appointment (SPEC.md 2.7)."""
     return {
         "id": a.id,
         "request_id": a.request.id,
@@ -149,11 +108,42 @@ def appointment(a: Appointment) -> Json:
     }
 
 
-def attempt(a: Attempt) -> Json:
-    """An attempt to deliver an event (DECISIONS.md section 4)."""
-    return {**a._asdict(), "at": times.with_millis(a.at)}
+def analytics(summary: UsageSummary) -> Json:
+    """Write the usage of an account (SPEC.md 2.5)."""
+    from chatsvc.domain.pricing import Usd
 
-
-def entry(e: Entry) -> Json:
-    """One entry of a bot's knowledge (DECISIONS.md section 4)."""
-    return {**e._asdict(), "alt": list(e.alt)}
+    account, plan = summary.account, summary.plan
+    return {
+        "account": {
+            "plan": account.plan,
+            "plan_version": plan.version if plan else None,
+            "subscription_status": account.subscription_status,
+            "messages_used": summary.messages_used,
+            "messages_limit": account.messages_limit,
+            "plan_message_limit": plan.messages if plan else None,
+            "plan_bot_limit": plan.bots if plan else None,
+            "message_credits": account.message_credits,
+        },
+        "chatbots": [
+            {
+                "id": bot.id,
+                "name": bot.name,
+                "active": bot.active,
+                "messages_used_total": bot.messages_used,
+                "messages_in_window": messages,
+            }
+            for bot, messages in summary.bots
+        ],
+        "usage": {
+            "window_days": summary.window_days,
+            "from": times.with_millis(summary.start),
+            "to": times.with_millis(summary.end),
+            "covers_from": times.with_millis(summary.covers_from),
+            "truncated": summary.truncated,
+            "row_cap": summary.row_cap,
+            "total_messages": summary.messages,
+            "total_tokens": summary.tokens,
+            "total_cost_usd": Usd(summary.cost_micro_usd),
+            "by_day": [{"day": times.day(day), "messages": messages} for day, messages in summary.by_day],
+        },
+    }

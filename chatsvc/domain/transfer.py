@@ -1,4 +1,4 @@
-"""The file that an account moves in: which records it has, what is in each, and what a record must be to be taken in."""
+"""Format of an exported account: its records, their fields and types."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable
 
+from chatsvc.domain import refusals
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
-from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
 from chatsvc.domain.transfer_values import is_consistent, is_possible
 
@@ -66,20 +66,20 @@ RECORDS = {kind: _parsed(fields) for kind, fields in _FIELDS.items()}
 
 
 def checked(kind: object, record: object, now: int) -> Record:
-    """A record of the file with its values as they are stored; raises Refused for what is not one, naming kind and field."""
+    """Check a record of the file and decode its values; raises Refused with kind and field."""
     if not isinstance(kind, str) or kind not in RECORDS or not isinstance(record, dict):
-        raise Refused(f"the file has a record of the kind {kind!r}, which this version does not know")
+        raise refusals.import_kind_unknown(kind=str(kind))
     fields = RECORDS[kind]
     if record.keys() != fields.keys():
         odd = sorted(set(record) ^ set(fields))
-        raise Refused(f"the file has a record of the kind {kind} with a field {odd[0]!r} too many or too few")
+        raise refusals.import_fields_wrong(kind=kind, field=odd[0])
     made = {name: _value(record[name], *form) for name, form in fields.items()}
     wrong = [name for name, value in made.items() if value is _WRONG or value not in _CHOICES.get((kind, name), (value,))]
     wrong += [name for name, value in made.items() if name not in wrong and not is_possible(kind, name, value, now)]
     if not wrong and not is_consistent(kind, made):
         wrong = list(fields)
     if wrong:
-        raise Refused(f"the file has a record of the kind {kind} whose {wrong[0]} cannot be")
+        raise refusals.import_value_wrong(kind=kind, field=wrong[0])
     return made
 
 

@@ -1,4 +1,4 @@
-"""What is known of the deliveries of webhooks (SPEC.md 6.5)."""
+"""Webhooks and their deliveries as they are shown (SPEC.md 6.5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Attempt(NamedTuple):
-    """One attempt to deliver an event, as it is shown; `success` is None while it is under way."""
+    """An attempt to deliver an event; `success` is None while it is in flight."""
 
     id: str
     delivery_id: str
@@ -18,3 +18,36 @@ class Attempt(NamedTuple):
     status_code: int | None
     error: str | None
     duration_ms: int | None
+
+
+class WebhookSettings(NamedTuple):
+    """A bot's webhook; `url` is None if events are only stored (`--pull`).
+
+    `signing_key` is given at its creation and never again.
+    """
+
+    bot_id: str
+    url: str | None
+    events: tuple[str, ...]
+    created_at: int
+    updated_at: int
+    signing_key: str | None = None
+
+
+class SignedEvent(NamedTuple):
+    """A stored event as a signed delivery, ready to be posted."""
+
+    number: int
+    event: str
+    record_id: str
+    delivery_id: str
+    body: str
+    signature: str
+
+
+class ResentPage(NamedTuple):
+    """Attempts that sent failed events again, the number left, and the `after` of the next page, None at the end."""
+
+    attempts: list[Attempt]
+    left: int
+    next: int | None

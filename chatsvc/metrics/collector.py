@@ -90,9 +90,8 @@ class ServiceCollector(Collector):
         }
         yield _counter(TOKENS, tokens)
         yield _counter(COST, {key: spending.cost_micro_usd / 1_000_000 for key, spending in tallies.spendings.items()})
-        if locks is not None:
-            yield _gauge(MESSAGES_UNDER_WAY, {(): locks.unfinished})
-            yield _gauge(MESSAGES_WAITING, {(): locks.waiting})
+        yield _gauge(MESSAGES_UNDER_WAY, {(): locks.unfinished})
+        yield _gauge(MESSAGES_WAITING, {(): locks.waiting})
 
     def _store(self) -> Iterator[Metric]:
         threads = {("read",): self._db.readers, ("write",): [self._db.writer]}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import bots_of
 from chatsvc.store.database import Database, assign
+from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
 _COLUMNS = "id, name, plan, subscription_status, messages_limit, message_credits, created_at, updated_at"
@@ -26,6 +27,15 @@ class Holding(NamedTuple):
 def _find(connection: sqlite3.Connection, account_id: str) -> Account | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)).fetchone()
     return Account(*row) if row else None
+
+
+_USED = "coalesce((SELECT messages_used FROM allowances WHERE account_id = id AND month = ?2), 0)"
+_PAGE = f"""
+    SELECT {_COLUMNS}, {_USED} FROM accounts
+    WHERE deleted_at IS NULL AND (created_at, id) > (?3, ?4) AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))
+    ORDER BY created_at, id LIMIT ?5
+"""
+_COUNT = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1)))"
 
 
 async def create(db: Database, account: Account) -> None:
@@ -47,6 +57,26 @@ async def everyone(db: Database) -> list[Account]:
     def unit(connection: sqlite3.Connection) -> list[Account]:
         rows = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL ORDER BY created_at, id")
         return [Account(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def page(db: Database, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None) -> list[tuple[Account, int]]:
+    """Read accounts with the messages used in `month`, oldest first, behind the one created at `after` with that id."""
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Account, int]]:
+        rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
+        return [(Account(*row[:-1]), row[-1]) for row in rows]
+
+    return await db.read(unit)
+
+
+async def count(db: Database, accounts: Accounts) -> int:
+    """Count the accounts among `accounts` (None for all)."""
+
+    def unit(connection: sqlite3.Connection) -> int:
+        total: int = connection.execute(_COUNT, (listed(accounts),)).fetchone()[0]
+        return total
 
     return await db.read(unit)
 

@@ -6,10 +6,19 @@ import sqlite3
 
 from chatsvc.domain.webhooks import Attempt
 from chatsvc.store.database import Database
+from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import EVENT, Event
 
-_ATTEMPT = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.event_number"
-_ATTEMPTS = f"SELECT {_ATTEMPT} FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number"
+_ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms"
+
+_OF_BOT = """
+    SELECT n.number FROM webhook_attempts n WHERE n.bot_id = b.id AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4
+"""
+_ONE = f"""
+    SELECT {_ATTEMPT_COLUMNS}, a.event_number FROM (SELECT * FROM webhook_attempts WHERE id = ?2 AND {BOT_IN_SCOPE}) a
+    JOIN webhook_events e ON e.number = a.event_number
+"""
+LAST = 2**63 - 1
 
 
 def _attempt(row: tuple[object, ...]) -> Attempt:
@@ -17,22 +26,32 @@ def _attempt(row: tuple[object, ...]) -> Attempt:
     return attempt._replace(success=None if attempt.success is None else bool(attempt.success))
 
 
-async def attempt(db: Database, attempt_id: str) -> tuple[Attempt, int] | None:
-    """One attempt, and the number of its event."""
+async def attempt(db: Database, attempt_id: str, accounts: Accounts) -> tuple[Attempt, int] | None:
+    """Read an attempt of these accounts (None for all), with the number of its event."""
 
     def unit(connection: sqlite3.Connection) -> tuple[Attempt, int] | None:
-        row = connection.execute(f"{_ATTEMPTS} WHERE a.id = ?", (attempt_id,)).fetchone()
+        row = connection.execute(_ONE, (listed(accounts), attempt_id)).fetchone()
         return (_attempt(row), row[-1]) if row else None
 
     return await db.read(unit)
 
 
-async def attempts(db: Database, bot_id: str, limit: int) -> list[Attempt]:
-    """The newest attempts of a bot, newest first."""
+async def attempts(db: Database, accounts: Accounts, bot_id: str | None, limit: int, after: int = LAST) -> list[tuple[Attempt, int]]:
+    """Read attempts with their numbers, newest first, behind the one numbered `after`.
 
-    def unit(connection: sqlite3.Connection) -> list[Attempt]:
-        rows = connection.execute(f"{_ATTEMPTS} WHERE a.bot_id = ? ORDER BY a.number DESC LIMIT ?", (bot_id, limit))
-        return [_attempt(row) for row in rows]
+    Of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all).
+    """
+    bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Attempt, int]]:
+        rows = connection.execute(
+            f"""
+            SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN ({_OF_BOT})
+            CROSS JOIN webhook_events e ON e.number = a.event_number ORDER BY a.number DESC LIMIT ?4
+            """,
+            (listed(accounts), bot_id, after, limit),
+        )
+        return [(_attempt(row), row[-1]) for row in rows]
 
     return await db.read(unit)
 

@@ -1,57 +1,67 @@
-"""Administrative acts: recorded before they are done, with their outcome after."""
+"""Audit log of administrative operations: recorded before they run, completed with their outcome after."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any
 
+from chatsvc.domain.actors import Actor
+from chatsvc.domain.audit import AuditRecord
 from chatsvc.store.database import Database
+from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
+LAST = 2**63 - 1
+_COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome"
+_OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
+# For each account the first rows of an index, merged.
+_OF_SOME = """
+    json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
+        SELECT n.number FROM audit_records n WHERE n.account_id = s.value AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
+"""
 
 
-class Act(NamedTuple):
-    """One act. `at`: milliseconds since the epoch; `outcome` is None while it is being done, or where a crash came between."""
-
-    at: int
-    uid: int
-    operation: str
-    ids: Mapping[str, str]
-    outcome: str | None = None
-
-
-async def record(db: Database, act: Act) -> int:
-    """Write an act, forget what is older than the newest KEPT; gives its number."""
+async def record(db: Database, entry: AuditRecord) -> int:
+    """Write a record, delete all but the newest KEPT; returns its number."""
 
     def unit(connection: sqlite3.Connection) -> int:
         number: int = connection.execute(
-            "INSERT INTO administrative_acts (at, uid, operation, ids, outcome) VALUES (?, ?, ?, ?, ?) RETURNING number",
-            (act.at, act.uid, act.operation, json.dumps(act.ids), act.outcome),
+            f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+            (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
         ).fetchone()[0]
-        connection.execute("DELETE FROM administrative_acts WHERE number <= ?", (number - KEPT,))
+        connection.execute("DELETE FROM audit_records WHERE number <= ?", (number - KEPT,))
         return number
 
     return await db.write(unit)
 
 
-async def settle(db: Database, number: int, ids: Mapping[str, str], outcome: str) -> None:
-    """How an act has ended, and the ids that are known by now."""
+async def settle(db: Database, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
+    """Complete a record with the outcome, and with the account and ids that are known by now."""
 
     def unit(connection: sqlite3.Connection) -> None:
-        connection.execute("UPDATE administrative_acts SET ids = ?, outcome = ? WHERE number = ?", (json.dumps(ids), outcome, number))
+        connection.execute(
+            "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
+        )
 
     await db.write(unit)
 
 
-async def newest(db: Database, limit: int, since: int) -> list[Act]:
-    """The newest acts, the newest first; `since` is in milliseconds since the epoch."""
+async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[tuple[AuditRecord, int]]:
+    """Read records of these accounts (None for all) from `since` (milliseconds) on, newest first, behind the one numbered `after`."""
 
-    def unit(connection: sqlite3.Connection) -> list[Act]:
+    def unit(connection: sqlite3.Connection) -> list[tuple[AuditRecord, int]]:
+        found = "audit_records r" if accounts is None else _OF_SOME
         rows = connection.execute(
-            "SELECT at, uid, operation, ids, outcome FROM administrative_acts WHERE at >= ? ORDER BY number DESC LIMIT ?", (since, limit)
+            f"SELECT {_OF_COLUMNS}, r.number FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
+            (listed(accounts), since, after, limit),
         )
-        return [Act(at, uid, operation, json.loads(ids), outcome) for at, uid, operation, ids, outcome in rows]
+        return [(_record(row[:-1]), row[-1]) for row in rows]
 
     return await db.read(unit)
+
+
+def _record(row: tuple[Any, ...]) -> AuditRecord:
+    at, kind, actor_id, name, via, account_id, operation, ids, outcome = row
+    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome)

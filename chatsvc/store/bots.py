@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import Bot
 from chatsvc.store.database import Database, assign
+from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
 
 _COLUMNS = ", ".join(Bot._fields)
+_OF_BOT = ", ".join(f"b.{name}" for name in Bot._fields)
 CHANGEABLE = frozenset(Bot._fields) - {"id", "account_id", "messages_used", "created_at"}
 
 
@@ -23,14 +25,19 @@ def bots_of(connection: sqlite3.Connection, account_id: str) -> list[Bot]:
     return [_bot(row) for row in rows]
 
 
-async def owner(db: Database, bot_id: str) -> str | None:
-    """The account that a bot belongs to; for the administrator, who may name any bot."""
+async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
+    """Read bots with their numbers, account by account, behind the one of the account and the number `after`."""
 
-    def unit(connection: sqlite3.Connection) -> str | None:
-        row = connection.execute(
-            "SELECT account_id FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
-        ).fetchone()
-        return row[0] if row else None
+    def unit(connection: sqlite3.Connection) -> list[tuple[Bot, int]]:
+        bots = ALL_BOTS if accounts is None else SOME_BOTS
+        rows = connection.execute(
+            f"""
+            SELECT {_OF_BOT}, b.number FROM {bots} WHERE (b.account_id, b.number) > (?2, ?3)
+            ORDER BY b.account_id, b.number LIMIT ?4
+            """,
+            (listed(accounts), *(after or ("", 0)), limit),
+        )
+        return [(_bot(row[:-1]), row[-1]) for row in rows]
 
     return await db.read(unit)
 

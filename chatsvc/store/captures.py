@@ -13,6 +13,7 @@ from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_cap
 from chatsvc.domain.shapes import Json
 from chatsvc.store import webhooks
 from chatsvc.store.database import Database
+from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import Event
 
 _REQUEST = "r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at"
@@ -62,24 +63,43 @@ def _snapshot(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-async def requests(db: Database, bot_id: str) -> list[Request]:
-    """A bot's requests, newest first."""
+LAST = 2**63 - 1
+# For each bot the first rows of an index, merged.
+_REQUESTS_OF_BOT = """
+    SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4)
+    ORDER BY n.number DESC LIMIT ?5
+"""
+_APPOINTMENTS_OF_BOT = """
+    SELECT n.number FROM appointments n WHERE n.bot_id = b.id AND n.number < ?3 AND (?4 IS NULL OR n.status = ?4)
+    ORDER BY n.number DESC LIMIT ?5
+"""
 
-    def unit(connection: sqlite3.Connection) -> list[Request]:
-        return [
-            Request(*row)
-            for row in connection.execute(f"SELECT {_REQUEST} FROM requests r WHERE bot_id = ? ORDER BY number DESC", (bot_id,))
-        ]
+
+async def requests(
+    db: Database, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
+) -> list[tuple[Request, int]]:
+    """Read requests with their numbers, newest first, behind the one numbered `after`.
+
+    Of one bot, which the caller has looked up in its scope, or of all bots of `accounts` (None for all).
+    """
+    bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Request, int]]:
+        rows = connection.execute(
+            f"""
+            SELECT {_REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
+            ORDER BY r.number DESC LIMIT ?5
+            """,
+            (listed(accounts), bot_id, after, status, limit),
+        )
+        return [(Request(*row[:-1]), row[-1]) for row in rows]
 
     return await db.read(unit)
 
 
-_APPOINTMENTS = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request"
-
-
 def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
-        Appointment(id=row[0], request=Request(*row[6:]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        Appointment(id=row[0], request=Request(*row[6:15]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
     ]
 
@@ -96,30 +116,49 @@ def of_conversation(connection: sqlite3.Connection, conversation: int, limit: in
     return tuple(as_captured(Request(*row[6:]), _appointments([row])[0] if row[0] else None) for row in reversed(rows))
 
 
-async def appointments(db: Database, bot_id: str) -> list[Appointment]:
-    """A bot's appointments, newest first."""
-    return await db.read(
-        lambda connection: _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.bot_id = ? ORDER BY a.number DESC", (bot_id,)))
-    )
+async def appointments(
+    db: Database, accounts: Accounts, bot_id: str | None, status: str | None, limit: int, after: int = LAST
+) -> list[tuple[Appointment, int]]:
+    """Read appointments with their numbers, newest first, behind the one numbered `after`; see `requests`."""
+    bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Appointment, int]]:
+        rows = connection.execute(
+            f"""
+            SELECT {_APPOINTMENT}, {_REQUEST}, a.number FROM {bots}
+            CROSS JOIN appointments a ON a.number IN ({_APPOINTMENTS_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
+            ORDER BY a.number DESC LIMIT ?5
+            """,
+            (listed(accounts), bot_id, after, status, limit),
+        ).fetchall()
+        return list(zip(_appointments(rows), [row[-1] for row in rows], strict=True))
+
+    return await db.read(unit)
 
 
-async def set_request(db: Database, request_id: str, status: str, now: int) -> Request | None:
-    """Change a request's status; None where there is none."""
+_SET_REQUEST = f"""
+    UPDATE requests SET status = ?2, updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE}
+    RETURNING id, request_type, status, message, visitor_name, visitor_email, visitor_phone, source_page_host, created_at
+"""
+_SET_APPOINTMENT = f"UPDATE appointments SET status = ?2, updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE} RETURNING number"
+_ONE_APPOINTMENT = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
+
+
+async def set_request(db: Database, request_id: str, accounts: Accounts, status: str, now: int) -> Request | None:
+    """Change the status of a request of these accounts (None for all); None where there is none."""
 
     def unit(connection: sqlite3.Connection) -> Request | None:
-        connection.execute("UPDATE requests SET status = ?, updated_at = ? WHERE id = ?", (status, now, request_id))
-        row = connection.execute(f"SELECT {_REQUEST} FROM requests r WHERE id = ?", (request_id,)).fetchone()
+        row = connection.execute(_SET_REQUEST, (listed(accounts), status, now, request_id)).fetchone()
         return Request(*row) if row else None
 
     return await db.write(unit)
 
 
-async def set_appointment(db: Database, appointment_id: str, status: str, now: int) -> Appointment | None:
-    """Change an appointment's status; None where there is none."""
+async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, status: str, now: int) -> Appointment | None:
+    """Change the status of an appointment of these accounts (None for all); None where there is none."""
 
     def unit(connection: sqlite3.Connection) -> Appointment | None:
-        connection.execute("UPDATE appointments SET status = ?, updated_at = ? WHERE id = ?", (status, now, appointment_id))
-        found = _appointments(connection.execute(f"{_APPOINTMENTS} WHERE a.id = ?", (appointment_id,)))
-        return found[0] if found else None
+        row = connection.execute(_SET_APPOINTMENT, (listed(accounts), status, now, appointment_id)).fetchone()
+        return _appointments(connection.execute(_ONE_APPOINTMENT, row))[0] if row else None
 
     return await db.write(unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from operator import itemgetter
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store import captures
 from chatsvc.store.database import Database, Together
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, SOME_ACCOUNTS, Accounts, listed
 
 MAX_RECORDS = 20
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
@@ -102,14 +104,42 @@ def _messages(connection: sqlite3.Connection, number: int, limit: int) -> list[M
     return [Message(*row) for row in reversed(rows)]
 
 
-async def find(db: Database, account_id: str | None, conversation_id: str, message_limit: int) -> Thread | None:
-    """One conversation of the account, with its newest messages; for the administrator (`account_id` None) of any."""
+# For each account and channel the first rows of an index, merged: no statement an account.
+_OF_ACCOUNT = """
+    SELECT n.number FROM conversations n WHERE n.account_id = o.id AND n.channel = channel.value
+        AND (n.last_message_at, n.number) < (?3, ?4) ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5
+"""
+LAST = 2**63 - 1
+
+
+async def newest(
+    db: Database, accounts: Accounts, channel: str | None, limit: int, after: tuple[int, int] | None = None
+) -> list[tuple[Conversation, int]]:
+    """Read conversations of these accounts (None for all) with their numbers, newest first, behind the keyset position `after`."""
+    channels = json.dumps(CHANNELS if channel is None else [channel])
+    owned = ALL_ACCOUNTS if accounts is None else SOME_ACCOUNTS
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[Conversation, int]]:
+        rows = connection.execute(
+            f"""
+            SELECT {_OF_A_PAGE}, c.message_count, c.number FROM {owned} CROSS JOIN json_each(?2) channel
+            CROSS JOIN conversations c ON c.number IN ({_OF_ACCOUNT}) ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
+            """,
+            (listed(accounts), channels, *(after or (LAST, LAST)), limit),
+        )
+        return [(Conversation(*row[:-1]), row[-1]) for row in rows]
+
+    return await db.read(unit)
+
+
+_FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+
+
+async def find(db: Database, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
+    """Read a conversation of these accounts (None for all) with its newest messages."""
 
     def unit(connection: sqlite3.Connection) -> Thread | None:
-        row = connection.execute(
-            f"SELECT {COLUMNS}, number FROM conversations WHERE id = ? AND account_id = coalesce(?, account_id)",
-            (conversation_id, account_id),
-        ).fetchone()
+        row = connection.execute(_FIND, (listed(accounts), conversation_id)).fetchone()
         return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
 
     return await db.read(unit)

@@ -7,8 +7,14 @@ from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import ApiKey
 from chatsvc.store.database import Database
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
+
+_OF_KEY = ", ".join(f"k.{name}" for name in _COLUMNS.split(", "))
+_OF_SOME = f"{SOME_ACCOUNTS} CROSS JOIN api_keys k ON k.account_id = o.id"
+_OF_ALL = "api_keys k CROSS JOIN accounts o ON o.id = k.account_id AND o.deleted_at IS NULL"
+_REVOKE = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?3 AND {ACCOUNT_IN_SCOPE} RETURNING {_COLUMNS}"
 
 
 async def create(db: Database, key: ApiKey, digest: bytes) -> None:
@@ -33,26 +39,25 @@ async def find(db: Database, digest: bytes) -> ApiKey | None:
     return await db.read(unit)
 
 
-async def list_all(db: Database, account_id: str | None) -> list[ApiKey]:
-    """The keys of one account, or of all, oldest first; those of deleted accounts are not listed."""
-
-    owner, values = ("IS NOT NULL", ()) if account_id is None else ("= ?", (account_id,))
+async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
+    """Read keys, oldest first, behind the one created at `after` with that id; those of deleted accounts are left out."""
 
     def unit(connection: sqlite3.Connection) -> list[ApiKey]:
-        rows = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE account_id {owner} ORDER BY created_at, id", values)
+        owned = _OF_ALL if accounts is None else _OF_SOME
+        rows = connection.execute(
+            f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
+            (listed(accounts), *(after or (-1, "")), limit),
+        )
         return [ApiKey(*row) for row in rows]
 
     return await db.read(unit)
 
 
-async def revoke(db: Database, key_id: str, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
-    """Revoke a key for good (the first time counts); None where there is none."""
+async def revoke(db: Database, key_id: str, accounts: Accounts, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
+    """Revoke a key of these accounts (None for all) for good, the first time counts; None where there is none."""
 
     def unit(connection: sqlite3.Connection) -> ApiKey | None:
-        row = connection.execute(
-            f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND account_id IS NOT NULL RETURNING {_COLUMNS}",
-            (now, key_id),
-        ).fetchone()
+        row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
         return ApiKey(*row) if row else None
 
     return await db.write(unit, applied)

@@ -278,6 +278,30 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX unanswered_askers_of_visitor ON unanswered_askers (bot_id, user_id);
     CREATE INDEX unanswered_askers_by_age ON unanswered_askers (bot_id, last_asked_at);
     """,
+    # 6: the audit log with actor, front end and account. Lists by keyset have an index each.
+    """
+    CREATE TABLE audit_records (
+        number INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        actor_kind TEXT NOT NULL,
+        actor_id TEXT NOT NULL,
+        actor_name TEXT NOT NULL,
+        via TEXT NOT NULL,
+        account_id TEXT,
+        operation TEXT NOT NULL,
+        ids TEXT NOT NULL,
+        outcome TEXT
+    ) STRICT;
+    INSERT INTO audit_records
+        SELECT a.number, a.at, 'user', CAST(a.uid AS TEXT), '', 'cli',
+            coalesce(json_extract(a.ids, '$.account'), (SELECT account_id FROM bots WHERE id = json_extract(a.ids, '$.bot'))),
+            a.operation, a.ids, a.outcome
+        FROM administrative_acts a;
+    DROP TABLE administrative_acts;
+    CREATE INDEX audit_of_account ON audit_records (account_id, number);
+    CREATE INDEX accounts_by_age ON accounts (created_at, id);
+    CREATE INDEX api_keys_by_age ON api_keys (created_at, id);
+    """,
 )
 
 

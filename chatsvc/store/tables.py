@@ -95,7 +95,7 @@ _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "
 # Parents stand before the tables that refer to them.
 TABLES = (
     Table("store_facts", None, ("name",)),
-    Table("administrative_acts", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
+    Table("audit_records", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
     Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING)}, changed="max(created_at, updated_at)"),
     Table("allowances", ACCOUNT, (ACCOUNT, "month"), "allowance"),
     Table(

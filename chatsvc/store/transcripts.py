@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store.conversations import COLUMNS
 from chatsvc.store.database import Database
+from chatsvc.store.owners import Accounts, listed
 
 PAGE = 1_000_000  # characters of messages, or a little more
 _EACH = 200  # what a record takes beside its text
 
 _OF_A_BOT = "bot_id = ? AND (channel, user_id) > (?, ?)"
 _OF_ALL = "(bot_id, channel, user_id) > (?, ?, ?)"
-_OWNED = "EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL)"
+_OWNED = """
+    EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL
+        AND (? IS NULL OR a.id IN (SELECT value FROM json_each(?))))
+"""
 
 
 class Place(NamedTuple):
@@ -36,15 +40,15 @@ class Part(NamedTuple):
     ends: bool
 
 
-async def walk(db: Database, bot_id: str | None, after: Place | None) -> tuple[list[Part], Place | None]:
-    """The next page behind a place, of one bot or of all, and the place that it ends at; None where nothing follows."""
+async def walk(db: Database, accounts: Accounts, bot_id: str | None, after: Place | None) -> tuple[list[Part], Place | None]:
+    """Read the next page behind a place, of one bot or of all of `accounts`, and the place it ends at; None at the end."""
 
     def unit(connection: sqlite3.Connection) -> tuple[list[Part], Place | None]:
         place, room = after or Place(bot_id or ""), PAGE
         parts: list[Part] = []
         while room > 0:
             begins = place.told >= place.until
-            row = _next(connection, place, one_bot=bot_id is not None) if begins else _same(connection, place)
+            row = _next(connection, accounts, place, one_bot=bot_id is not None) if begins else _same(connection, accounts, place)
             if begins and row is None:
                 return parts, None
             if begins and row is not None:
@@ -58,17 +62,19 @@ async def walk(db: Database, bot_id: str | None, after: Place | None) -> tuple[l
     return await db.read(unit)
 
 
-def _next(connection: sqlite3.Connection, place: Place, *, one_bot: bool) -> tuple[Any, ...] | None:
+def _next(connection: sqlite3.Connection, accounts: Accounts, place: Place, *, one_bot: bool) -> tuple[Any, ...] | None:
     behind = _OF_A_BOT if one_bot else _OF_ALL
     row: tuple[Any, ...] | None = connection.execute(
-        f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1", place[:3]
+        f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
+        (*place[:3], listed(accounts), listed(accounts)),
     ).fetchone()
     return row
 
 
-def _same(connection: sqlite3.Connection, place: Place) -> tuple[Any, ...] | None:
+def _same(connection: sqlite3.Connection, accounts: Accounts, place: Place) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = connection.execute(
-        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", place[:3]
+        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ? AND {_OWNED}",
+        (*place[:3], listed(accounts), listed(accounts)),
     ).fetchone()
     return row
 

@@ -226,7 +226,17 @@ async def bots_with_pending(db: Database) -> list[str]:
 
 
 async def interrupt(db: Database) -> int:
-    """Record attempts in flight as interrupted, after a start; return how many."""
+    """Record attempts cut off by the end of an earlier process as failed; returns their number.
+
+    For the only process of the data folder, at its start.
+    """
+
+    def is_cut_off(connection: sqlite3.Connection) -> bool:
+        return connection.execute("SELECT 1 FROM webhook_attempts WHERE success IS NULL LIMIT 1").fetchone() is not None
+
+    # Most starts find none, and a write costs a sync of the disk.
+    if not await db.read(is_cut_off):
+        return 0
 
     def unit(connection: sqlite3.Connection) -> int:
         return connection.execute(

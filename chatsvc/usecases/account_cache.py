@@ -6,11 +6,16 @@ revoked key, a changed plan or a spent allowance counts from the next request on
 
 from __future__ import annotations
 
-from chatsvc.domain.allowance import Allowance
+from typing import TYPE_CHECKING
+
+from chatsvc.domain.allowance import Allowance, Reservation
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database
 from chatsvc.usecases.history_cache import HistoryCache
+
+if TYPE_CHECKING:
+    from chatsvc.store.exchanges import Counts
 
 
 class AccountState:
@@ -38,6 +43,15 @@ class AccountState:
         if bot is not None:
             self.bots[bot.id] = bot
             self.pages = {}
+
+    def apply_exchange(self, bot_id: str, reservation: Reservation, counts: Counts | None) -> None:
+        """Take over the counts of a committed exchange; None, if its account was deleted, changes nothing."""
+        if counts is None:
+            return
+        reservation.charge(counts.month_used, counts.credits)
+        if counts.credits != self.account.message_credits:
+            self.account = self.account._replace(message_credits=counts.credits)
+        self.update_bot(self.bots[bot_id]._replace(messages_used=counts.bot_used))
 
 
 class AccountCache:

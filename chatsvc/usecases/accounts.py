@@ -1,14 +1,14 @@
-"""Accounts, for the administrator: created, shown, changed, deleted."""
+"""Accounts: create, list, change and delete them."""
 
 from __future__ import annotations
 
 import uuid
 
-from chatsvc.domain import shapes, times
-from chatsvc.domain.errors import Refused
-from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account
+from chatsvc.domain import paging, refusals, times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import Plan
-from chatsvc.domain.shapes import Json
 from chatsvc.store import accounts as stored
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
@@ -17,15 +17,15 @@ MOST = 2**53 - 1
 NO_PLAN = "none"
 
 
-def plain_text(value: str, what: str, most: int = 200) -> str:
-    """A text that people typed as a name or label: not empty, no control characters, at most `most` characters."""
+def plain_text(value: str, field: str, most: int = 200) -> str:
+    """Check a name or label: not empty, printable, at most `most` characters; raises Refused."""
     text = value.strip()
     if not text:
-        raise Refused(f"{what} must not be empty")
+        raise refusals.text_empty(field=field)
     if len(text) > most:
-        raise Refused(f"{what} may have {most} characters at most, this one has {len(text)}")
+        raise refusals.text_too_long(field=field, most=most, length=len(text))
     if not text.isprintable():
-        raise Refused(f"{what} must not hold control characters")
+        raise refusals.text_unprintable(field=field)
     return text
 
 
@@ -34,36 +34,37 @@ def _plan(services: Services, name: str) -> Plan | None:
         return None
     plan = services.config.plans.get(name)
     if plan is None:
-        raise Refused(f"there is no plan {name!r}; the configuration has {', '.join(services.config.plans)}, or {NO_PLAN}")
+        raise refusals.plan_unknown(plan=name, plans=[*services.config.plans, NO_PLAN])
     return plan
 
 
-def _shown(services: Services, state: AccountState) -> Json:
-    return shapes.account(state.account, state.allowance.used.get(times.month(services.clock()), 0))
+def _with_usage(services: Services, state: AccountState) -> AccountUsage:
+    return AccountUsage(state.account, state.allowance.used.get(times.month(services.clock()), 0))
 
 
-async def resolve(services: Services, account_id: str | None) -> AccountState:
-    """The account that is meant: the one named, or the only one; raises Refused."""
+async def resolve(services: Services, caller: Caller, account_id: str | None) -> AccountState:
+    """Look up an account in the caller's scope, the only one there without an id; raises Refused."""
     if account_id is None:
-        everyone = await stored.everyone(services.db)
-        if not everyone:
-            raise Refused("there is no account yet: make one with `chatsvc account create NAME`")
-        if len(everyone) > 1:
-            raise Refused(f"there are {len(everyone)} accounts: say which one with --account ID (`chatsvc account list` shows them)")
-        account_id = everyone[0].id
-    state = await services.account_cache.account(account_id)
+        found = await stored.page(services.db, caller.scope.accounts, "", 2)
+        if not found:
+            raise refusals.no_accounts()
+        if len(found) > 1:
+            raise refusals.account_needed(count=await stored.count(services.db, caller.scope.accounts))
+        account_id = found[0][0].id
+    state = await services.account_cache.account(account_id) if caller.scope.includes(account_id) else None
     if state is None:
-        raise Refused(f"there is no account {account_id}")
+        raise refusals.account_not_found(account=account_id)
     return state
 
 
-async def create(services: Services, *, name: str, plan: str = "enterprise") -> Json:
-    """A new account on a plan; its allowance is the plan's."""
+async def create(services: Services, caller: Caller, *, name: str, plan: str = "enterprise") -> AccountUsage:
+    """Create an account on a plan, with the plan's allowance."""
+    del caller
     chosen = _plan(services, plan)
     now = services.clock()
     account = Account(
         id=str(uuid.uuid4()),
-        name=plain_text(name, "the account's name"),
+        name=plain_text(name, "account.name"),
         plan=chosen.name if chosen else None,
         subscription_status="active",
         messages_limit=chosen.messages if chosen else 0,
@@ -72,31 +73,36 @@ async def create(services: Services, *, name: str, plan: str = "enterprise") -> 
         updated_at=now,
     )
     await stored.create(services.db, account)
-    return shapes.account(account, 0)
+    return AccountUsage(account, 0)
 
 
-async def list_all(services: Services) -> list[Json]:
-    """All accounts, oldest first."""
-    found = [await services.account_cache.account(account.id) for account in await stored.everyone(services.db)]
-    return [_shown(services, state) for state in found if state]
+async def list_all(
+    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[AccountUsage]:
+    """List the accounts in the caller's scope, oldest first, with the messages used this month."""
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    rows = await stored.page(services.db, caller.scope.accounts, times.month(services.clock()), limit + 1, place)
+    found = [AccountUsage(*row) for row in rows]
+    return paging.page_of(found, limit, lambda one: paging.position(one.account.created_at, one.account.id))
 
 
-async def show(services: Services, *, account: str) -> Json:
-    """One account with its bots' and keys' owner fields; raises Refused where there is none."""
-    return _shown(services, await resolve(services, account))
+async def show(services: Services, caller: Caller, *, account: str) -> AccountUsage:
+    """Show one account; raises Refused."""
+    return _with_usage(services, await resolve(services, caller, account))
 
 
 async def change(
     services: Services,
+    caller: Caller,
     *,
     account: str,
     plan: str | None = None,
     status: str | None = None,
     messages_limit: int | None = None,
     credits: int | None = None,
-) -> Json:
-    """Change what is given. A new plan brings its allowance with it unless `messages_limit` says otherwise."""
-    state = await resolve(services, account)
+) -> AccountUsage:
+    """Change the given fields. A new plan sets the limit to its own unless `messages_limit` is given."""
+    state = await resolve(services, caller, account)
     changes: dict[str, object] = {}
     if plan is not None:
         chosen = _plan(services, plan)
@@ -104,24 +110,24 @@ async def change(
         changes["messages_limit"] = chosen.messages if chosen else 0
     if status is not None:
         if status not in SUBSCRIPTION_STATUSES:
-            raise Refused(f"the status {status!r} is none of {', '.join(SUBSCRIPTION_STATUSES)}")
+            raise refusals.status_unknown(status=status, known=list(SUBSCRIPTION_STATUSES))
         changes["subscription_status"] = status
     for column, value in (("messages_limit", messages_limit), ("message_credits", credits)):
         if value is not None:
             if not 0 <= value <= MOST:
-                raise Refused(f"{column} must be from 0 to {MOST}")
+                raise refusals.number_out_of_range(field=column, most=MOST)
             changes[column] = value
     if not changes:
-        raise Refused("nothing to change was given")
+        raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()
     if await stored.update(services.db, state.account.id, changes, state.update_account) is None:
-        raise Refused(f"there is no account {account}")
-    return _shown(services, state)
+        raise refusals.account_not_found(account=account)
+    return _with_usage(services, state)
 
 
-async def delete(services: Services, *, account: str) -> Json:
-    """Delete an account with everything that belongs to it; only the digests of its keys stay (DECISIONS.md section 1)."""
-    state = await resolve(services, account)
+async def delete(services: Services, caller: Caller, *, account: str) -> Account:
+    """Delete an account with all its records; only the digests of its keys remain (DECISIONS.md section 1)."""
+    state = await resolve(services, caller, account)
 
     def applied(_: bool) -> None:
         services.account_cache.remove_account(state.account.id)
@@ -130,4 +136,4 @@ async def delete(services: Services, *, account: str) -> Json:
     while await stored.sweep(services.db):
         pass
     services.account_cache.invalidate_keys()
-    return {"id": state.account.id, "deleted": True}
+    return state.account

@@ -1,21 +1,30 @@
-"""Who has administered what and when, for the administrator to look at."""
+"""The audit log of administrative operations."""
 
 from __future__ import annotations
 
-from chatsvc.domain import times
-from chatsvc.domain.errors import Refused
-from chatsvc.domain.shapes import Json
+from chatsvc.domain import paging
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import audit as stored
+from chatsvc.usecases import accounts
+from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
 
 
-async def list_all(services: Services, *, limit: int = 100, since: str | None = None) -> list[Json]:
-    """The newest acts since then, the newest first; an `outcome` of null is one under way, or that a crash cut off."""
-    try:
-        start = times.parse_utc(since) if since is not None else 0
-    except (ValueError, OverflowError):
-        raise Refused(f"{since!r} is no time; write 2026-11-20 or 2026-11-20T08:00 (UTC)") from None
-    return [
-        {"at": times.with_millis(act.at), "uid": act.uid, "operation": act.operation, "ids": dict(act.ids), "outcome": act.outcome}
-        for act in await stored.newest(services.db, limit, start)
-    ]
+async def list_all(
+    services: Services,
+    caller: Caller,
+    *,
+    account: str | None = None,
+    since: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[AuditRecord]:
+    """List records of one account, or of the caller's scope, newest first; an `outcome` of None is one under way or cut off."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
+    start = instant_of(since) if since is not None else 0
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await stored.page(services.db, chosen, start, limit + 1, *(place or ()))
+    page = paging.page_of(found, limit, lambda row: paging.position(row[1]))
+    return ResultPage([record for record, _ in page.items], page.next)

@@ -1,4 +1,4 @@
-"""Backups: made while the service runs, looked through, and put back."""
+"""Backups: create them while the service runs, verify and restore them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from chatsvc import __version__
 from chatsvc.config import Config
-from chatsvc.domain import times
-from chatsvc.domain.errors import Refused
-from chatsvc.domain.shapes import Json
+from chatsvc.domain import refusals, times
+from chatsvc.domain.actors import Caller
 from chatsvc.store import backup
 from chatsvc.store.backup import Backup
 from chatsvc.store.database import StoreUnavailable
@@ -23,34 +22,46 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
 from chatsvc.usecases.services import Services
 
-OUTGOING = "outgoing-"  # backups on their way from the data folder to where they were asked for
+OUTGOING = "outgoing-"  # prefix of drafts in the data folder
 NAME = "chatsvc-{}.backup"
-NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 
 
-def _shape(made: Backup) -> Json:
-    return {
-        # Of what cannot be read, nothing is told.
-        "made_at": times.with_millis(made.made_at) if made.made_at else None,
-        "chatsvc_version": made.chatsvc_version or None,
-        "schema_version": made.schema_version or None,
-        "master_key": made.master_key is not None,
-        "counts": made.counts,
-    }
+class BackupDraft(NamedTuple):
+    """A backup in the data folder, for the caller to move to its destination."""
+
+    backup: Backup
+    size: int
+    draft: Path
 
 
-async def create(services: Services, *, with_master_key: bool = False) -> Json:
-    """Write a backup into the data folder, as `draft`; whoever asked puts it where it belongs. Raises StoreUnavailable."""
+class VerifiedBackup(NamedTuple):
+    """A backup that was restored to a temporary place; valid if `backup.faults` is empty."""
+
+    file: Path
+    backup: Backup
+
+
+class RestoredBackup(NamedTuple):
+    """A backup in its data folder; `replaced` is the renamed earlier database."""
+
+    backup: Backup
+    data_dir: Path
+    replaced: Path | None
+
+
+async def create(services: Services, caller: Caller, *, with_master_key: bool = False) -> BackupDraft:
+    """Write a backup into the data folder, as a draft; raises StoreUnavailable."""
+    del caller
     folder, now = Folder(services.config.data_dir), services.clock()
     draft = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
     made = await services.offload(
         lambda: backup.create(folder.database, draft, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
     )
-    return {**_shape(made), "bytes": draft.stat().st_size, "draft": str(draft)}
+    return BackupDraft(made, draft.stat().st_size, draft)
 
 
 async def keep(services: Services) -> str | None:
-    """Write the scheduled backup if the last one is old enough, and let go of the oldest; gives its name where one was written.
+    """Write the scheduled backup if it is due, and delete the oldest ones; returns its name if one was written.
 
     Raises StoreUnavailable, and OSError where the folder cannot be used.
     """
@@ -76,25 +87,24 @@ def _stamp(now: int) -> str:
 
 
 def clear_outgoing(config: Config) -> None:
-    """Remove what a crash left on its way."""
+    """Delete drafts that a crash left in the data folder."""
     for left in config.data_dir.glob(f"{OUTGOING}*"):
         left.unlink(missing_ok=True)
 
 
-def verify(file: Path, master_key: bytes | None = None) -> Json:
+def verify(file: Path, master_key: bytes | None = None) -> VerifiedBackup:
     """Restore a backup to a temporary place and check it; authenticated with `master_key` or the key that it contains.
 
-    Raises Refused where the file cannot be read.
+    Raises `backup_unreadable`.
     """
     with _scratch() as scratch:
         try:
             found = backup.examine(file, scratch, [master_key] if master_key else [], contained=master_key is None)
         except StoreUnavailable as fault:
-            raise Refused(str(fault)) from None
+            raise refusals.backup_unreadable(fault=str(fault)) from None
     if master_key and not found.authenticated and not found.faults:
         found.faults.append("it was made with another master key")
-    told = {"authenticated": found.authenticated, "faults": found.faults, "notes": [] if found.authenticated else [NOT_AUTHENTICATED]}
-    return {"valid": not found.faults, "file": str(file), **_shape(found), **told}
+    return VerifiedBackup(file, found)
 
 
 @contextmanager
@@ -103,17 +113,17 @@ def _scratch() -> Iterator[Path]:
         yield Path(folder) / "restored.db"
 
 
-def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> Json:
-    """Put a backup into the data folder; a store there is kept beside it under another name.
+def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
+    """Restore a backup into the data folder; an earlier database is renamed.
 
-    Raises Refused where a service runs, where the store there is newer, where the backup has faults, or where its master key is missing.
+    Raises Refused while a service runs, for a newer database, a faulty backup or a missing master key.
     """
     folder = Folder(config.data_dir)
     folder.prepare()
     try:
         lock = folder.lock()
     except FolderInUse:
-        raise Refused(f"a chatsvc is running on {folder.path}: stop it first") from None
+        raise refusals.folder_in_use(folder=str(folder.path)) from None
     incoming, scratch = (folder.path / f"{OUTGOING}{uuid.uuid4().hex}" for _ in range(2))
     try:
         with os.fdopen(os.open(incoming, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copied:
@@ -121,7 +131,7 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
         present = _present(config, folder)
         found = backup.examine(incoming, scratch, [key for key in (present, master_key) if key is not None], contained=master_key is None)
         if found.faults:
-            raise Refused(f"the backup has faults: {'; '.join(found.faults)}")
+            raise refusals.backup_faulty(faults=found.faults)
         key = _key_of(found, config, present, master_key)
         aside = _aside(folder, now)
         replaced = _set_aside(folder, found, aside)
@@ -129,12 +139,12 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
         if key != present:
             keep_master_key(folder, key, aside)
     except OSError as fault:
-        raise Refused(f"the backup cannot be restored: {fault.strerror or fault}") from None
+        raise refusals.backup_unwritable(fault=fault.strerror or str(fault)) from None
     finally:
         for left in (incoming, scratch):
             left.unlink(missing_ok=True)
         os.close(lock)
-    return {**_shape(found), "data_dir": str(folder.path), "replaced": str(replaced) if replaced else None}
+    return RestoredBackup(found, folder.path, replaced)
 
 
 def _present(config: Config, folder: Folder) -> bytes | None:
@@ -153,14 +163,14 @@ def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes |
     except StoreUnavailable:
         key = None
     if key is None:
-        raise Refused("the master key that this backup belongs to is not here: give it with --master-key-file")
+        raise refusals.backup_key_missing()
     if config.given_master_key is not None and key != config.given_master_key:
-        raise Refused("the configuration gives another master key (master_key) than this backup belongs to: change it there first")
+        raise refusals.backup_key_differs()
     return key
 
 
 def _aside(folder: Folder, now: int) -> str:
-    """What the names of replaced files end in: the time, and a number where that has been used."""
+    """Return the suffix of replaced files: the time, with a number if it is taken."""
     number, ending = 1, f".replaced-{_stamp(now)}"
     while list(folder.path.glob(f"*{ending}")):
         number, ending = number + 1, f".replaced-{_stamp(now)}-{number + 1}"
@@ -168,23 +178,22 @@ def _aside(folder: Folder, now: int) -> str:
 
 
 def _set_aside(folder: Folder, found: Backup, ending: str) -> Path | None:
-    """Rename the store that is there, unless it is newer than the backup."""
+    """Rename the present database, unless it is newer than the backup."""
     database = folder.database
     if not database.exists():
         if database.with_name(f"{database.name}-wal").exists():
-            raise Refused(
-                f"{database.name}-wal lies in {folder.path} without its database, and holds the last of what was written: move it to where"
-                f" {database.name} was moved to"
-            )
+            raise refusals.restore_wal_alone(folder=str(folder.path), database=database.name)
         return None
     try:
         changed = backup.last_change(database)
     except StoreUnavailable as fault:
-        raise Refused(f"{fault}; to restore all the same, move {database}* into another folder first") from None
+        raise refusals.restore_over_damage(fault=str(fault), database=str(database)) from None
     if changed > found.made_at:
-        raise Refused(
-            f"the store in {folder.path} is newer than the backup: something happened there at {times.with_millis(changed)},"
-            f" the backup is of {times.with_millis(found.made_at)}; to restore all the same, move {database}* into another folder first"
+        raise refusals.restore_over_newer(
+            folder=str(folder.path),
+            database=str(database),
+            changed_at=times.with_millis(changed),
+            made_at=times.with_millis(found.made_at),
         )
     aside = database.with_name(f"{database.name}{ending}")
     backup.close_up(database)

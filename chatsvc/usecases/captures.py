@@ -1,4 +1,4 @@
-"""What bots have captured: made into records when a message is answered, listed and moved on by the administrator."""
+"""Requests and appointments: records made from what an engine captured; list them, change their status."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import uuid
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 
-from chatsvc.domain import captures, shapes, times
+from chatsvc.domain import captures, paging, refusals, times
+from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appointment, Captured, Request
-from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import captures as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
@@ -23,7 +23,7 @@ def _zone(bot: Bot) -> tzinfo:
 
 
 def start_of_day(bot: Bot, instant: int) -> int:
-    """When the bot's own day began, milliseconds since the epoch."""
+    """Return the start of the day in the bot's time zone, in milliseconds."""
     return _start_of_day(bot.timezone, instant // QUARTER_MS)
 
 
@@ -35,7 +35,7 @@ def _start_of_day(timezone: str, quarter: int) -> int:
 
 
 def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -> tuple[Request, Appointment | None]:
-    """The records of what an engine has captured, with only what code could verify; `spoken` are the visitor's own messages."""
+    """Make the records of a capture, keeping only verified data; `spoken` are the visitor's own messages."""
     kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
         id=str(uuid.uuid4()),
@@ -56,37 +56,61 @@ def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -
     return request, Appointment(str(uuid.uuid4()), request, APPOINTMENT_STATUSES[0], day, clock, at, accepted_at)
 
 
-async def list_requests(services: Services, *, bot: str) -> list[Json]:
-    """A bot's requests, newest first."""
-    _, chatbot = await bots.resolve(services, bot)
-    return [shapes.request(request) for request in await stored.requests(services.db, chatbot.id)]
+async def list_requests(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Request]:
+    """List the requests of one bot, or of the caller's scope, newest first."""
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    rows = await stored.requests(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
+    return ResultPage([request for request, _ in page.items], page.next)
 
 
-async def list_appointments(services: Services, *, bot: str) -> list[Json]:
-    """A bot's appointments, newest first."""
-    _, chatbot = await bots.resolve(services, bot)
-    return [shapes.appointment(appointment) for appointment in await stored.appointments(services.db, chatbot.id)]
+async def list_appointments(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Appointment]:
+    """List the appointments of one bot, or of the caller's scope, newest first."""
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    rows = await stored.appointments(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
+    return ResultPage([appointment for appointment, _ in page.items], page.next)
 
 
 def _status(status: str, known: tuple[str, ...]) -> str:
     if status not in known:
-        raise Refused(f"the status {status!r} is none of {', '.join(known)}")
+        raise refusals.status_unknown(status=status, known=list(known))
     return status
 
 
-async def set_request(services: Services, *, request: str, status: str) -> Json:
+async def set_request(services: Services, caller: Caller, *, request: str, status: str) -> Request:
     """Change a request's status; raises Refused."""
-    changed = await stored.set_request(services.db, request, _status(status, REQUEST_STATUSES), services.clock())
+    wanted = _status(status, REQUEST_STATUSES)
+    changed = await stored.set_request(services.db, request, caller.scope.accounts, wanted, services.clock())
     if changed is None:
-        raise Refused(f"there is no request {request}")
+        raise refusals.request_not_found(request=request)
     services.account_cache.histories.clear()
-    return shapes.request(changed)
+    return changed
 
 
-async def set_appointment(services: Services, *, appointment: str, status: str) -> Json:
+async def set_appointment(services: Services, caller: Caller, *, appointment: str, status: str) -> Appointment:
     """Change an appointment's status; raises Refused."""
-    changed = await stored.set_appointment(services.db, appointment, _status(status, APPOINTMENT_STATUSES), services.clock())
+    wanted = _status(status, APPOINTMENT_STATUSES)
+    changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, wanted, services.clock())
     if changed is None:
-        raise Refused(f"there is no appointment {appointment}")
+        raise refusals.appointment_not_found(appointment=appointment)
     services.account_cache.histories.clear()
-    return shapes.appointment(changed)
+    return changed

@@ -10,13 +10,10 @@ from typing import Any, NamedTuple
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.models import Exchange
 from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.usecases.no_locks import Busy
 
 # Futures of the requests that wait for a lock, first in, first out.
 WaitQueue = deque[asyncio.Future[None]]
-
-
-class Busy(Exception):
-    """The conversation was still locked at the deadline."""
 
 
 class InFlight(NamedTuple):
@@ -92,6 +89,10 @@ class ConversationLocks:
         `deadline` is a time of the event loop; raises Busy when it passes first.
         """
         return _Lock(self._queues, conversation, deadline)
+
+    def hold(self, conversation: ConversationKey, timeout_s: float) -> _Lock:
+        """Lock a conversation; raises Busy after `timeout_s` seconds."""
+        return self.lock(conversation, self.deadlines.loop.time() + timeout_s)
 
     def locked(self, user_id: str, bot_id: str | None) -> list[ConversationKey]:
         """List a visitor's locked conversations, with one bot or with all."""

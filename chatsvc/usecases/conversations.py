@@ -1,15 +1,15 @@
-"""GET /conversations and GET /conversations/{id} (SPEC.md 4.4, 4.5), and the administrator's view of them."""
+"""Conversations: pages and single ones for the interface (SPEC.md 4.4, 4.5), lists and exports for administration."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from chatsvc.domain import errors, shapes
+from chatsvc.domain import errors, paging, refusals
+from chatsvc.domain.actors import Caller
 from chatsvc.domain.cursors import Position
-from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Conversation
-from chatsvc.domain.shapes import Json
-from chatsvc.store import accounts as stored_accounts
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import conversations as stored
 from chatsvc.store import transcripts
 from chatsvc.usecases import bots, chatbots
@@ -42,52 +42,51 @@ async def page(
 async def find(services: Services, state: AccountState, conversation_id: str, message_limit: int) -> stored.Thread:
     """One conversation of the account with its newest messages; raises `conversation_not_found`, for another account's too."""
     async with services.big_reads:
-        thread = await stored.find(services.db, state.account.id, conversation_id, message_limit)
+        thread = await stored.find(services.db, [state.account.id], conversation_id, message_limit)
     if thread is None:
         raise errors.conversation_not_found()
     return thread
 
 
-async def list_all(services: Services, *, bot: str | None = None, limit: int = 100) -> list[Json]:
-    """For the administrator: the newest conversations of a bot, or of all accounts."""
-    if bot is not None:
-        owner, chatbot = await bots.resolve(services, bot)
-        found = (await stored.page(services.db, owner.account.id, limit, bot_id=chatbot.id)).items
-    else:
-        found = []
-        for account in await stored_accounts.everyone(services.db):
-            found += (await stored.page(services.db, account.id, limit)).items
-        found.sort(key=lambda conversation: conversation.last_message_at, reverse=True)
-    return [{**shapes.conversation(c), "message_count": c.message_count} for c in found[:limit]]
+async def list_all(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    channel: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
+) -> ResultPage[Conversation]:
+    """List the conversations of one bot, or of the caller's scope, newest first."""
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
+    if bot is None:
+        rows = await stored.newest(services.db, caller.scope.accounts, channel, limit + 1, place)
+        page = paging.page_of(rows, limit, lambda row: paging.position(row[0].last_message_at, row[1]))
+        return ResultPage([conversation for conversation, _ in page.items], page.next)
+    state, chatbot = await bots.resolve(services, caller, bot)
+    behind = Position(place[0], place[1], 0) if place else None
+    found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot.id, channel=channel, after=behind)
+    return ResultPage(found.items, paging.position(*found.last) if found.has_more and found.last else None)
 
 
-async def show(services: Services, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> Json:
-    """For the administrator: one conversation with its newest messages."""
-    thread = await stored.find(services.db, None, conversation, message_limit)
+async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> stored.Thread:
+    """Show one conversation with its newest messages."""
+    thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
     if thread is None:
-        raise Refused(f"there is no conversation {conversation}")
-    return shapes.conversation_detail(*thread)
+        raise refusals.conversation_not_found(conversation=conversation)
+    return thread
 
 
-async def export(services: Services, *, bot: str | None = None, after: Sequence[object] | None = None) -> Json:
-    """For the administrator: the next page of whole conversations behind `after`, of a bot or of all accounts.
+class TranscriptPage(NamedTuple):
+    """Parts of whole conversations, of which a long one has several; `next` is None at the end."""
 
-    Gives `parts`, of which a long conversation has several, and `next`, None at the end.
-    """
+    parts: list[transcripts.Part]
+    next: transcripts.Place | None
+
+
+async def export(services: Services, caller: Caller, *, bot: str | None = None, after: Sequence[object] | None = None) -> TranscriptPage:
+    """Export whole conversations page by page, of one bot or of the caller's scope; `after` is the last page's `next`."""
     if bot is not None:
-        bot = (await bots.resolve(services, bot))[1].id
-    place = transcripts.Place(*after) if after is not None else None  # type: ignore[arg-type]  # as this gave it
-    parts, place = await transcripts.walk(services.db, bot, place)
-    return {
-        "parts": [
-            {
-                "conversation": shapes.conversation(part.conversation) if part.conversation else None,
-                "message_count": part.conversation.message_count if part.conversation else 0,
-                "messages": [shapes.message(message) for message in part.messages],
-                "begins": part.begins,
-                "ends": part.ends,
-            }
-            for part in parts
-        ],
-        "next": place,
-    }
+        bot = (await bots.resolve(services, caller, bot))[1].id
+    place = transcripts.Place(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+    return TranscriptPage(*await transcripts.walk(services.db, caller.scope.accounts, bot, place))

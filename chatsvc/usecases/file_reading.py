@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain import refusals
 from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError
 from chatsvc.file_reader.child import seconds
 
@@ -37,7 +37,7 @@ class FileReader:
         results = self._results(files, language)
         faults = [str(one) for one in results if isinstance(one, KnowledgeFileError)]
         if faults:
-            raise Refused("\n".join(faults))
+            raise refusals.files_invalid(faults=faults)
         return [one for one in results if isinstance(one, dict)]
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class FileReader:
             rest = files[len(results) :]
             lines, why = self._ask(rest, language)
             if self._closed:
-                raise Refused("reading the files was ended: the reader is closed")
+                raise refusals.reader_closed()
             results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
             if len(results) < len(files):
                 results.append(KnowledgeFileError(files[len(results)][0], [Fault(1, why)]))
@@ -88,7 +88,7 @@ class FileReader:
                 _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(), cwd="/"
             )
         except OSError as fault:
-            raise Refused(f"the process that reads files cannot be started: {fault.strerror}") from None
+            raise refusals.reader_unavailable(fault=fault.strerror) from None
 
 
 def _command() -> list[str]:

@@ -1,15 +1,18 @@
-"""Whether the service can do its work."""
+"""Readiness of the service, and its outbound connections."""
 
 from __future__ import annotations
 
-from chatsvc.domain.shapes import Json
+from typing import NamedTuple
+
+from chatsvc.domain.actors import Caller
+from chatsvc.outbound.egress import Egress
 from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases.services import Services
 
 
 async def state(services: Services, *, stopping: bool) -> str:
-    """`ready`; or why it is not: `stopping`, `store_unavailable`."""
+    """Return `ready`, or the reason against it: `stopping`, `store_unavailable`."""
     if stopping:
         return "stopping"
     if services.db.fault:
@@ -21,7 +24,14 @@ async def state(services: Services, *, stopping: bool) -> str:
     return "ready"
 
 
-async def egress(services: Services) -> Json:
-    """Show the outbound connections opened and refused since the start, by purpose, and the fault for which nothing is written."""
-    counts = {"opened": dict(services.egress.opened), "refused": dict(services.egress.refused)}
-    return {"allowed": services.egress.allowed, **counts, "store_fault": services.db.fault}
+class EgressReport(NamedTuple):
+    """Outbound connections since the start, and the fault for which the store writes nothing."""
+
+    egress: Egress
+    store_fault: str | None
+
+
+async def egress(services: Services, caller: Caller) -> EgressReport:
+    """Show the outbound connections opened and refused since the start, by purpose."""
+    del caller
+    return EgressReport(services.egress, services.db.fault)

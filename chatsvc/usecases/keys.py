@@ -1,27 +1,30 @@
-"""API keys (SPEC.md section 5): made and shown once, listed without the key, revoked from one request to the next."""
+"""API keys (SPEC.md section 5): create, list and revoke them."""
 
 from __future__ import annotations
 
 import uuid
 
-from chatsvc.domain import keys, shapes, times
-from chatsvc.domain.errors import Refused
-from chatsvc.domain.models import ApiKey
-from chatsvc.domain.shapes import Json
+from chatsvc.domain import keys, paging, refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import ApiKey, ListedKey, NewKey
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import keys as stored
 from chatsvc.usecases import accounts
+from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
 
 
-async def create(services: Services, *, account: str | None = None, name: str | None = None, expires: str | None = None) -> Json:
-    """A new key. The answer holds it in `key`: no later call shows it again."""
-    state = await accounts.resolve(services, account)
+async def create(
+    services: Services, caller: Caller, *, account: str | None = None, name: str | None = None, expires: str | None = None
+) -> NewKey:
+    """Create a key. The result holds the secret, which no later call can show."""
+    state = await accounts.resolve(services, caller, account)
     now = services.clock()
     secret = keys.generate()
     key = ApiKey(
         id=str(uuid.uuid4()),
         account_id=state.account.id,
-        label=accounts.plain_text(name, "the key's name") if name is not None else None,
+        label=accounts.plain_text(name, "key.name") if name is not None else None,
         prefix=keys.shown_prefix(secret),
         created_at=now,
         expires_at=_expiry(expires, now) if expires is not None else None,
@@ -29,32 +32,34 @@ async def create(services: Services, *, account: str | None = None, name: str | 
         last_used_at=None,
     )
     await stored.create(services.db, key, keys.digest(secret))
-    return {"id": key.id, "key": secret, **shapes.api_key(key, now)}
+    return NewKey(key, keys.status(key, now), secret)
 
 
 def _expiry(text: str, now: int) -> int:
-    try:
-        instant = times.parse_utc(text)
-    except (ValueError, OverflowError):
-        raise Refused(f"{text!r} is no date; write 2027-01-31 or 2027-01-31T18:00 (UTC)") from None
+    instant = instant_of(text)
     if instant <= now:
-        raise Refused(f"{text} has passed already")
+        raise refusals.time_passed(time=text)
     return instant
 
 
-async def list_all(services: Services, *, account: str | None = None) -> list[Json]:
-    """The keys of one account, or of all, with what may be shown of them."""
-    owner = (await accounts.resolve(services, account)).account.id if account is not None else None
+async def list_all(
+    services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[ListedKey]:
+    """List the keys of one account, or of the caller's scope, oldest first."""
+    chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     if services.account_cache.key_uses:
         await services.account_cache.flush_key_uses()
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
+    found = await stored.page(services.db, chosen, limit + 1, place)
+    page = paging.page_of(found, limit, lambda key: paging.position(key.created_at, key.id))
     now = services.clock()
-    return [shapes.api_key(key, now) for key in await stored.list_all(services.db, owner)]
+    return ResultPage([ListedKey(key, keys.status(key, now)) for key in page.items], page.next)
 
 
-async def revoke(services: Services, *, key: str) -> Json:
-    """Revoke a key for good; the very next request with it is refused."""
+async def revoke(services: Services, caller: Caller, *, key: str) -> ListedKey:
+    """Revoke a key for good, from the next request on."""
     now = services.clock()
-    revoked = await stored.revoke(services.db, key, now, lambda _: services.account_cache.invalidate_keys())
+    revoked = await stored.revoke(services.db, key, caller.scope.accounts, now, lambda _: services.account_cache.invalidate_keys())
     if revoked is None:
-        raise Refused(f"there is no key {key}")
-    return shapes.api_key(revoked, now)
+        raise refusals.key_not_found(key=key)
+    return ListedKey(revoked, keys.status(revoked, now))

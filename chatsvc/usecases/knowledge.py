@@ -1,34 +1,66 @@
-"""A bot's knowledge, for the administrator: files added, entries listed, searched, exported and removed."""
+"""Knowledge of a bot: add files, list, search, export and remove entries."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsvc.domain import shapes
-from chatsvc.domain.errors import Refused
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.domain.shapes import Json
 from chatsvc.store import knowledge as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
+if TYPE_CHECKING:
+    from chatsvc.engines import SearchResult
 
-async def add(services: Services, *, bot: str, files: Sequence[dict[str, Any]]) -> Json:
+
+class AddedFile(NamedTuple):
+    """A file that was added: its name, its entries, and how many earlier ones they replaced."""
+
+    source: str
+    entries: int
+    replaced: int
+
+
+class Addition(NamedTuple):
+    """The files that one call added to a bot."""
+
+    bot: str
+    files: list[AddedFile]
+
+
+class WholeKnowledge(NamedTuple):
+    """All entries and synonyms of a bot, with its language."""
+
+    language: str
+    entries: Sequence[Entry]
+    synonyms: Sequence[Synonyms]
+
+
+class QuestionResult(NamedTuple):
+    """A question and what the index found for it."""
+
+    question: str
+    result: SearchResult
+
+
+async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
     """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
 
-    Entries of an earlier file of the same name are replaced; raises Refused where two of these files have one name.
+    Entries of an earlier file of the same name are replaced; raises `files_same_name` for two files of one name.
     """
-    _, chatbot = await bots.resolve(services, bot)
+    _, chatbot = await bots.resolve(services, caller, bot)
     names = [file["name"] for file in files]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise Refused(f"two files have the same name, by which a file is replaced later: {', '.join(twice)}")
+        raise refusals.files_same_name(names=twice)
     added = [_from_file(file) for file in files]
     gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.knowledge.invalidate(chatbot.id))
-    done = [{"source": file.name, "entries": len(file.entries), "replaced": replaced} for file, replaced in zip(added, gone, strict=True)]
-    return {"bot": chatbot.id, "entries": sum(len(file.entries) for file in added), "files": done}
+    done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
+    return Addition(chatbot.id, done)
 
 
 def _from_file(file: dict[str, Any]) -> stored.FromFile:
@@ -40,49 +72,30 @@ def _from_file(file: dict[str, Any]) -> stored.FromFile:
     )
 
 
-async def list_all(services: Services, *, bot: str) -> list[Json]:
-    """All entries of a bot."""
-    _, chatbot = await bots.resolve(services, bot)
-    return [shapes.entry(entry) for entry in await stored.entries(services.db, chatbot.id)]
+async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entry]:
+    """List all entries of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return await stored.entries(services.db, chatbot.id)
 
 
-async def export(services: Services, *, bot: str) -> Json:
-    """All that a bot knows, with its language: what is written to a file, and what is looked through for faults."""
-    _, chatbot = await bots.resolve(services, bot)
+async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowledge:
+    """Export all entries and synonyms of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
     entries, synonyms = await stored.whole(services.db, chatbot.id)
-    return {
-        "language": chatbot.language,
-        "entries": [shapes.entry(entry) for entry in entries],
-        "synonyms": [group._asdict() for group in synonyms],
-    }
+    return WholeKnowledge(chatbot.language, entries, synonyms)
 
 
-async def remove(services: Services, *, bot: str, entry: str) -> Json:
-    """Take one entry out."""
-    _, chatbot = await bots.resolve(services, bot)
+async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+    """Remove one entry; raises `entry_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
     gone = await stored.remove(services.db, chatbot.id, entry, lambda _: services.knowledge.invalidate(chatbot.id))
     if gone is None:
-        raise Refused(f"the bot has no entry {entry}")
-    return shapes.entry(gone)
+        raise refusals.entry_not_found(entry=entry)
+    return gone
 
 
-async def search(services: Services, *, bot: str, questions: Sequence[str]) -> list[Json]:
-    """What the bot's knowledge has for each question, and what the knowledge engine would do with it."""
-    _, chatbot = await bots.resolve(services, bot)
+async def search(services: Services, caller: Caller, *, bot: str, questions: Sequence[str]) -> list[QuestionResult]:
+    """Search a bot's knowledge for each question, as the knowledge engine does."""
+    _, chatbot = await bots.resolve(services, caller, bot)
     index = await services.knowledge.of(chatbot)
-    found: list[Json] = []
-    for question in questions:
-        finding = index.search(question, explain=True)
-        found.append(
-            {
-                "question": question,
-                "language": finding.language,
-                "decision": finding.decision,
-                "confidence": round(finding.confidence, 4),
-                "entries": [
-                    {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)}
-                    for hit in finding.hits
-                ],
-            }
-        )
-    return found
+    return [QuestionResult(question, index.search(question, explain=True)) for question in questions]

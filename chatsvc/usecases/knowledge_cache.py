@@ -9,7 +9,7 @@ from functools import partial
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge, threads
 from chatsvc.engines.knowledge import KnowledgeIndex
-from chatsvc.store import bots, knowledge
+from chatsvc.store import knowledge, owners
 from chatsvc.store.database import Database
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_loader import KnowledgeLoader
@@ -39,7 +39,7 @@ class KnowledgeCache(KnowledgeLoader):
     async def warm(self, accounts: AccountCache) -> None:
         """Build the large indexes, one after the other; raises StoreUnavailable."""
         for bot_id in (await knowledge.large(self._db, LARGE))[:MOST_KEPT]:
-            owner = await bots.owner(self._db, bot_id)
+            owner = await owners.account_of(self._db, "bot", bot_id, None)
             state = await accounts.account(owner) if owner else None
             bot = state.bots.get(bot_id) if state else None
             if bot and bot.active:

@@ -1,12 +1,13 @@
-"""The master key, for the administrator: another one takes its place, and all that was sealed is sealed with it."""
+"""Rotation of the master key: a new key takes effect, and every sealed secret is sealed again with it."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import NamedTuple
 
-from chatsvc.domain import times
-from chatsvc.domain.errors import Refused
-from chatsvc.domain.shapes import Json
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
 from chatsvc.store import facts, webhooks
 from chatsvc.store.master_key import MasterKey
 from chatsvc.usecases.services import Services
@@ -14,38 +15,42 @@ from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import row
 
 
-async def rotate(services: Services, *, key: str | None = None) -> Json:
-    """Put a new master key in force, at once and whole: `key` (64 hexadecimal digits), or one that is made here.
+class Rotation(NamedTuple):
+    """A change of the master key: time in milliseconds, signing keys sealed again, those left since the old key cannot open them.
 
-    Raises Refused where none is given and the configuration gives the present one: only its keeper can put another in its place.
-    `unusable` counts signing keys that the present key could not open; they stay as they are.
+    `file` holds the new key; None if the configuration gives it.
     """
+
+    rotated_at: int
+    resealed: int
+    unusable: int
+    file: Path | None
+
+
+async def rotate(services: Services, caller: Caller, *, key: str | None = None) -> Rotation:
+    """Replace the master key by `key` (64 hexadecimal digits), or by a random one.
+
+    Raises `master_key_configured` if no key is given and the configuration gives the present one.
+    """
+    del caller
     held = services.secret
     if key is None and held.file is None:
-        raise Refused(
-            "the configuration gives the master key (master_key): put a new one into a file (openssl rand -hex 32) and name it with"
-            " --new-key-file"
-        )
+        raise refusals.master_key_configured()
     if held.changing:
-        raise Refused("the master key is being changed already")
+        raise refusals.master_key_changing()
     held.changing = True
     try:
         resealed, unusable = await _change(services, bytes.fromhex(key) if key else os.urandom(32))
     except OSError as fault:
-        raise Refused(f"the new master key cannot be written: {fault.strerror or fault}") from fault
+        raise refusals.master_key_unwritable(fault=fault.strerror or str(fault)) from fault
     finally:
         held.changing = False
-    return {
-        "rotated_at": times.without_fraction(services.clock()),
-        "resealed": resealed,
-        "unusable": unusable,
-        "master_key": str(held.file) if held.file else None,
-    }
+    return Rotation(services.clock(), resealed, unusable, held.file)
 
 
 async def _change(services: Services, new: bytes) -> tuple[int, int]:
     held, db = services.secret, services.db
-    # Whatever an earlier attempt left undecided: its draft may be the store's key.
+    # An interrupted attempt may have left its draft as the store's key.
     held.settle(await facts.check(db))
     await services.offload(lambda: held.expect(new))
     next_ = MasterKey(new)
@@ -60,6 +65,6 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
     try:
         return await webhooks.reseal(db, next_.check, change)
     finally:
-        # After a fault, too, only the store can tell which key is in force.
+        # Also after a fault: only the store can tell which key is in force.
         check = await facts.check(db)
         await services.offload(lambda: held.settle(check))

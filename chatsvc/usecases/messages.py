@@ -1,4 +1,4 @@
-"""POST /messages (SPEC.md 4.3): a message goes in, the bot's reply comes out, and both are written whole or not at all."""
+"""Sending a message to a bot: POST /messages (SPEC.md 4.3). Message and reply are written in one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import json
 import logging
 import time
 import uuid
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
@@ -21,8 +22,9 @@ from chatsvc.store import conversations, exchanges
 from chatsvc.store.conversations import ConversationHistory
 from chatsvc.usecases import captures, unanswered
 from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.conversation_locks import Busy, ConversationLocks, InFlight
+from chatsvc.usecases.conversation_locks import ConversationLocks, InFlight
 from chatsvc.usecases.history_cache import extended
+from chatsvc.usecases.no_locks import Busy, NoLocks
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -34,34 +36,43 @@ OTHER_FIELDS = Because(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
-    """An Idempotency-Key with the digest of the fields that came under it."""
+class _IdempotencyKey(NamedTuple):
+    """An Idempotency-Key with the digest of the fields that came with it."""
 
     key: str
     fingerprint: bytes
 
 
-@dataclass(slots=True)
-class _Sending:
-    """One message on its way."""
+class _Request(NamedTuple):
+    """A message of an account to a bot, as it came."""
 
     services: Services
     locks: ConversationLocks
     state: AccountState
     message: SendMessage
     channel: str
-    once: Once | None = None
-    deadline: float = 0.0
-    accepted_at: int = 0
-    history: ConversationHistory = conversations.NO_HISTORY
-    since: int = 0
-    generation: int = 0
+    idempotency: _IdempotencyKey | None = None
 
-    @property
-    def spoken(self) -> list[str]:
-        """The visitor's own messages."""
-        return [said.content for said in self.history.messages if said.role == "user"] + [self.message.message]
+
+class _Accepted(NamedTuple):
+    """Result of the checks: the bot, the reserved allowance, the time in milliseconds and the deadline in loop time."""
+
+    bot: Bot
+    reservation: Reservation
+    at: int
+    deadline: float
+
+
+class _Context(NamedTuple):
+    """History of the conversation, and the state of the history cache when it was read."""
+
+    history: ConversationHistory
+    since: int
+    generation: int
+
+    def spoken(self, message: str) -> list[str]:
+        """List the visitor's own messages, the new one last."""
+        return [earlier.content for earlier in self.history.messages if earlier.role == "user"] + [message]
 
 
 async def send(
@@ -69,54 +80,54 @@ async def send(
 ) -> Exchange:
     """Answer one message of an account; raises the problems of SPEC.md 4.3, and StoreUnavailable.
 
-    It is not to be cancelled where a caller hangs up: that one loses nothing but the sight of the answer.
+    The caller must not cancel it when its client disconnects: the exchange is written all the same.
     """
     locks = services.conversation_locks
-    if locks is None:
-        raise RuntimeError("only a running service answers")
-    sending = _Sending(services, locks, state, message, channel)
+    if isinstance(locks, NoLocks):
+        raise TypeError("only a running service answers messages")
+    request = _Request(services, locks, state, message, channel)
     if idempotency_key is None:
-        return await locks.run(_answer(sending))
-    return await asyncio.shield(_join(sending, idempotency_key))
+        return await locks.run(_answer(request))
+    return await asyncio.shield(_join(request, idempotency_key))
 
 
-def _join(sending: _Sending, key: str) -> asyncio.Task[Exchange]:
-    message, in_flight = sending.message, sending.locks.in_flight
+def _join(request: _Request, key: str) -> asyncio.Task[Exchange]:
+    """Start the request, or join the one in flight under the same Idempotency-Key."""
+    message, in_flight = request.message, request.locks.in_flight
     fields = [message.chatbot_id, message.message, message.user_id, message.language]
-    once = sending.once = Once(key, hashlib.sha256(json.dumps(fields).encode()).digest())
-    place = (sending.state.account.id, key)
-    request = in_flight.get(place)
-    if request is None:
-        request = in_flight[place] = InFlight(once.fingerprint, sending.locks.start(_answer_once(sending, once)))
-        request.answer.add_done_callback(lambda _: in_flight.pop(place))
-    if request.fingerprint != once.fingerprint:
+    idempotency = _IdempotencyKey(key, hashlib.sha256(json.dumps(fields).encode()).digest())
+    place = (request.state.account.id, key)
+    found = in_flight.get(place)
+    if found is None:
+        work = _answer_once(request._replace(idempotency=idempotency), idempotency)
+        found = in_flight[place] = InFlight(idempotency.fingerprint, request.locks.start(work))
+        found.answer.add_done_callback(lambda _: in_flight.pop(place))
+    if found.fingerprint != idempotency.fingerprint:
         raise errors.invalid_json(OTHER_FIELDS)
-    return request.answer
+    return found.answer
 
 
-async def _answer_once(sending: _Sending, once: Once) -> Exchange:
-    services = sending.services
-    before = await exchanges.answered(services.db, sending.state.account.id, once.key, services.clock())
+async def _answer_once(request: _Request, idempotency: _IdempotencyKey) -> Exchange:
+    services = request.services
+    before = await exchanges.answered(services.db, request.state.account.id, idempotency.key, services.clock())
     if before is None:
-        return await _answer(sending)
-    if before.fingerprint != once.fingerprint:
+        return await _answer(request)
+    if before.fingerprint != idempotency.fingerprint:
         raise errors.invalid_json(OTHER_FIELDS)
     return Exchange(*json.loads(before.exchange))
 
 
-async def _answer(sending: _Sending) -> Exchange:
-    services, channel, message = sending.services, sending.channel, sending.message
-    sending.deadline = sending.locks.deadlines.loop.time() + services.config.anthropic.timeout_s
-    bot, reservation = _accept(sending)
+async def _answer(request: _Request) -> Exchange:
+    services, channel, message = request.services, request.channel, request.message
+    accepted = _accept(request)
+    bot = accepted.bot
     try:
         user_id = message.user_id or uuid.uuid4().hex
         tier, engine = _engine(services, bot)
-        async with sending.locks.lock((bot.id, channel, user_id), sending.deadline):
-            reply = await _ask(sending, bot, tier, engine)
+        async with request.locks.lock((bot.id, channel, user_id), accepted.deadline):
+            reply, context = await _ask(request, accepted, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
-            cost = cost_micro_usd(tier, reply.usage)
-            await _record(sending, exchange, reservation, reply, cost=cost, captured=_captured(sending, bot, reply))
-            services.tallies.spent(tier.name, sending.state.account.plan or "none", reply.usage, cost)
+            await _record(request, accepted, context, exchange, reply, tier)
             return exchange
     except Busy:
         raise errors.assistant_unavailable(reason="busy") from None
@@ -125,24 +136,25 @@ async def _answer(sending: _Sending) -> Exchange:
             await unanswered.note(services, bot, message, channel)
         raise _as_problem(bot, fault) from fault
     finally:
-        reservation.release()
+        accepted.reservation.release()
 
 
-def _accept(sending: _Sending) -> tuple[Bot, Reservation]:
-    """The checks of DECISIONS.md section 1 in their order, and the allowance reserved; nothing here waits."""
-    state = sending.state
-    bot = state.bots.get(sending.message.chatbot_id)
+def _accept(request: _Request) -> _Accepted:
+    """Check bot, subscription and allowance in this order, and reserve one message; nothing here awaits."""
+    services, state = request.services, request.state
+    deadline = request.locks.deadlines.loop.time() + services.config.anthropic.timeout_s
+    bot = state.bots.get(request.message.chatbot_id)
     if bot is None:
         raise errors.chatbot_not_found()
     if not bot.active:
         raise errors.chatbot_inactive(chatbot_id=bot.id)
     if state.account.subscription_status not in MAY_SEND:
         raise errors.message_quota_exceeded(reason="subscription_inactive")
-    sending.accepted_at = sending.services.clock()
-    reservation = state.allowance.reserve(times.month(sending.accepted_at))
+    now = services.clock()
+    reservation = state.allowance.reserve(times.month(now))
     if reservation is None:
         raise errors.message_quota_exceeded(reason="allowance_exhausted")
-    return bot, reservation
+    return _Accepted(bot, reservation, now, deadline)
 
 
 def _engine(services: Services, bot: Bot) -> tuple[Tier, Engine]:
@@ -152,60 +164,61 @@ def _engine(services: Services, bot: Bot) -> tuple[Tier, Engine]:
     return tier, services.engines[tier.engine]
 
 
-async def _history(sending: _Sending, bot: Bot) -> ConversationHistory:
-    services, user_id = sending.services, sending.message.user_id
-    # A visitor who brought no name cannot have been here before.
-    if user_id is None:
-        return conversations.NO_HISTORY
+async def _context(request: _Request, accepted: _Accepted) -> _Context:
+    services, user_id = request.services, request.message.user_id
     histories = services.account_cache.histories
-    sending.since = captures.start_of_day(bot, sending.accepted_at)
-    sending.generation = histories.generation
-    conversation = (bot.id, sending.channel, user_id)
-    history = histories.pop(conversation, sending.since)
-    return history or await conversations.history(services.db, conversation, HISTORY_MESSAGES, sending.since)
+    # A message without a user_id begins a conversation.
+    if user_id is None:
+        return _Context(conversations.NO_HISTORY, 0, histories.generation)
+    since, generation = captures.start_of_day(accepted.bot, accepted.at), histories.generation
+    conversation = (accepted.bot.id, request.channel, user_id)
+    history = histories.pop(conversation, since)
+    if history is None:
+        history = await conversations.history(services.db, conversation, HISTORY_MESSAGES, since)
+    return _Context(history, since, generation)
 
 
-async def _turn(sending: _Sending, bot: Bot, tier: Tier) -> Turn:
-    services, message = sending.services, sending.message
-    history = sending.history = await _history(sending, bot)
+async def _turn(request: _Request, accepted: _Accepted, history: ConversationHistory, tier: Tier) -> Turn:
+    message = request.message
     return Turn(
-        bot=bot,
-        channel=sending.channel,
+        bot=accepted.bot,
+        channel=request.channel,
         message=message.message,
         history=history.messages,
         language=message.language,
-        knowledge=await services.knowledge.of(bot),
+        knowledge=await request.services.knowledge.of(accepted.bot),
         model=tier.model,
-        timeout_s=sending.deadline - sending.locks.deadlines.loop.time(),
-        now_ms=sending.accepted_at,
+        timeout_s=accepted.deadline - request.locks.deadlines.loop.time(),
+        now_ms=accepted.at,
         dialogue=history.dialogue,
         may_capture=history.captured < MOST_A_DAY,
         captured=history.records,
     )
 
 
-async def _ask(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
-    began, tallies = time.perf_counter(), sending.services.tallies
+async def _ask(request: _Request, accepted: _Accepted, tier: Tier, engine: Engine) -> tuple[Reply, _Context]:
+    began, tallies = time.perf_counter(), request.services.tallies
     try:
-        reply = await _reply(sending, bot, tier, engine)
+        answered = await _reply(request, accepted, tier, engine)
     except EngineError as fault:
         tallies.reply(tier.name, fault.reason, time.perf_counter() - began)
         raise
     tallies.reply(tier.name, "ok", time.perf_counter() - began)
-    return reply
+    return answered
 
 
-async def _reply(sending: _Sending, bot: Bot, tier: Tier, engine: Engine) -> Reply:
+async def _reply(request: _Request, accepted: _Accepted, tier: Tier, engine: Engine) -> tuple[Reply, _Context]:
     try:
-        with sending.locks.deadlines.until(sending.deadline):
-            reply = await engine.reply(await _turn(sending, bot, tier))
+        with request.locks.deadlines.until(accepted.deadline):
+            context = await _context(request, accepted)
+            reply = await engine.reply(await _turn(request, accepted, context.history, tier))
     except TimeoutError:
         raise EngineError("timeout", "the deadline has passed") from None
     if not reply.text.strip():
         raise EngineError("empty")
     if "\0" in reply.text or not _is_unicode(reply.text):
         raise EngineError("bad_response", "the reply is no valid Unicode text")
-    return reply
+    return reply, context
 
 
 def _is_unicode(text: str) -> bool:
@@ -216,57 +229,57 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _captured(sending: _Sending, bot: Bot, reply: Reply) -> exchanges.NewCapture | None:
-    if reply.captured is None or sending.history.captured >= MOST_A_DAY:
+def _captured(request: _Request, accepted: _Accepted, context: _Context, reply: Reply) -> exchanges.NewCapture | None:
+    if reply.captured is None or context.history.captured >= MOST_A_DAY:
         return None
-    request, appointment = captures.records(bot, reply.captured, sending.spoken, sending.accepted_at)
-    plan = sending.services.config.plans.get(sending.state.account.plan or "")
-    return exchanges.NewCapture(request, appointment, tell=plan is not None and plan.webhooks)
+    spoken = context.spoken(request.message.message)
+    captured, appointment = captures.records(accepted.bot, reply.captured, spoken, accepted.at)
+    plan = request.services.config.plans.get(request.state.account.plan or "")
+    return exchanges.NewCapture(captured, appointment, tell=plan is not None and plan.webhooks)
 
 
-async def _record(
-    sending: _Sending, exchange: Exchange, reservation: Reservation, reply: Reply, *, cost: int, captured: exchanges.NewCapture | None
-) -> None:
-    state, once, dispatcher = sending.state, sending.once, sending.services.dispatcher
-
-    def applied(counts: exchanges.Counts | None) -> None:
-        if counts is not None:
-            reservation.charge(counts.month_used, counts.credits)
-            if counts.credits != state.account.message_credits:
-                state.account = state.account._replace(message_credits=counts.credits)
-            state.update_bot(state.bots[exchange.chatbot_id]._replace(messages_used=counts.bot_used))
-            if captured and captured.tell and dispatcher:
-                dispatcher.wake(exchange.chatbot_id)
-            if sending.message.user_id is not None:
-                record = as_captured(captured.request, captured.appointment) if captured else None
-                history = extended(
-                    sending.history, exchange.message, exchange.reply, reply.dialogue, captured=record, most=HISTORY_MESSAGES
-                )
-                conversation = (exchange.chatbot_id, exchange.channel, exchange.user_id)
-                sending.services.account_cache.histories.put(conversation, history, sending.since, sending.generation)
-
+async def _record(request: _Request, accepted: _Accepted, context: _Context, exchange: Exchange, reply: Reply, tier: Tier) -> None:
+    """Write the exchange in one transaction, then update counters, history cache and webhook queue."""
+    services, state = request.services, request.state
+    cost, captured = cost_micro_usd(tier, reply.usage), _captured(request, accepted, context, reply)
     written = await exchanges.record(
-        sending.services.db,
-        exchanges.NewExchange(
-            account_id=state.account.id,
-            bot_id=exchange.chatbot_id,
-            channel=exchange.channel,
-            user_id=exchange.user_id,
-            message=exchange.message,
-            reply=exchange.reply,
-            accepted_at=sending.accepted_at,
-            replied_at=exchange.created_at,
-            month=reservation.month,
-            tokens=reply.usage.total,
-            cost_micro_usd=cost,
-            idempotency=exchanges.Idempotency(once.key, once.fingerprint, json.dumps(exchange)) if once else None,
-            dialogue=reply.dialogue,
-            captured=captured,
-        ),
-        applied,
+        services.db,
+        _new_exchange(request, accepted, exchange, reply, cost=cost, captured=captured),
+        # Run at the commit, even if this task has been cancelled.
+        partial(state.apply_exchange, exchange.chatbot_id, accepted.reservation),
     )
     if written is None:
         raise errors.account_not_found()
+    services.tallies.spent(tier.name, state.account.plan or "none", reply.usage, cost)
+    if captured and captured.tell and services.dispatcher:
+        services.dispatcher.wake(exchange.chatbot_id)
+    if request.message.user_id is not None:
+        record = as_captured(captured.request, captured.appointment) if captured else None
+        history = extended(context.history, exchange.message, exchange.reply, reply.dialogue, captured=record, most=HISTORY_MESSAGES)
+        conversation = (exchange.chatbot_id, exchange.channel, exchange.user_id)
+        services.account_cache.histories.put(conversation, history, context.since, context.generation)
+
+
+def _new_exchange(
+    request: _Request, accepted: _Accepted, exchange: Exchange, reply: Reply, *, cost: int, captured: exchanges.NewCapture | None
+) -> exchanges.NewExchange:
+    key = request.idempotency
+    return exchanges.NewExchange(
+        account_id=request.state.account.id,
+        bot_id=exchange.chatbot_id,
+        channel=exchange.channel,
+        user_id=exchange.user_id,
+        message=exchange.message,
+        reply=exchange.reply,
+        accepted_at=accepted.at,
+        replied_at=exchange.created_at,
+        month=accepted.reservation.month,
+        tokens=reply.usage.total,
+        cost_micro_usd=cost,
+        idempotency=exchanges.Idempotency(key.key, key.fingerprint, json.dumps(exchange)) if key else None,
+        dialogue=reply.dialogue,
+        captured=captured,
+    )
 
 
 def _as_problem(bot: Bot, fault: EngineError) -> ProblemError:

@@ -1,17 +1,16 @@
-"""What use-cases work with: built once by the wiring, passed to each call."""
+"""Parts of a running chatsvc that use-cases work with; built by the wiring, passed to each call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
+from chatsvc.usecases.no_locks import NoLocks
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,12 +30,16 @@ T = TypeVar("T")
 BIG_READS = 4
 
 
+async def run_here(work: Callable[[], Any]) -> Any:
+    """Run long work in the caller's thread; for a process that serves nobody else."""
+    return work()
+
+
 @dataclass
 class Services:
-    """The parts of one running chatsvc; `secret` gives 32 bytes for a purpose.
+    """The parts of one process.
 
-    The command line without a server has no engines and no locks: it answers nobody,
-    and sends nothing but what it was asked to send.
+    A command without a running service answers no messages: it has no engines, and its locks are never held.
     """
 
     config: Config
@@ -46,16 +49,17 @@ class Services:
     knowledge: KnowledgeLoader
     clock: Callable[[], int] = now_ms
     engines: dict[str, Engine] = field(default_factory=dict)
-    conversation_locks: ConversationLocks | None = None
+    conversation_locks: ConversationLocks | NoLocks = field(default_factory=NoLocks)
     courier: Courier | None = None
     dispatcher: Dispatcher | None = None
     egress: Egress = field(default_factory=Egress)
     tallies: Tallies = field(default_factory=Tallies)
+    run_long: Callable[[Callable[[], Any]], Awaitable[Any]] = run_here
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 
     @property
     def cursors(self) -> Cursors:
-        """The cursors under the master key now in force; imported where something is paged, which few commands do."""
+        """The cursors under the master key in force; imported here, since few commands page with them."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
             from chatsvc.domain.cursors import Cursors
 
@@ -64,41 +68,12 @@ class Services:
 
     @cached_property
     def big_reads(self) -> asyncio.Semaphore:
-        """Held while a long history is read: it is megabytes, and a crowd that asks for some must not have them all at once."""
+        """Semaphore for reads of long histories, each of which takes megabytes."""
         import asyncio
 
         return asyncio.Semaphore(BIG_READS)
 
     async def offload(self, work: Callable[[], T]) -> T:
-        """Run long work in a daemon thread; without a server, in the caller's.
-
-        A caller that is cancelled abandons the thread: it does not keep the process from ending, unlike one of an executor.
-        """
-        if self.conversation_locks is None:
-            return work()
-
-        import asyncio
-        import threading
-
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-
-        def settle(result: T | None, fault: BaseException | None) -> None:
-            if done.cancelled():
-                return
-            if fault is None:
-                done.set_result(cast("T", result))
-            else:
-                done.set_exception(fault)
-
-        def run() -> None:
-            result, fault = None, None
-            try:
-                result = work()
-            except BaseException as raised:  # noqa: BLE001  # raised again by the caller
-                fault = raised
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle, result, fault)
-
-        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-        return await done
+        """Run long work where it delays nobody: in a thread, if this process serves others meanwhile."""
+        result: T = await self.run_long(work)
+        return result

@@ -1,4 +1,4 @@
-"""What visitors asked in vain: noted when a reply fails for want of knowledge, shown in groups that are ready to become entries."""
+"""Unanswered questions: stored when a reply fails for lack of knowledge, listed in groups of similar ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.domain import times
+from chatsvc.domain.actors import Caller
 from chatsvc.domain.language import primary
-from chatsvc.domain.models import Bot, SendMessage
-from chatsvc.domain.shapes import Json
+from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.store import unanswered as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
@@ -26,16 +25,16 @@ log = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 500  # of a question that is kept
 MOST_SHOWN = 50  # wordings of a group
-_PATIENCE_S = 2.0  # for the note: the caller waits for its error
+_TIMEOUT_S = 2.0  # the caller waits for its error meanwhile
 _BATCH = 200  # questions masked in one transaction
 _MOST_MASKED = 20  # passes over a question, each of which finds a name, an address and a number at most
 _ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
 MASK = "…"
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
-_ALIKE = 0.66  # likeness from which two questions ask the same
-_LETTERS = 0.8  # what sharing all letter triples counts, where sharing all stems counts 1
+_ALIKE = 0.66  # similarity from which two questions count as one
+_LETTERS = 0.8  # weight of shared letter trigrams; that of shared stems is 1
 _STOP = 0.35  # weight of the stem of a stop word
-_COMMON = 300  # groups that share a stem: it tells nothing then
+_COMMON = 300  # groups compared for one stem; a more frequent stem says nothing
 
 
 async def note(services: Services, bot: Bot, message: SendMessage, channel: str) -> None:
@@ -46,7 +45,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
             return
         if message.user_id is not None:
             question = question._replace(visitor=(channel, message.user_id))
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(_TIMEOUT_S):
             await stored.note(services.db, bot.id, question, services.clock())
     except Exception as fault:  # noqa: BLE001  # a note is not worth an answer
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
@@ -94,23 +93,41 @@ async def mask(services: Services) -> None:
         await stored.mask(services.db, await services.offload(partial(masked, questions)))
 
 
-async def groups(services: Services, *, bot: str, limit: int = 20) -> list[Json]:
-    """What a bot was asked in vain, most often first; wordings of one question together, with the entry that comes nearest."""
-    _, chatbot = await bots.resolve(services, bot)
+class UnansweredGroup(NamedTuple):
+    """Phrasings of one question, the most frequent first; `nearest` is the entry that matches best, with its score."""
+
+    question: str
+    times: int
+    asked: list[str]
+    language: str
+    last_asked_at: int
+    nearest: tuple[Entry, float] | None
+
+
+class Cleared(NamedTuple):
+    """The number of questions deleted of a bot."""
+
+    bot: str
+    questions: int
+
+
+async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20) -> list[UnansweredGroup]:
+    """List a bot's unanswered questions, most frequent first, with similar ones in one group."""
+    _, chatbot = await bots.resolve(services, caller, bot)
     asked = await stored.most_asked(services.db, chatbot.id)
     index = await services.knowledge.of(chatbot) if asked else None
     return await services.offload(lambda: _shown(asked, index, limit))
 
 
-async def forget(services: Services, *, bot: str) -> Json:
-    """Forget all that a bot was asked in vain."""
-    _, chatbot = await bots.resolve(services, bot)
-    return {"bot": chatbot.id, "cleared": await stored.clear(services.db, chatbot.id)}
+async def forget(services: Services, caller: Caller, *, bot: str) -> Cleared:
+    """Delete all unanswered questions of a bot."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id))
 
 
 @dataclass(slots=True)
 class _Group:
-    """Wordings of one question, the most asked first."""
+    """Phrasings of one question, the most frequent first."""
 
     first: stored.Asked
     stems: dict[str, float]  # stem -> weight
@@ -118,36 +135,36 @@ class _Group:
     wordings: list[stored.Asked] = field(default_factory=list)
 
     def likeness(self, stems: dict[str, float], letters: frozenset[str]) -> float:
-        """How much a question is like the first one, from 0 to 1."""
+        """Return the similarity to the first question, from 0 to 1."""
         shared = sum(weight for stem, weight in stems.items() if stem in self.stems)
         by_stems = 2 * shared / (sum(stems.values()) + sum(self.stems.values()))
         by_letters = 2 * len(letters & self.letters) / (len(letters) + len(self.letters))
         return max(by_stems, _LETTERS * by_letters)
 
 
-def _shown(asked: Sequence[stored.Asked], index: Knowledge | None, limit: int) -> list[Json]:
+def _shown(asked: Sequence[stored.Asked], index: Knowledge | None, limit: int) -> list[UnansweredGroup]:
     found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
     found.sort(key=lambda pair: -pair[0])
     return [
-        {
-            "question": group.first.question,
-            "count": count,
-            "asked": [one.question for one in group.wordings[:MOST_SHOWN]],
-            "language": group.first.language,
-            "last_asked_at": times.with_millis(max(one.last_asked_at for one in group.wordings)),
-            "nearest": _nearest(group.first, index) if index else None,
-        }
+        UnansweredGroup(
+            group.first.question,
+            count,
+            [one.question for one in group.wordings[:MOST_SHOWN]],
+            group.first.language,
+            max(one.last_asked_at for one in group.wordings),
+            _nearest(group.first, index) if index else None,
+        )
         for count, group in found[: max(0, limit)]
     ]
 
 
-def _nearest(asked: stored.Asked, index: Knowledge) -> Json | None:
+def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | None:
     hit = next(iter(index.search(asked.question, asked.language, 1).hits), None)
-    return {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4)} if hit else None
+    return (hit.entry, hit.score) if hit else None
 
 
 def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
-    """Each question joins the group that it is most like, among those that share a stem with it, or begins one."""
+    """Group questions: each joins the most similar group that shares a stem with it, or begins one."""
     from chatsvc.engines.knowledge.search.stemming import stem, trigrams
     from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
     from chatsvc.engines.reading.folding import words

@@ -1,4 +1,4 @@
-"""Webhooks, for the administrator: set, shown, rotated, removed, tested, and every delivery sent again on demand (SPEC.md section 6)."""
+"""Webhooks: set, rotate, remove and test them, list deliveries and send them again (SPEC.md section 6)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import uuid
 from collections.abc import Sequence
 from functools import partial
 
-from chatsvc.domain import shapes, signing, times
+from chatsvc.domain import paging, refusals, shapes, signing
+from chatsvc.domain.actors import Caller
 from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.captures import REQUEST_STATUSES, Request
-from chatsvc.domain.errors import Refused
 from chatsvc.domain.models import Bot
+from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.domain.shapes import Json
-from chatsvc.store import attempts as told
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+from chatsvc.store import attempts as stored_attempts
 from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.usecases import bots
+from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import Courier, row
@@ -42,20 +45,12 @@ def _courier(services: Services) -> Courier:
     return services.courier
 
 
-def _shown(webhook: Webhook, signing_key: str | None = None) -> Json:
-    shown: Json = {
-        "bot": webhook.bot_id,
-        "url": webhook.url,
-        "pull": webhook.url is None,
-        "events": list(webhook.events),
-        "created_at": times.without_fraction(webhook.created_at),
-        "updated_at": times.without_fraction(webhook.updated_at),
-    }
-    return shown if signing_key is None else {**shown, "signing_key": signing_key}
+def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettings:
+    return WebhookSettings(webhook.bot_id, webhook.url, webhook.events, webhook.created_at, webhook.updated_at, signing_key)
 
 
-async def _find(services: Services, bot_id: str) -> tuple[Bot, Webhook]:
-    _, bot = await bots.resolve(services, bot_id)
+async def _find(services: Services, caller: Caller, bot_id: str) -> tuple[Bot, Webhook]:
+    _, bot = await bots.resolve(services, caller, bot_id)
     webhook = await stored.find(services.db, bot.id)
     if webhook is None:
         raise _none(bot)
@@ -63,52 +58,54 @@ async def _find(services: Services, bot_id: str) -> tuple[Bot, Webhook]:
 
 
 def _none(bot: Bot) -> Refused:
-    return Refused(f"the bot {bot.id} has no webhook: set one with `chatsvc webhook set`")
+    return refusals.webhook_not_found(bot=bot.id)
 
 
-async def put(services: Services, *, bot: str, events: Sequence[str], url: str | None = None) -> Json:
-    """Set a bot's webhook; a new one gets its signing key, which is shown this once. Without `url` events are kept, not sent.
+async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[str], url: str | None = None) -> WebhookSettings:
+    """Set a bot's webhook; a new one gets a signing key, shown this once. Without `url` events are stored, not sent.
 
     Raises Refused for a plan without webhooks, an event that cannot be chosen and a target of SPEC.md 6.4.
     """
-    state, chatbot = await bots.resolve(services, bot)
+    state, chatbot = await bots.resolve(services, caller, bot)
     if state.account.plan not in _plans(services):
-        raise Refused(f"the account's plan {state.account.plan or 'none'} has no webhooks; {', '.join(sorted(_plans(services)))} have")
+        raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(_plans(services)))
     wanted = tuple(event for event in EVENTS if event in events)
     unknown = sorted(set(events) - set(EVENTS))
-    if unknown or not wanted:
-        raise Refused(f"the event {unknown[0]!r} cannot be chosen; there are {' and '.join(EVENTS)}" if unknown else "choose an event")
+    if unknown:
+        raise refusals.event_unknown(event=unknown[0], events=list(EVENTS))
+    if not wanted:
+        raise refusals.events_missing(events=list(EVENTS))
     if url is not None:
         try:
             await _courier(services).check(url)
         except TargetRefused as refusal:
-            raise Refused(f"the address is refused: {refusal}") from None
+            raise refusals.target_refused(fault=str(refusal)) from None
     key, now = signing.generate_signing_key(), services.clock()
     new = Webhook(chatbot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))
-    return _shown(webhook, key if is_new else None)
+    return _settings(webhook, key if is_new else None)
 
 
-async def show(services: Services, *, bot: str) -> Json:
-    """A bot's webhook, without its signing key."""
-    return _shown((await _find(services, bot))[1])
+async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Show a bot's webhook, without its signing key."""
+    return _settings((await _find(services, caller, bot))[1])
 
 
-async def rotate(services: Services, *, bot: str) -> Json:
-    """A new signing key, shown this once; what is sent from now on is signed with it alone."""
-    chatbot, _ = await _find(services, bot)
+async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Replace the signing key; the new one is shown this once and signs every later delivery."""
+    chatbot, _ = await _find(services, caller, bot)
     key = signing.generate_signing_key()
     changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())
     if changed is None:
         raise _none(chatbot)
-    return _shown(changed, key)
+    return _settings(changed, key)
 
 
-async def remove(services: Services, *, bot: str) -> Json:
-    """Remove a bot's webhook; what is pending is recorded as failed (`webhook_removed`)."""
-    chatbot, webhook = await _find(services, bot)
+async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
+    """Remove a bot's webhook; pending events are recorded as failed (`webhook_removed`)."""
+    chatbot, webhook = await _find(services, caller, bot)
     await stored.remove(services.db, chatbot.id, services.clock())
-    return {**_shown(webhook), "removed": True}
+    return _settings(webhook)
 
 
 def _dispatcher(services: Services) -> Dispatcher:
@@ -117,100 +114,88 @@ def _dispatcher(services: Services) -> Dispatcher:
     return services.dispatcher
 
 
-async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Json:
+async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
         await _dispatcher(services).deliver(sending)
-    found = await told.attempt(services.db, attempt_id)
+    found = await stored_attempts.attempt(services.db, attempt_id, None)
     if found is None:
-        raise Refused(f"there is no attempt {attempt_id}")
-    return shapes.attempt(found[0])
+        raise refusals.attempt_not_found(attempt=attempt_id)
+    return found[0]
 
 
-def _since(text: str) -> int:
-    try:
-        return times.parse_utc(text)
-    except (ValueError, OverflowError):
-        raise Refused(f"{text!r} is no time; write 2026-11-20 or 2026-11-20T08:00 (UTC)") from None
-
-
-async def test(services: Services, *, bot: str) -> Json:
-    """Send a test event now; the attempt is recorded and given back."""
-    chatbot, webhook = await _find(services, bot)
+async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
+    """Send a test event now and return the recorded attempt."""
+    chatbot, webhook = await _find(services, caller, bot)
     if webhook.url is None:
-        raise Refused("this webhook only keeps its events (--pull): there is no address to send a test to")
+        raise refusals.webhook_pulled(bot=chatbot.id)
     now = services.clock()
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
     made = await stored.send_test(services.db, event, now, plans=_plans(services), sign=_dispatcher(services).sign)
     if made is None:
-        raise Refused(f"there is no bot {bot}")
+        raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *made)
 
 
-async def attempts(services: Services, *, bot: str, limit: int = 20) -> list[Json]:
-    """The newest attempts to deliver a bot's events."""
-    _, chatbot = await bots.resolve(services, bot)
-    if services.dispatcher is None:
-        # No service runs, since its folder is state here: what is under way in the store was cut off.
-        await stored.interrupt(services.db)
-    return [shapes.attempt(attempt) for attempt in await told.attempts(services.db, chatbot.id, limit)]
+async def attempts(
+    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[Attempt]:
+    """List the attempts to deliver events, of one bot or of the caller's scope, newest first."""
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    rows = await stored_attempts.attempts(services.db, caller.scope.accounts, chosen, limit + 1, *(place or ()))
+    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
+    return ResultPage([attempt for attempt, _ in page.items], page.next)
 
 
-async def resend(services: Services, *, attempt: str) -> Json:
-    """Send the event of an attempt again; the record keeps its id, the delivery gets a new one."""
-    found = await told.attempt(services.db, attempt)
+async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
+    """Send the event of an attempt again, with a new delivery id; raises Refused."""
+    found = await stored_attempts.attempt(services.db, attempt, caller.scope.accounts)
     if found is None:
-        raise Refused(f"there is no attempt {attempt}")
+        raise refusals.attempt_not_found(attempt=attempt)
     if found[0].success is None:
-        raise Refused(f"the attempt {attempt} is still under way")
+        raise refusals.attempt_under_way(attempt=attempt)
     sent = await _send_again(services, found[1])
     if sent is None:
-        raise Refused(f"there is no attempt {attempt}")
+        raise refusals.attempt_not_found(attempt=attempt)
     return sent
 
 
-async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Json | None:
+async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
     dispatcher = _dispatcher(services)
     if dispatcher.stopping:
-        raise Refused("the service is stopping; `chatsvc webhook attempts` shows what was sent")
+        raise refusals.service_stopping()
     made = await stored.send_again(services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed)
     return await _sent(services, *made) if made else None
 
 
-async def resend_failed(services: Services, *, bot: str, since: str, after: int = 0, limit: int = 100) -> Json:
-    """Send each event of a bot again whose latest attempt, made since then, failed: as many at a time as its receiver may have.
+async def resend_failed(services: Services, caller: Caller, *, bot: str, since: str, after: int = 0, limit: int = 100) -> ResentPage:
+    """Send each event again whose latest attempt since then failed, concurrently within the receiver's limit.
 
-    A page of `limit` events, for there may be many: `next` is what to give as `after` for the next one, None after the last.
+    A page of `limit` events.
     """
-    _, chatbot = await bots.resolve(services, bot)
-    numbers = await told.failed_since(services.db, chatbot.id, _since(since), after)
+    _, chatbot = await bots.resolve(services, caller, bot)
+    numbers = await stored_attempts.failed_since(services.db, chatbot.id, instant_of(since), after)
     page, left = numbers[:limit], len(numbers[limit:])
-    # Looked at again before each: somebody else may have sent it meanwhile.
+    # Each event is checked again before it is sent: another call may have sent it.
     sent = await _dispatcher(services).over_lanes(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
-    return {"attempts": [attempt for attempt in sent if attempt], "left": left, "next": page[-1] if left else None}
+    return ResentPage([attempt for attempt in sent if attempt], left, page[-1] if left else None)
 
 
-async def events(services: Services, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100) -> list[Json]:
-    """Recorded events of a bot as signed deliveries, for `webhook forward`: body and headers, ready to be posted."""
-    chatbot, webhook = await _find(services, bot)
-    start = _since(since) if since else 0
+async def events(
+    services: Services, caller: Caller, *, bot: str, since: str | None = None, after: int = 0, limit: int = 100
+) -> list[SignedEvent]:
+    """List stored events of a bot as signed deliveries, for `webhook forward`."""
+    chatbot, webhook = await _find(services, caller, bot)
+    start = instant_of(since) if since else 0
     try:
         key = sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), webhook.signing_key, row(chatbot.id))
-    except sealing.Unsealable as fault:
-        raise Refused(f"{fault}: make a new one with `chatsvc webhook rotate`") from None
-    made: list[Json] = []
-    for event in await told.events_since(services.db, chatbot.id, start, after, limit):
+    except sealing.Unsealable:
+        raise refusals.signing_key_unusable(bot=chatbot.id) from None
+    made: list[SignedEvent] = []
+    for event in await stored_attempts.events_since(services.db, chatbot.id, start, after, limit):
         delivery_id = str(uuid.uuid4())
         body = build_request(event.event, delivery_id, event.created_at, chatbot.id, json.loads(event.data))
-        made.append(
-            {
-                "number": event.number,
-                "event": event.event,
-                "record_id": event.record_id,
-                "delivery_id": delivery_id,
-                "body": body.decode(),
-                "signature": signing.sign(key, body),
-            }
-        )
+        made.append(SignedEvent(event.number, event.event, event.record_id, delivery_id, body.decode(), signing.sign(key, body)))
     return made

@@ -11,6 +11,7 @@ import uvloop
 
 from chatsvc import config as configuration
 from chatsvc.app import App, serve
+from chatsvc.domain.actors import local_user
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply, Turn
 from chatsvc.usecases import webhooks
@@ -35,7 +36,7 @@ async def _run(config_file: str, url: str, bots: list[str]) -> None:
 
     async def set_webhooks(app: App) -> None:
         for bot in bots:
-            await webhooks.put(app.services, bot=bot, url=url, events=["request.created"])
+            await webhooks.put(app.services, local_user(0), bot=bot, url=url, events=["request.created"])
         print(json.dumps({"event": "listening", "url": app.url}), flush=True)
 
     def ready(app: App) -> None:

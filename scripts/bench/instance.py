@@ -14,6 +14,7 @@ from pathlib import Path
 from harness import progress
 
 from chatsvc import config as configuration
+from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms
 from chatsvc.store.direct import DirectDatabase, finish
@@ -123,16 +124,17 @@ def _make(folder: Path, settings: str, bot_count: int) -> Instance:
     data.prepare()
     secret = open_master_key(data)
     db = DirectDatabase(data.database)
+    caller = local_user(0)
     services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
-    account = str(finish(accounts.create(services, name="Benchmark"))["id"])
-    finish(accounts.change(services, account=account, messages_limit=accounts.MOST))
+    account = finish(accounts.create(services, caller, name="Benchmark")).account.id
+    finish(accounts.change(services, caller, account=account, messages_limit=accounts.MOST))
     made = [
-        finish(bots.create(services, name=f"Assistant {number}", description="Answers questions about bicycles."))
+        finish(bots.create(services, caller, name=f"Assistant {number}", description="Answers questions about bicycles."))
         for number in range(bot_count)
     ]
-    secrets = tuple(str(finish(keys.create(services))["key"]) for _ in range(KEYS))
+    secrets = tuple(finish(keys.create(services, caller)).secret for _ in range(KEYS))
     finish(db.close())
-    return Instance(file, account, tuple(str(bot["id"]) for bot in made), secrets)
+    return Instance(file, account, tuple(bot.id for bot in made), secrets)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.usecases import accounts, bots, keys
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 NOVEMBER_ENDS = 1_796_083_200_000  # 2026-12-01T00:00:00.000Z
 
@@ -90,8 +90,8 @@ async def test_two_bots_and_two_keys_share_the_allowance_of_their_account(
     app: App, make_caller: MakeCaller, engine: ScriptedEngine
 ) -> None:
     caller = await make_caller(messages_limit=10)
-    other = Caller(app, caller.session, caller.account, "", str((await keys.create(app.services, account=caller.account))["key"]))
-    other.bot = str((await bots.create(app.services, name="Other", account=caller.account, model="scripted"))["id"])
+    other = Caller(app, caller.session, caller.account, "", (await keys.create(app.services, ADMIN, account=caller.account)).secret)
+    other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     engine.delay_s = 0.003
     answers = await asyncio.gather(*(one.send() for one in (caller, other) * 20))
     assert Counter(answer.status for answer in answers) == {200: 10, 402: 30}
@@ -134,7 +134,7 @@ async def test_credits_given_while_messages_are_answered_are_not_lost(app: App, 
     engine.gate = asyncio.Event()
     under_way = [asyncio.create_task(caller.send()) for _ in range(2)]
     await until(lambda: len(engine.turns) == 2)
-    await accounts.change(app.services, account=caller.account, credits=5)
+    await accounts.change(app.services, ADMIN, account=caller.account, credits=5)
     engine.gate.set()
     assert [(await one).status for one in under_way] == [200, 200]
     assert (await caller.get("/analytics")).json["data"]["account"]["message_credits"] == 3
@@ -213,7 +213,7 @@ async def test_a_limit_lowered_below_what_was_used_leaves_nothing_and_raised_aga
     caller = await make_caller(messages_limit=3)
     for _ in range(2):
         await caller.send()
-    await accounts.change(app.services, account=caller.account, messages_limit=1)
+    await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=1)
     assert (await caller.send()).status == 402
-    await accounts.change(app.services, account=caller.account, messages_limit=3)
+    await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=3)
     assert [(await caller.send()).status for _ in range(2)] == [200, 402]

@@ -14,7 +14,7 @@ from chatsvc.engines import Reply
 from chatsvc.usecases import accounts, bots
 from tests.api.support import assert_headers, insert_usage, out_of_reach
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import START, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
 DAY = 86_400_000
 TODAY = START - START % DAY
@@ -67,8 +67,8 @@ async def test_the_summary_of_a_new_account_is_whole_and_zero(caller: Caller) ->
 
 
 async def test_each_exchange_counts_in_every_block(app: App, caller: Caller, clock: FakeClock, engine: ScriptedEngine) -> None:
-    other = str((await bots.create(app.services, name="Other", account=caller.account, model="scripted"))["id"])
-    await bots.deactivate(app.services, bot=other)
+    other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
+    await bots.deactivate(app.services, ADMIN, bot=other)
     engine.script = lambda _: Reply("reply", Usage(1000, 100, 20, 3))
     for _ in range(3):
         await caller.send()
@@ -179,7 +179,7 @@ async def test_exactly_5000_records_are_not_truncated(app: App, caller: Caller) 
 
 
 async def test_of_more_than_5000_records_the_newest_count_and_the_rest_is_not_covered(app: App, caller: Caller) -> None:
-    other = str((await bots.create(app.services, name="Other", account=caller.account))["id"])
+    other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account)).id
     newest = [(TODAY - 3 * DAY + n, 2, 3) for n in range(2000)] + [(TODAY - DAY + n, 2, 3) for n in range(3000)]
     oldest = [(TODAY - 3 * DAY - 1 - n, 1000, 1000) for n in range(700)]
     await insert_usage(app, caller, newest[:2500] + oldest[:300])
@@ -229,7 +229,7 @@ async def test_the_account_shows_what_was_set_by_hand_beside_what_the_plan_sells
     app.services.config = replace(
         app.config, plans={**app.config.plans, "enterprise": app.config.plans["enterprise"]._replace(version=7, messages=50, bots=9)}
     )
-    await accounts.change(app.services, account=caller.account, messages_limit=12_345, credits=67, status="trialing")
+    await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=12_345, credits=67, status="trialing")
     assert (await _data(caller))["account"] == {
         "plan": "enterprise",
         "plan_version": 7,

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from chatsvc.domain.captures import Appointment, Request
 from chatsvc.store import captures as stored
 from chatsvc.store import conversations
 from chatsvc.usecases import bots
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import FakeClock
+from tests.fakes import ADMIN, FakeClock
 
 WISH = "Yarın için randevu almak istiyorum"
 SAID = [WISH, "saat 10:30", "Ayşe Yılmaz", "0532 123 45 67, e-postam ayse@example.com", "evet"]
@@ -42,17 +43,24 @@ def instant(text: str) -> int:
     return int(datetime.fromisoformat(text).timestamp() * 1000)
 
 
+async def requests_of(caller: Caller) -> list[Request]:
+    return [request for request, _ in await stored.requests(caller.app.services.db, None, caller.bot, None, 100)]
+
+
+async def appointments_of(caller: Caller) -> list[Appointment]:
+    return [appointment for appointment, _ in await stored.appointments(caller.app.services.db, None, caller.bot, None, 100)]
+
+
 async def dialogue(caller: Caller, user: str = "v") -> str | None:
     return (await conversations.history(caller.app.services.db, (caller.bot, "api", user), 1, 0)).dialogue
 
 
 async def test_an_appointment_is_captured_over_several_messages(caller: Caller) -> None:
-    db = caller.app.services.db
     assert "Ayşe Yılmaz" in await say(caller, *SAID[:-1])
-    assert await stored.requests(db, caller.bot) == []
+    assert await requests_of(caller) == []
     assert "not aldım" in await say(caller, SAID[-1])
-    (appointment,) = await stored.appointments(db, caller.bot)
-    (request,) = await stored.requests(db, caller.bot)
+    (appointment,) = await appointments_of(caller)
+    (request,) = await requests_of(caller)
     assert appointment.request == request
     assert (request.request_type, request.status, request.message) == ("appointment", "new", WISH)
     assert (request.visitor_name, request.visitor_email, request.visitor_phone) == ("Ayşe Yılmaz", "ayse@example.com", "+905321234567")
@@ -66,15 +74,15 @@ async def test_an_appointment_is_captured_over_several_messages(caller: Caller) 
 
 async def test_the_clock_is_that_of_the_bots_time_zone(caller: Caller) -> None:
     """12:14 in UTC is 7:14 in New York: nine o'clock today lies ahead there, and a number without a code is American."""
-    await bots.change(caller.app.services, bot=caller.bot, timezone="America/New_York", country="US", language="en")
+    await bots.change(caller.app.services, ADMIN, bot=caller.bot, timezone="America/New_York", country="US", language="en")
     await say(caller, "I'd like to book an appointment for today at 9 am", "Jane Smith", "(212) 555-0123", "yes")
-    (appointment,) = await stored.appointments(caller.app.services.db, caller.bot)
+    (appointment,) = await appointments_of(caller)
     assert (appointment.date, appointment.time, appointment.request.visitor_phone) == ("2026-11-20", "09:00", "+12125550123")
     assert appointment.at == instant("2026-11-20T14:00:00+00:00")
 
 
 async def test_outside_the_opening_hours_the_bot_asks_again(caller: Caller) -> None:
-    await bots.change(caller.app.services, bot=caller.bot, opening_hours="mon-fri 09:00-18:00")
+    await bots.change(caller.app.services, ADMIN, bot=caller.bot, opening_hours="mon-fri 09:00-18:00")
     assert "Pazartesi-Cuma 09:00-18:00" in await say(caller, WISH)
     assert "saat kaç" in await say(caller, "pazartesi")
 
@@ -83,7 +91,7 @@ async def test_two_visitors_do_not_meet(caller: Caller) -> None:
     await say(caller, *SAID[:3])
     assert "Hangi gün" in await say(caller, "randevu almak istiyorum", user="w")
     await say(caller, *SAID[3:])
-    assert await stored.appointments(caller.app.services.db, caller.bot) != []
+    assert await appointments_of(caller) != []
     assert await dialogue(caller, "w") is not None
 
 
@@ -95,14 +103,14 @@ async def test_what_is_repeated_under_one_key_does_not_go_on_twice(caller: Calle
         assert {answer.status for answer in answers} == {200}
         replies += {reply_of(answer) for answer in answers}
     assert len(replies) == len(SAID)
-    assert len(await stored.requests(caller.app.services.db, caller.bot)) == 1
+    assert len(await requests_of(caller)) == 1
     assert "not aldım" in replies[-1]
 
 
 async def test_an_open_dialogue_never_ends_in_an_error(caller: Caller) -> None:
     assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
     await say(caller, WISH, "Uzayda hayat var mı?", "qwx", "merhaba", "vazgeçtim")
-    assert await stored.requests(caller.app.services.db, caller.bot) == []
+    assert await requests_of(caller) == []
     assert (await caller.send("Uzayda hayat var mı?", "v")).status == 502
 
 

@@ -23,7 +23,9 @@ def instant(text: str) -> int:
 
 async def records(caller: Caller) -> tuple[list[Request], list[Appointment]]:
     db = caller.app.services.db
-    return await stored.requests(db, caller.bot), await stored.appointments(db, caller.bot)
+    requests = await stored.requests(db, None, caller.bot, None, 100)
+    appointments = await stored.appointments(db, None, caller.bot, None, 100)
+    return [request for request, _ in requests], [appointment for appointment, _ in appointments]
 
 
 def captures(engine: ScriptedEngine, captured: Captured) -> None:

@@ -16,7 +16,7 @@ from chatsvc.domain.cursors import MAX_DEPTH, Position
 from chatsvc.usecases import accounts, bots, keys
 from tests.api.support import UUID, assert_headers, envelope, standing
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import START, FakeClock
+from tests.fakes import ADMIN, START, FakeClock
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def config(config: Config) -> Config:
 async def _more_bots(app: App, caller: Caller, count: int) -> list[str]:
     """The ids of all bots, newest first."""
     made = [caller.bot] + [
-        str((await bots.create(app.services, name=f"Bot {n}", account=caller.account, model="scripted"))["id"]) for n in range(count)
+        (await bots.create(app.services, ADMIN, name=f"Bot {n}", account=caller.account, model="scripted")).id for n in range(count)
     ]
     return made[::-1]
 
@@ -43,7 +43,7 @@ async def _walk(caller: Caller, path: str = "/chatbots?limit=7") -> list[dict[st
 
 async def test_a_chatbot_has_exactly_the_fields_of_the_specification(app: App, caller: Caller, clock: FakeClock) -> None:
     clock.advance(3600.877)
-    await bots.change(app.services, bot=caller.bot, description="Answers about bicycles")
+    await bots.change(app.services, ADMIN, bot=caller.bot, description="Answers about bicycles")
     answer = await caller.get(f"/chatbots/{caller.bot}")
     assert answer.status == 200
     assert answer.json == {
@@ -81,15 +81,15 @@ async def test_a_list_has_the_envelope_its_items_and_its_pagination(caller: Call
 
 
 async def test_an_account_without_bots_has_an_empty_list(app: App, caller: Caller) -> None:
-    empty = str((await accounts.create(app.services, name="Empty"))["id"])
-    key = str((await keys.create(app.services, account=empty))["key"])
+    empty = (await accounts.create(app.services, ADMIN, name="Empty")).account.id
+    key = (await keys.create(app.services, ADMIN, account=empty)).secret
     answer = await Caller(app, caller.session, empty, "", key).get("/chatbots")
     pagination = {"limit": 20, "returned": 0, "total": 0, "has_more": False, "next_cursor": None}
     assert answer.json == {"success": True, "data": [], "pagination": pagination}
 
 
 async def test_the_settings_of_a_bot_do_not_leave_by_the_interface(app: App, caller: Caller) -> None:
-    await bots.change(app.services, bot=caller.bot, instructions="Say nothing of the merger", greeting="Welcome to the merger")
+    await bots.change(app.services, ADMIN, bot=caller.bot, instructions="Say nothing of the merger", greeting="Welcome to the merger")
     for path in ("/chatbots", f"/chatbots/{caller.bot}", "/analytics"):
         assert b"merger" not in (await caller.get(path)).body
 
@@ -106,8 +106,8 @@ async def test_a_message_counts_at_its_bot_and_no_other(app: App, caller: Caller
 async def test_bots_come_newest_first_even_when_made_in_the_same_millisecond(app: App, caller: Caller, clock: FakeClock) -> None:
     expected = await _more_bots(app, caller, 3)
     clock.advance(-3600)
-    expected.insert(0, str((await bots.create(app.services, name="Late", account=caller.account))["id"]))
-    await bots.change(app.services, bot=expected[-1], name="Changed last")
+    expected.insert(0, (await bots.create(app.services, ADMIN, name="Late", account=caller.account)).id)
+    await bots.change(app.services, ADMIN, bot=expected[-1], name="Changed last")
     assert [bot["id"] for bot in (await caller.get("/chatbots")).json["data"]] == expected
 
 
@@ -132,7 +132,7 @@ async def test_a_page_that_is_just_full_has_no_more(app: App, caller: Caller) ->
 async def test_bots_made_while_paging_disturb_nothing(app: App, caller: Caller) -> None:
     expected = await _more_bots(app, caller, 10)
     first = (await caller.get("/chatbots?limit=4")).json
-    await bots.create(app.services, name="New", account=caller.account)
+    await bots.create(app.services, ADMIN, name="New", account=caller.account)
     rest = (await caller.get(f"/chatbots?limit=100&cursor={first['pagination']['next_cursor']}")).json
     assert [bot["id"] for bot in first["data"] + rest["data"]] == expected
     assert rest["pagination"] == {"limit": 100, "returned": 7, "total": 12, "has_more": False, "next_cursor": None}
@@ -343,7 +343,7 @@ async def test_a_listing_shows_no_bot_of_another_account(app: App, caller: Calle
 
 
 async def test_the_json_is_utf8_as_it_is_written(app: App, caller: Caller) -> None:
-    await bots.change(app.services, bot=caller.bot, name="Şükrü’nün botu 🚲")
+    await bots.change(app.services, ADMIN, bot=caller.bot, name="Şükrü’nün botu 🚲")
     answer = await caller.get(f"/chatbots/{caller.bot}")
     assert "Şükrü’nün botu 🚲".encode() in answer.body
     assert json.loads(answer.body.decode())["data"]["name"] == "Şükrü’nün botu 🚲"

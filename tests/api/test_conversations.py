@@ -14,7 +14,7 @@ from chatsvc.app import App
 from chatsvc.usecases import bots
 from tests.api.support import UUID, assert_headers, envelope, execute, insert_conversations
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 
 EMPTY = {"limit": 20, "returned": 0, "total": 0, "has_more": False, "next_cursor": None}
 
@@ -89,7 +89,7 @@ async def test_a_message_without_user_id_opens_a_conversation_of_its_own(caller:
 
 
 async def test_the_same_user_id_is_one_conversation_for_each_bot(app: App, caller: Caller, clock: FakeClock) -> None:
-    other = str((await bots.create(app.services, name="Other", account=caller.account, model="scripted"))["id"])
+    other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     for bot in (caller.bot, other, caller.bot):
         clock.now += 1
         await caller.request("POST", "/messages", json={"chatbot_id": bot, "message": "m", "user_id": "v"})
@@ -149,7 +149,7 @@ async def test_the_last_message_never_goes_back_with_the_clock(caller: Caller, c
 
 async def test_the_filters_by_bot_and_channel_apply_to_items_and_total(app: App, caller: Caller, make_caller: MakeCaller) -> None:
     other = Caller(app, caller.session, caller.account, "", caller.key)
-    other.bot = str((await bots.create(app.services, name="Other", account=caller.account))["id"])
+    other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account)).id
     made = {
         (one.bot, channel): await insert_conversations(app, one, range(START + shift, START + shift + count), channel)
         for shift, (one, channel, count) in enumerate(
@@ -207,7 +207,7 @@ async def test_no_conversation_of_another_account_is_listed(app: App, caller: Ca
 
 
 async def test_a_cursor_belongs_to_its_account_and_its_filters(app: App, caller: Caller, make_caller: MakeCaller) -> None:
-    other_bot = str((await bots.create(app.services, name="Other", account=caller.account))["id"])
+    other_bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account)).id
     stranger = await make_caller()
     for one in (caller, stranger):
         await insert_conversations(app, one, range(START, START + 9))

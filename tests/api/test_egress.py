@@ -30,6 +30,7 @@ from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import SendMessage
 from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases import accounts, bots, knowledge, messages, webhooks
+from tests.fakes import ADMIN
 
 async def said(services, account, bot):
     held = await services.account_cache.account(account)
@@ -42,15 +43,15 @@ async def main():
     async with App(configuration.load(Path(sys.argv[1]), {})) as app:
         sys.addaudithook(hook)
         services = app.services
-        account = (await accounts.create(services, name="Acme"))["id"]
-        asked = (await bots.create(services, name="A", account=account, model="model"))["id"]
-        knows = (await bots.create(services, name="B", account=account, model="offline"))["id"]
+        account = (await accounts.create(services, ADMIN, name="Acme")).account.id
+        asked = (await bots.create(services, ADMIN, name="A", account=account, model="model")).id
+        knows = (await bots.create(services, ADMIN, name="B", account=account, model="offline")).id
         entries = "language: en\\n\\n## When are you open?\\n\\nFrom nine to six."
-        await knowledge.add(services, bot=knows, files=read_files([("faq.md", entries.encode())], "tr"))
+        await knowledge.add(services, ADMIN, bot=knows, files=read_files([("faq.md", entries.encode())], "tr"))
         done = {"model": await said(services, account, asked), "knowledge": await said(services, account, knows)}
         if sys.argv[2] == "webhook":
-            await webhooks.put(services, bot=knows, events=["request.created"], url="https://hooks.example.com/in")
-            done["attempt"] = (await webhooks.test(services, bot=knows))["error"]
+            await webhooks.put(services, ADMIN, bot=knows, events=["request.created"], url="https://hooks.example.com/in")
+            done["attempt"] = (await webhooks.test(services, ADMIN, bot=knows)).error
         done["egress"] = [dict(services.egress.opened), dict(services.egress.refused)]
         print(json.dumps({**done, "seen": seen}))
 

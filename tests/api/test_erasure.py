@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from chatsvc.config import Config
-from chatsvc.domain.errors import Refused
+from chatsvc.control import rendering
+from chatsvc.domain.refusals import Refused
 from chatsvc.store import erasure as stored
 from chatsvc.usecases import erasure
 from tests.api.support import execute, until
 from tests.conftest import Caller
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.webhooks.support import BOTH, SAID, captures, hook
 
 NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0, "questions": 0}
@@ -30,11 +31,11 @@ async def test_all_that_a_visitor_left_is_gone_and_counted(caller: Caller, engin
     for message in (SAID, "Teşekkürler, görüşmek üzere"):
         assert (await caller.send(message, "v", headers={"Idempotency-Key": str(len(message))})).status == 200
     assert readable(config, "Selin", "üzere")
-    erased = await erasure.erase(caller.app.services, user_id="v")
+    erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
     gone = {"conversations": 1, "messages": 4, "requests": 2, "appointments": 2, "events": 4}
-    assert erased == {"user_id": "v", **NOTHING, **gone}
+    assert rendering.erased(erased) == {"user_id": "v", **NOTHING, **gone}
     assert readable(config, "Selin", "selin@", "üzere", "görüşmek") == []
-    assert await erasure.erase(caller.app.services, user_id="v") == {"user_id": "v", **NOTHING}
+    assert rendering.erased(await erasure.erase(caller.app.services, ADMIN, user_id="v")) == {"user_id": "v", **NOTHING}
 
 
 async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
@@ -42,7 +43,7 @@ async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
         await caller.send("hello", visitor)
     before = [c["id"] for c in (await caller.get("/conversations")).json["data"] if c["user_id"] == "v"]
     assert (await caller.get(f"/conversations/{before[0]}")).status == 200
-    await erasure.erase(caller.app.services, user_id="v")
+    await erasure.erase(caller.app.services, ADMIN, user_id="v")
     listed = (await caller.get("/conversations")).json
     assert [c["user_id"] for c in listed["data"]] == ["w"]
     assert listed["pagination"]["total"] == 1
@@ -52,7 +53,7 @@ async def test_what_was_shown_before_is_not_shown_again(caller: Caller) -> None:
 async def test_usage_and_allowance_stay(caller: Caller) -> None:
     await caller.send("hello", "v")
     before = (await caller.get("/analytics")).json["data"]
-    await erasure.erase(caller.app.services, user_id="v")
+    await erasure.erase(caller.app.services, ADMIN, user_id="v")
     after = (await caller.get("/analytics")).json["data"]
     assert after == before
     assert after["usage"]["total_messages"] == after["account"]["messages_used"] == 1
@@ -62,12 +63,12 @@ async def test_an_answer_under_way_is_waited_for_and_goes_as_well(caller: Caller
     engine.gate = asyncio.Event()
     sending = asyncio.create_task(caller.send("my first words", "v"))
     await until(lambda: bool(engine.turns))
-    erasing = asyncio.create_task(erasure.erase(caller.app.services, user_id="v"))
+    erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
     await asyncio.sleep(0.05)
     assert not erasing.done()
     engine.gate.set()
     assert (await sending).status == 200
-    assert (await erasing)["messages"] == 2
+    assert (await erasing).erased.messages == 2
     assert await execute(caller.app, "SELECT count(*) FROM messages") == [(0,)]
 
 
@@ -79,12 +80,12 @@ async def test_where_an_answer_takes_too_long_nothing_is_erased_and_that_is_said
     engine.gate = asyncio.Event()
     sending = asyncio.create_task(caller.send("again", "v"))
     await until(lambda: len(engine.turns) == 2)
-    with pytest.raises(Refused, match="under way"):
-        await erasure.erase(caller.app.services, user_id="v")
+    with pytest.raises(Refused, match="visitor_busy"):
+        await erasure.erase(caller.app.services, ADMIN, user_id="v")
     assert await execute(caller.app, "SELECT count(*) FROM messages") == [(2,)]
     engine.gate.set()
     assert (await sending).status == 200
-    assert (await erasure.erase(caller.app.services, user_id="v"))["messages"] == 4
+    assert (await erasure.erase(caller.app.services, ADMIN, user_id="v")).erased.messages == 4
 
 
 async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_nothing(
@@ -94,8 +95,7 @@ async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_n
     for i in range(10):
         await caller.send(f"secret {i}", "v")
     turns = caller.app.services.conversation_locks
-    assert turns
-    erasing = asyncio.create_task(erasure.erase(caller.app.services, user_id="v"))
+    erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
     # Nobody else is in the visitor's line: it is the erasure that has it.
     while not turns.locked("v", None):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
         await asyncio.sleep(0)
@@ -112,7 +112,7 @@ async def test_with_a_bot_named_only_its_conversations_go_and_an_unknown_one_is_
     for one in (caller, other):
         await one.send("hello", "v")
     services = caller.app.services
-    assert (await erasure.erase(services, user_id="v", bot=other.bot))["conversations"] == 1
+    assert (await erasure.erase(services, ADMIN, user_id="v", bot=other.bot)).erased.conversations == 1
     assert (await caller.get("/conversations")).json["pagination"]["total"] == 1
-    with pytest.raises(Refused, match="there is no bot"):
-        await erasure.erase(services, user_id="v", bot="nobody")
+    with pytest.raises(Refused, match="bot_not_found"):
+        await erasure.erase(services, ADMIN, user_id="v", bot="nobody")

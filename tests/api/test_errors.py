@@ -21,7 +21,7 @@ from chatsvc.log import request_id
 from chatsvc.usecases import accounts, bots
 from tests.api.support import assert_headers, envelope, fetch, names, out_of_reach, until
 from tests.conftest import MODELS, Answer, Caller, MakeCaller
-from tests.fakes import START, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
 TABLE = """
 | missing_api_key | 401 | no Authorization header; response has `WWW-Authenticate` |
@@ -132,17 +132,17 @@ async def invalid_api_key(stage: Stage) -> Provoked:
 
 
 async def account_not_found(stage: Stage) -> Provoked:
-    await accounts.delete(stage.app.services, account=stage.caller.account)
+    await accounts.delete(stage.app.services, ADMIN, account=stage.caller.account)
     return provoked(await stage.caller.get("/chatbots"), slots=0, headers=BEARER)
 
 
 async def plan_required(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, account=stage.caller.account, plan="none")
+    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="none")
     return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan=None)
 
 
 async def plan_upgrade_required(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, account=stage.caller.account, plan="business")
+    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, plan="business")
     return provoked(await stage.caller.get("/chatbots"), slots=0, required_plan="enterprise", feature="rest_api", plan="business")
 
 
@@ -197,12 +197,12 @@ async def conversation_not_found(stage: Stage) -> Provoked:
 
 
 async def chatbot_inactive(stage: Stage) -> Provoked:
-    await bots.deactivate(stage.app.services, bot=stage.caller.bot)
+    await bots.deactivate(stage.app.services, ADMIN, bot=stage.caller.bot)
     return provoked(await stage.caller.send(), chatbot_id=stage.caller.bot)
 
 
 async def message_quota_exceeded(stage: Stage) -> Provoked:
-    await accounts.change(stage.app.services, account=stage.caller.account, messages_limit=0)
+    await accounts.change(stage.app.services, ADMIN, account=stage.caller.account, messages_limit=0)
     return provoked(await stage.caller.send(), reason="allowance_exhausted")
 
 
@@ -365,7 +365,7 @@ async def test_a_bot_without_an_answer_is_an_error_and_no_text_that_looks_like_o
 
 @pytest.mark.parametrize("status", ["past_due", "canceled", "paused"])
 async def test_a_subscription_that_is_not_active_may_not_send(status: str, app: App, caller: Caller) -> None:
-    await accounts.change(app.services, account=caller.account, status=status)
+    await accounts.change(app.services, ADMIN, account=caller.account, status=status)
     answer = await caller.send()
     assert answer.status == 402
     assert answer.json == envelope("message_quota_exceeded", reason="subscription_inactive")
@@ -378,7 +378,7 @@ async def test_the_subscription_is_named_before_the_allowance(make_caller: MakeC
 
 @pytest.mark.parametrize("status", ["active", "trialing"])
 async def test_an_active_or_trial_subscription_may_send(status: str, app: App, caller: Caller) -> None:
-    await accounts.change(app.services, account=caller.account, status=status)
+    await accounts.change(app.services, ADMIN, account=caller.account, status=status)
     assert (await caller.send()).status == 200
 
 

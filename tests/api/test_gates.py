@@ -19,7 +19,7 @@ from chatsvc.usecases import accounts, bots, keys
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 PATHS = (
@@ -113,16 +113,16 @@ async def test_the_plan_is_checked_before_a_slot_is_taken(app: App, make_caller:
     refusal = envelope("plan_upgrade_required", required_plan="enterprise", feature="rest_api", plan="business")
     assert [(answer.status, answer.json) for answer in answers] == [(403, refusal)] * 3
     assert [answer.headers[REMAINING] for answer in answers] == ["100000"] * 3
-    await accounts.change(app.services, account=caller.account, plan="enterprise")
+    await accounts.change(app.services, ADMIN, account=caller.account, plan="enterprise")
     assert (await caller.get("/chatbots")).headers[REMAINING] == "99999"
 
 
 async def test_what_is_left_is_shown_where_no_slot_is_taken(app: App, caller: Caller) -> None:
     await caller.get("/chatbots")
     await caller.get("/nowhere")
-    await accounts.change(app.services, account=caller.account, plan="business")
+    await accounts.change(app.services, ADMIN, account=caller.account, plan="business")
     assert (await caller.get("/chatbots")).headers[REMAINING] == "99998"
-    await keys.revoke(app.services, key=(await keys.list_all(app.services))[0]["id"])  # type: ignore[arg-type]  # JSON
+    await keys.revoke(app.services, ADMIN, key=(await keys.list_all(app.services, ADMIN)).items[0].key.id)
     answer = await caller.get("/chatbots")
     assert answer.error == "invalid_api_key"
     assert answer.headers[REMAINING] == "99998"
@@ -131,7 +131,7 @@ async def test_what_is_left_is_shown_where_no_slot_is_taken(app: App, caller: Ca
 async def test_the_key_is_checked_before_the_plan(app: App, make_caller: MakeCaller) -> None:
     caller = await make_caller(plan="free")
     assert (await caller.get("/chatbots")).status == 403
-    await keys.revoke(app.services, key=(await keys.list_all(app.services))[0]["id"])  # type: ignore[arg-type]  # JSON
+    await keys.revoke(app.services, ADMIN, key=(await keys.list_all(app.services, ADMIN)).items[0].key.id)
     assert (await caller.get("/chatbots")).error == "invalid_api_key"
 
 
@@ -299,15 +299,15 @@ async def test_a_well_formed_key_that_nobody_has_is_looked_up_and_invalid(
 
 
 async def _second_key(app: App, caller: Caller, **options: Any) -> tuple[str, dict[str, str]]:
-    made = await keys.create(app.services, account=caller.account, **options)
-    return str(made["id"]), {"Authorization": f"Bearer {made['key']}"}
+    made = await keys.create(app.services, ADMIN, account=caller.account, **options)
+    return made.key.id, {"Authorization": f"Bearer {made.secret}"}
 
 
 async def test_a_revoked_key_is_refused_from_the_very_next_request_on(app: App, caller: Caller) -> None:
     key_id, with_second = await _second_key(app, caller)
     for _ in range(3):
         assert (await caller.get("/chatbots", headers=with_second)).status == 200
-    await keys.revoke(app.services, key=key_id)
+    await keys.revoke(app.services, ADMIN, key=key_id)
     for path in ("/chatbots", "/nowhere"):
         assert (await caller.get(path, headers=with_second)).json == envelope("invalid_api_key")
     assert (await caller.get("/chatbots")).status == 200
@@ -317,7 +317,7 @@ async def test_what_was_accepted_before_its_key_was_revoked_is_answered(app: App
     engine.gate = asyncio.Event()
     under_way = asyncio.create_task(caller.send())
     await until(lambda: bool(engine.turns))
-    await keys.revoke(app.services, key=(await keys.list_all(app.services))[0]["id"])  # type: ignore[arg-type]  # JSON
+    await keys.revoke(app.services, ADMIN, key=(await keys.list_all(app.services, ADMIN)).items[0].key.id)
     assert (await caller.send()).error == "invalid_api_key"
     engine.gate.set()
     assert (await under_way).status == 200
@@ -338,7 +338,7 @@ async def test_a_key_revoked_while_it_is_looked_up_is_not_remembered(app: App, c
     monkeypatch.setattr(app.services.db, "read", slow)
     looking = asyncio.create_task(caller.get("/chatbots", headers=with_second))
     await found.wait()
-    await keys.revoke(app.services, key=key_id)
+    await keys.revoke(app.services, ADMIN, key=key_id)
     go_on.set()
     await looking
     assert (await caller.get("/chatbots", headers=with_second)).error == "invalid_api_key"
@@ -355,25 +355,25 @@ async def test_a_key_expires_to_the_millisecond(app: App, caller: Caller, clock:
 
 async def test_the_owner_sees_when_a_key_was_last_let_in(app: App, caller: Caller, clock: FakeClock) -> None:
     async def last_use() -> object:
-        (shown,) = await keys.list_all(app.services, account=caller.account)
-        return shown["last_used_at"]
+        (shown,) = (await keys.list_all(app.services, ADMIN, account=caller.account)).items
+        return shown.key.last_used_at
 
     assert await last_use() is None
     assert (await caller.get("/chatbots")).status == 200
-    assert await last_use() == "2026-11-20T12:14:28Z"
+    assert await last_use() == START
     clock.advance(60)
     assert (await caller.get("/chatbots")).status == 200
-    assert await last_use() == "2026-11-20T12:15:28Z"
+    assert await last_use() == START + 60_000
 
 
 async def test_a_deleted_account_is_told_to_its_live_keys_and_to_no_other(app: App, caller: Caller, clock: FakeClock) -> None:
     stranger_id, revoked = await _second_key(app, caller)
     _, expired = await _second_key(app, caller, expires="2026-11-20T12:14:29")
     _, unused = await _second_key(app, caller)
-    await keys.revoke(app.services, key=stranger_id)
+    await keys.revoke(app.services, ADMIN, key=stranger_id)
     clock.advance(1)
     assert (await caller.get("/chatbots")).status == 200
-    await accounts.delete(app.services, account=caller.account)
+    await accounts.delete(app.services, ADMIN, account=caller.account)
     for _ in range(2):
         for path in ("/chatbots", "/nowhere"):
             answer = await caller.get(path)
@@ -387,7 +387,7 @@ async def test_a_deleted_account_is_told_to_its_live_keys_and_to_no_other(app: A
 
 async def test_a_key_that_expires_after_its_account_has_gone_is_invalid(app: App, caller: Caller, clock: FakeClock) -> None:
     _, with_second = await _second_key(app, caller, expires="2026-11-20T12:14:29")
-    await accounts.delete(app.services, account=caller.account)
+    await accounts.delete(app.services, ADMIN, account=caller.account)
     assert (await caller.get("/chatbots", headers=with_second)).error == "account_not_found"
     clock.advance(1)
     assert (await caller.get("/chatbots", headers=with_second)).error == "invalid_api_key"
@@ -395,7 +395,7 @@ async def test_a_key_that_expires_after_its_account_has_gone_is_invalid(app: App
 
 async def test_nothing_but_digests_stays_of_a_deleted_account(app: App, caller: Caller) -> None:
     await caller.send(user_id="v", headers={"Idempotency-Key": "k"})
-    await accounts.delete(app.services, account=caller.account)
+    await accounts.delete(app.services, ADMIN, account=caller.account)
     tables = [
         str(name)
         for (name,) in await execute(app, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
@@ -409,7 +409,7 @@ async def test_an_account_deleted_while_its_message_is_answered_gets_no_reply(ap
     engine.gate = asyncio.Event()
     under_way = asyncio.create_task(caller.send())
     await until(lambda: bool(engine.turns))
-    await accounts.delete(app.services, account=caller.account)
+    await accounts.delete(app.services, ADMIN, account=caller.account)
     engine.gate.set()
     answer = await under_way
     assert answer.status == 401
@@ -420,7 +420,7 @@ async def test_an_account_deleted_while_its_message_is_answered_gets_no_reply(ap
 async def test_a_changed_plan_holds_from_the_next_request_on(app: App, caller: Caller) -> None:
     seen = []
     for plan in ("none", "business", "enterprise", "free", "enterprise"):
-        await accounts.change(app.services, account=caller.account, plan=plan)
+        await accounts.change(app.services, ADMIN, account=caller.account, plan=plan)
         answer = await caller.get("/chatbots")
         seen.append((answer.status, answer.error, answer.json.get("plan", "-")))
     assert seen == [
@@ -451,11 +451,11 @@ async def test_the_lowest_plan_with_the_interface_is_the_one_required(app: App, 
 
 async def test_a_changed_bot_holds_from_the_next_request_on(app: App, caller: Caller) -> None:
     for change, status in ((bots.deactivate, 409), (bots.activate, 200)):
-        await change(app.services, bot=caller.bot)
+        await change(app.services, ADMIN, bot=caller.bot)
         assert (await caller.send()).status == status
         listed = (await caller.get("/chatbots")).json["data"]
         assert [bot["active"] for bot in listed] == [status == 200]
-    await bots.change(app.services, bot=caller.bot, name="Front desk")
+    await bots.change(app.services, ADMIN, bot=caller.bot, name="Front desk")
     assert (await caller.get(f"/chatbots/{caller.bot}")).json["data"]["name"] == "Front desk"
     assert (await caller.get("/chatbots")).json["data"][0]["name"] == "Front desk"
 
@@ -470,7 +470,7 @@ async def test_a_changed_status_or_allowance_holds_from_the_next_request_on(app:
         ({"messages_limit": 3}, 200),
         ({"messages_limit": 0}, 402),
     ):
-        await accounts.change(app.services, account=caller.account, **change)
+        await accounts.change(app.services, ADMIN, account=caller.account, **change)
         assert (await caller.send()).status == status, change
 
 

@@ -16,7 +16,7 @@ from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import conversations
 from chatsvc.usecases import captures, erasure, history_cache, messages, retention
 from tests.conftest import Caller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 DAY_S = 86_400
 
@@ -39,10 +39,10 @@ async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversation
 async def set_statuses(caller: Caller, chance: random.Random) -> None:
     """Set the status of every record of the bot, as its team would."""
     services = caller.app.services
-    for found in await captures.list_appointments(services, bot=caller.bot):
-        await captures.set_appointment(services, appointment=str(found["id"]), status=chance.choice(APPOINTMENT_STATUSES))
-    for found in await captures.list_requests(services, bot=caller.bot):
-        await captures.set_request(services, request=str(found["id"]), status=chance.choice(REQUEST_STATUSES))
+    for appointment in (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items:
+        await captures.set_appointment(services, ADMIN, appointment=appointment.id, status=chance.choice(APPOINTMENT_STATUSES))
+    for request in (await captures.list_requests(services, ADMIN, bot=caller.bot)).items:
+        await captures.set_request(services, ADMIN, request=request.id, status=chance.choice(REQUEST_STATUSES))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,7 +71,7 @@ async def test_every_answer_is_given_what_the_store_would_give(
         visitor = chance.choice(visitors)
         match chance.randrange(15):
             case 0:
-                await erasure.erase(services, user_id=visitor)
+                await erasure.erase(services, ADMIN, user_id=visitor)
             case 1:
                 clock.advance(DAY_S * chance.random() * 2)
                 await retention.once(services)

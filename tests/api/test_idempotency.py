@@ -11,10 +11,11 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.usecases import accounts, bots, keys
+from chatsvc.usecases.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 DAY = 86_400_000
 KEY = {"Idempotency-Key": "order-17"}
@@ -71,9 +72,9 @@ async def test_the_replay_comes_also_after_the_bot_went_off_or_the_quota_ended(
     caller = await make_caller(messages_limit=1)
     first = await caller.send(headers=KEY)
     assert (await caller.send(headers=KEY)).body == first.body
-    await accounts.change(app.services, account=caller.account, status="canceled")
+    await accounts.change(app.services, ADMIN, account=caller.account, status="canceled")
     assert (await caller.send(headers=KEY)).body == first.body
-    await bots.deactivate(app.services, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
     assert (await caller.send(headers=KEY)).body == first.body
     engine.script = failing("timeout")
     assert (await caller.send(headers=KEY)).body == first.body
@@ -82,7 +83,7 @@ async def test_the_replay_comes_also_after_the_bot_went_off_or_the_quota_ended(
 
 async def test_the_gates_stand_before_the_replay(app: App, caller: Caller) -> None:
     await caller.send(headers=KEY)
-    await accounts.change(app.services, account=caller.account, plan="business")
+    await accounts.change(app.services, ADMIN, account=caller.account, plan="business")
     assert (await caller.send(headers=KEY)).status == 403
 
 
@@ -91,7 +92,7 @@ async def test_those_who_come_while_it_is_answered_share_the_one_answer(app: App
     engine.gate = asyncio.Event()
     waiting = [asyncio.create_task(caller.send("hello", headers=KEY)) for _ in range(10)]
     await until(lambda: bool(engine.turns))
-    await bots.deactivate(app.services, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
     waiting.append(asyncio.create_task(caller.send("hello", headers=KEY)))
     await asyncio.sleep(0.05)
     engine.gate.set()
@@ -126,14 +127,14 @@ async def test_a_failed_request_keeps_nothing_under_its_key(status: int, app: Ap
     if status == 404:
         caller.bot = "nobody"
     if status == 409:
-        await bots.deactivate(app.services, bot=bot)
+        await bots.deactivate(app.services, ADMIN, bot=bot)
     if status >= 500:
         engine.script = failing("empty") if status == 502 else None  # type: ignore[assignment]  # a bug
     assert (await caller.send("hello", headers=KEY)).status == status
     assert await execute(app, "SELECT count(*) FROM idempotency_keys") == [(0,)]
     caller.bot, engine.script = bot, script
-    await bots.activate(app.services, bot=bot)
-    await accounts.change(app.services, account=caller.account, messages_limit=5)
+    await bots.activate(app.services, ADMIN, bot=bot)
+    await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=5)
     assert (await caller.send("another text", headers=KEY)).status == 200
 
 
@@ -202,7 +203,9 @@ async def test_what_is_older_is_removed_in_time(app: App, caller: Caller, clock:
 
 async def test_the_key_belongs_to_the_account(app: App, caller: Caller, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
     stranger = await make_caller()
-    second = Caller(app, caller.session, caller.account, caller.bot, str((await keys.create(app.services, account=caller.account))["key"]))
+    second = Caller(
+        app, caller.session, caller.account, caller.bot, (await keys.create(app.services, ADMIN, account=caller.account)).secret
+    )
     first = await caller.send("hello", headers=KEY)
     theirs = await stranger.send("hello", headers=KEY)
     assert theirs.status == 200
@@ -298,7 +301,7 @@ async def test_a_caller_that_hung_up_gets_the_answer_with_the_same_key(
     assert (await joined).status == 200
     assert (await caller.send("hello", headers=KEY)).body == (await joined).body
     assert len(engine.turns) == 1
-    assert app.services.conversation_locks is not None
+    assert isinstance(app.services.conversation_locks, ConversationLocks)
     assert app.services.conversation_locks.in_flight == {}
 
 

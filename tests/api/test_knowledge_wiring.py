@@ -16,6 +16,7 @@ from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from tests.conftest import Caller, MakeCaller
+from tests.fakes import ADMIN
 
 FAQ = "synonyms: peştamal, havlu\nsynonyms: oda, suit\n\n## Havlu var mı?\n\nVar."
 
@@ -31,9 +32,9 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
 
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", index)
     monkeypatch.setattr(chatsvc.engines.knowledge, "KnowledgeIndex", index)
-    _, bot = await bots.resolve(app.services, caller.bot)
+    _, bot = await bots.resolve(app.services, ADMIN, caller.bot)
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
-        await knowledge.add(app.services, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
+        await knowledge.add(app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
         await app.services.knowledge.of(bot)
         await KnowledgeLoader(app.services.db).of(bot)
     both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
@@ -47,12 +48,12 @@ async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(
     monkeypatch.setattr(knowledge_cache, "LARGE", 3)
     for one, questions in ((caller, 3), (other, 2)):
         text = "\n\n".join(f"## Question {number}?\n\nYes." for number in range(questions))
-        await knowledge.add(app.services, bot=one.bot, files=read_files([("faq.md", text.encode())], "tr"))
+        await knowledge.add(app.services, ADMIN, bot=one.bot, files=read_files([("faq.md", text.encode())], "tr"))
     library = KnowledgeCache(app.services.db)
     await library.warm(app.services.account_cache)
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", lambda *_: "made when somebody asked")
-    _, large = await bots.resolve(app.services, caller.bot)
-    _, small = await bots.resolve(app.services, other.bot)
+    _, large = await bots.resolve(app.services, ADMIN, caller.bot)
+    _, small = await bots.resolve(app.services, ADMIN, other.bot)
     assert len((await library.of(large)).entries) == 3
     assert str(await library.of(small)) == "made when somebody asked"
 

@@ -17,10 +17,11 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.usecases import accounts, bots
+from chatsvc.usecases.conversation_locks import ConversationLocks
 from tests.api.conftest import Connect
 from tests.api.support import assert_headers, envelope, execute, request, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 KIB64 = 64 * 1024
 NO_OBJECT = ("Gövde bir JSON nesnesi olmalıdır.", "The body must be a JSON object.")
@@ -332,7 +333,7 @@ async def test_the_query_of_the_path_is_no_part_of_the_message(caller: Caller) -
 
 async def test_the_checks_come_in_the_order_of_the_decisions(app: App, make_caller: MakeCaller, engine: ScriptedEngine) -> None:
     caller = await make_caller(messages_limit=0, status="paused")
-    await bots.deactivate(app.services, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
     engine.script = failing("timeout")
     body: dict[str, Any] = {"surplus": 1, "user_id": 1, "language": "?"}
     headers = {"Idempotency-Key": "not visible: ü"}
@@ -359,11 +360,11 @@ async def test_the_checks_come_in_the_order_of_the_decisions(app: App, make_call
     await step()
     body["chatbot_id"] = caller.bot
     await step()
-    await bots.activate(app.services, bot=caller.bot)
+    await bots.activate(app.services, ADMIN, bot=caller.bot)
     await step()
-    await accounts.change(app.services, account=caller.account, status="active")
+    await accounts.change(app.services, ADMIN, account=caller.account, status="active")
     await step()
-    await accounts.change(app.services, account=caller.account, messages_limit=1)
+    await accounts.change(app.services, ADMIN, account=caller.account, messages_limit=1)
     await step()
     assert seen == [
         (400, "invalid_json", None),
@@ -402,7 +403,7 @@ async def test_a_bot_switched_off_while_it_answers_still_answers(app: App, calle
     engine.gate = asyncio.Event()
     under_way = asyncio.create_task(caller.send())
     await until(lambda: bool(engine.turns))
-    await bots.deactivate(app.services, bot=caller.bot)
+    await bots.deactivate(app.services, ADMIN, bot=caller.bot)
     engine.gate.set()
     assert (await under_way).status == 200
     answer = await caller.send()
@@ -453,7 +454,7 @@ async def test_one_that_fails_does_not_hold_up_those_behind_it(app: App, caller:
 
 async def test_different_conversations_are_answered_at_the_same_time(app: App, caller: Caller, engine: ScriptedEngine) -> None:
     other = Caller(app, caller.session, caller.account, "", caller.key)
-    other.bot = str((await bots.create(app.services, name="Other", account=caller.account, model="scripted"))["id"])
+    other.bot = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
     engine.gate = asyncio.Event()
     sent = [caller.send("m", "a"), caller.send("m", "b"), other.send("m", "a"), caller.send("m"), caller.send("m")]
     waiting = [asyncio.create_task(one) for one in sent]
@@ -487,7 +488,7 @@ async def test_busy_is_told_at_the_deadline_and_nothing_is_charged(
     monkeypatch.undo()
     assert [turn.message for turn in engine.turns] == ["first"]
     assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 402]
-    assert app.services.conversation_locks is not None
+    assert isinstance(app.services.conversation_locks, ConversationLocks)
     assert app.services.conversation_locks._queues == {}
 
 

@@ -18,7 +18,7 @@ from chatsvc.domain.limiter import Slot
 from chatsvc.usecases import accounts, bots, keys
 from tests.api.support import LIMIT, MINUTE_END, REMAINING, RESET, envelope, fetch, names, out_of_reach, standing, until
 from tests.conftest import Answer, Caller, MakeCaller
-from tests.fakes import START, FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 
 RATE = [LIMIT.lower(), REMAINING.lower(), RESET.lower()]
 
@@ -97,7 +97,9 @@ async def test_whoever_waits_as_long_as_told_gets_through(before_end_ms: int, ca
 
 
 async def test_two_keys_of_one_account_count_separately(app: App, caller: Caller) -> None:
-    second = Caller(app, caller.session, caller.account, caller.bot, str((await keys.create(app.services, account=caller.account))["key"]))
+    second = Caller(
+        app, caller.session, caller.account, caller.bot, (await keys.create(app.services, ADMIN, account=caller.account)).secret
+    )
     mine, theirs = await asyncio.gather(_at_once(caller, 130), _at_once(second, 125))
     assert _spread(mine) == {200: 120, 429: 10}
     assert _spread(theirs) == {200: 120, 429: 5}
@@ -155,12 +157,12 @@ async def _status_405(caller: Caller) -> Answer:
 
 
 async def _status_409(caller: Caller) -> Answer:
-    await bots.deactivate(caller.app.services, bot=caller.bot)
+    await bots.deactivate(caller.app.services, ADMIN, bot=caller.bot)
     return await caller.send()
 
 
 async def _status_402(caller: Caller) -> Answer:
-    await accounts.change(caller.app.services, account=caller.account, messages_limit=0)
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, messages_limit=0)
     return await caller.send()
 
 
@@ -221,9 +223,9 @@ async def test_responses_before_the_limiter_have_them_too_and_take_nothing(
 ) -> None:
     await caller.get("/chatbots")
     seen = [await fetch(session, "GET", f"{caller.base_url}/chatbots"), await caller.get("/x", headers={"Authorization": "Bearer x"})]
-    await accounts.change(app.services, account=caller.account, plan="free")
+    await accounts.change(app.services, ADMIN, account=caller.account, plan="free")
     seen.append(await caller.get("/chatbots"))
-    await accounts.change(app.services, account=caller.account, plan="enterprise")
+    await accounts.change(app.services, ADMIN, account=caller.account, plan="enterprise")
     with monkeypatch.context() as broken:
 
         def down(*_: object) -> Slot:

@@ -25,18 +25,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.domain import captures as captured
-from chatsvc.domain import cursors
+from chatsvc.domain import cursors, shapes
 from chatsvc.domain import keys as api_keys
-from chatsvc.domain.errors import PROBLEMS, Refused
+from chatsvc.domain.errors import PROBLEMS
 from chatsvc.domain.models import Usage
 from chatsvc.domain.plans import Plan
+from chatsvc.domain.refusals import Refused
 from chatsvc.engines import EMPTY_REASONS, UNAVAILABLE_REASONS, EngineError, Reply, Turn
 from chatsvc.usecases import accounts, analytics, bots, captures, keys
 from tests.api import model as modelled
 from tests.api.model import Capture, Expected, Json, Model, Outcome, Pending, Request, Rules
 from tests.api.support import ALWAYS, fetch, names, standing, until
 from tests.conftest import MODELS, Answer
-from tests.fakes import START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 
 STEPS = int(os.environ.get("CHATSVC_STEPS", "0"))
 A_RUN = 50
@@ -349,8 +350,8 @@ class ServiceAgainstModel(RuleBasedStateMachine):
             self.time_passes(1)
 
     def _add_account(self, plan: str) -> None:
-        made = self.run(accounts.create(self.app.services, name="Acme", plan=plan))
-        self.model.add_account(str(made["id"]), "Acme", None if plan == "none" else plan)
+        made = self.run(accounts.create(self.app.services, ADMIN, name="Acme", plan=plan))
+        self.model.add_account(made.account.id, "Acme", None if plan == "none" else plan)
 
     @precondition(lambda self: len(self.model.accounts) < 4)
     @rule(plan=st.sampled_from([*PLANS, "none"]))
@@ -362,7 +363,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
     @rule(number=any_number)
     def delete_account(self, number: int) -> None:
         account = self._account(number)
-        self.run(accounts.delete(self.app.services, account=account.id))
+        self.run(accounts.delete(self.app.services, ADMIN, account=account.id))
         self.model.delete_account(account)
 
     @rule(
@@ -376,18 +377,18 @@ class ServiceAgainstModel(RuleBasedStateMachine):
     def change_account(self, number: int, change: dict[str, Any]) -> None:
         account = self._account(number)
         if change:
-            self.run(accounts.change(self.app.services, account=account.id, **change))
+            self.run(accounts.change(self.app.services, ADMIN, account=account.id, **change))
             self.model.change_account(account, **change)
 
     @rule(number=any_number, name=st.sampled_from(["Desk", "Kapı"]))
     def add_bot(self, number: int, name: str) -> None:
         account = self._account(number)
         if self.model.may_have_another_bot(account):
-            made = self.run(bots.create(self.app.services, name=name, account=account.id, model="scripted"))
-            self.model.add_bot(account, str(made["id"]), name)
+            made = self.run(bots.create(self.app.services, ADMIN, name=name, account=account.id, model="scripted"))
+            self.model.add_bot(account, made.id, name)
         else:
             with pytest.raises(Refused):
-                self.run(bots.create(self.app.services, name=name, account=account.id))
+                self.run(bots.create(self.app.services, ADMIN, name=name, account=account.id))
 
     @rule(
         number=any_number,
@@ -398,7 +399,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         account = self._account(number)
         if account.bots:
             bot = pick(account.bots, which)
-            self.run(bots.change(self.app.services, bot=bot.id, **change))
+            self.run(bots.change(self.app.services, ADMIN, bot=bot.id, **change))
             self.model.change_bot(bot, **change)
 
     @rule(number=any_number, lasts_s=st.sampled_from([None, None, 1, 60, modelled.DAY // 1000]))
@@ -406,13 +407,13 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         account = self._account(number)
         expires = self.model.now + lasts_s * 1000 if lasts_s else None
         text = datetime.fromtimestamp(expires / 1000, UTC).isoformat(timespec="milliseconds") if expires else None
-        made = self.run(keys.create(self.app.services, account=account.id, expires=text))
-        self.model.add_key(account, str(made["id"]), str(made["key"]), expires)
+        made = self.run(keys.create(self.app.services, ADMIN, account=account.id, expires=text))
+        self.model.add_key(account, made.key.id, made.secret, expires)
 
     @rule(number=any_number)
     def revoke_key(self, number: int) -> None:
         key = pick([key for key in self.model.keys.values() if not key.account.gone], number)
-        self.run(keys.revoke(self.app.services, key=key.id))
+        self.run(keys.revoke(self.app.services, ADMIN, key=key.id))
         key.revoked = True
 
     # -- messages ---------------------------------------------------------------------------------------------------
@@ -495,7 +496,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
             return
         before = account.limit
         used = account.used.get(datetime.fromtimestamp(self.model.now / 1000, UTC).strftime("%Y-%m"), 0)
-        self.run(accounts.change(self.app.services, account=account.id, messages_limit=used + left % 3, credits=left // 3))
+        self.run(accounts.change(self.app.services, ADMIN, account=account.id, messages_limit=used + left % 3, credits=left // 3))
         self.model.change_account(account, messages_limit=used + left % 3, credits=left // 3)
         one = self._begin(self._message(bot_id, "hello", user, None, None), key)
         request = self._message(bot_id, "blanks", other if other != user else None, None, None)
@@ -507,7 +508,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         for flight, outcome in order:
             if flight is not None:
                 self._finish(flight, outcome)
-        self.run(accounts.change(self.app.services, account=account.id, messages_limit=before))
+        self.run(accounts.change(self.app.services, ADMIN, account=account.id, messages_limit=before))
         self.model.change_account(account, messages_limit=before)
 
     @rule(who=any_number, bot=any_number, fault=st.sampled_from(sorted(FAULTS)))
@@ -630,11 +631,13 @@ class ServiceAgainstModel(RuleBasedStateMachine):
     async def _compare(self) -> None:
         services = self.app.services
         for account in self.model.accounts:
-            shown = await analytics.show(services, account=account.id, days=30)
-            assert shown == self.model.analytics(account, 30)
+            shown = await analytics.show(services, ADMIN, account=account.id, days=30)
+            assert shapes.analytics(shown) == self.model.analytics(account, 30)
             for bot in account.bots:
-                assert await captures.list_requests(services, bot=bot.id) == bot.requests
-                assert await captures.list_appointments(services, bot=bot.id) == bot.appointments
+                requests = (await captures.list_requests(services, ADMIN, bot=bot.id, limit=1000)).items
+                assert list(map(shapes.request, requests)) == bot.requests
+                appointments = (await captures.list_appointments(services, ADMIN, bot=bot.id, limit=1000)).items
+                assert list(map(shapes.appointment, appointments)) == bot.appointments
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.domain.errors import Refused
+from chatsvc.control import rendering
+from chatsvc.domain.refusals import Refused
 from chatsvc.store import transfer as stored
 from chatsvc.store import unanswered
 from chatsvc.store.unanswered import Question
@@ -22,7 +23,7 @@ from chatsvc.usecases import accounts, captures, keys, knowledge, transfer, webh
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
-from tests.fakes import START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 from tests.webhooks.support import BOTH, SAID, hook
 from tests.webhooks.support import captures as capturing
 
@@ -31,7 +32,7 @@ async def taken_out(services: Any, account: str, **options: Any) -> list[Any]:
     """All records of an account, through JSON as a file has them."""
     records, after = [], None
     while True:
-        told = json.loads(json.dumps(await transfer.take_out(services, account=account, after=after, **options)))
+        told = json.loads(json.dumps((await transfer.take_out(services, ADMIN, account=account, after=after, **options))._asdict()))
         records += told["records"]
         after = told["next"]
         if after is None:
@@ -40,11 +41,11 @@ async def taken_out(services: Any, account: str, **options: Any) -> list[Any]:
 
 async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
     """An import, in batches."""
-    account = str((await transfer.begin(services, record=records[0][1]))["id"])
+    account = (await transfer.begin(services, ADMIN, record=records[0][1])).id
     new: list[Any] = []
     for i in range(1, len(records), 7):
-        new += (await transfer.put(services, account=account, records=records[i : i + 7]))["webhooks"]  # type: ignore[arg-type]
-    return {**await transfer.end(services, account=account, complete=True), "webhooks": new}
+        new += [one._asdict() for one in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
+    return {**rendering.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ async def elsewhere(config: Config, clock: FakeClock, engine: ScriptedEngine, tm
     """Another installation, which has an account of its own already."""
     async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as running:
         running.services.engines["anthropic"] = engine
-        await accounts.create(running.services, name="here before")
+        await accounts.create(running.services, ADMIN, name="here before")
         yield running
 
 
@@ -60,13 +61,17 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     """A bit of everything; gives the webhook's signing key."""
     services = caller.app.services
     signing_key = await hook(caller, None, *BOTH)
-    await knowledge.add(services, bot=caller.bot, files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr"))
+    await knowledge.add(
+        services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## When?\nalt: at what time?\n\nAt nine.\n")], "tr")
+    )
     for i in range(6):
         if i == 4:
             capturing(engine)
         clock.advance(1)
         assert (await caller.send(SAID, f"v{i % 3}", headers={"Idempotency-Key": f"k{i}"})).status == 200
-    await captures.set_request(services, request=(await captures.list_requests(services, bot=caller.bot))[0]["id"], status="done")  # type: ignore[arg-type]
+    await captures.set_request(
+        services, ADMIN, request=(await captures.list_requests(services, ADMIN, bot=caller.bot)).items[0].id, status="done"
+    )
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)
     await services.account_cache.flush_key_uses()
@@ -87,10 +92,16 @@ async def answers(caller: Caller) -> list[Any]:
     listed = await get(f"/conversations?limit=100&chatbot_id={caller.bot}")
     found = [await get(f"/conversations/{one['id']}") for one in listed["data"]]
     found += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
-    found += [await accounts.show(services, account=caller.account), await knowledge.export(services, bot=caller.bot)]
-    found += [await captures.list_requests(services, bot=caller.bot), await captures.list_appointments(services, bot=caller.bot)]
-    found += [await keys.list_all(services, account=caller.account), await webhooks.show(services, bot=caller.bot)]
-    found += [await webhooks.attempts(services, bot=caller.bot, limit=100)]
+    found += [
+        await accounts.show(services, ADMIN, account=caller.account),
+        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
+    ]
+    found += [
+        (await captures.list_requests(services, ADMIN, bot=caller.bot)).items,
+        (await captures.list_appointments(services, ADMIN, bot=caller.bot)).items,
+    ]
+    found += [await keys.list_all(services, ADMIN, account=caller.account), await webhooks.show(services, ADMIN, bot=caller.bot)]
+    found += [(await webhooks.attempts(services, ADMIN, bot=caller.bot, limit=100)).items]
     again = await caller.send(SAID, "v0", headers={"Idempotency-Key": "k0"})
     assert again.status == 200
     return [*found, again.json["data"]]
@@ -130,7 +141,7 @@ async def test_the_new_installation_answers_as_the_old_one_did(
     assert (moved["id"], moved["messages_used"]) == (caller.account, 6)
     there = Caller(elsewhere, session, caller.account, caller.bot, caller.key)
     assert await answers(there) == await answers(caller)
-    assert len(await webhooks.attempts(elsewhere.services, bot=caller.bot, limit=10)) == 3
+    assert len(await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)) == 3
     # The visitor goes on where it was.
     await there.send("and now?", "v1")
     assert engine.turns[-1].history[0].content == SAID
@@ -146,8 +157,8 @@ async def test_what_was_still_to_be_sent_is_kept_and_not_sent_and_what_was_under
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE event = 'appointment.created'")
     await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
     assert await execute(elsewhere, "SELECT DISTINCT state FROM webhook_events") == [(2,)]
-    newest = (await webhooks.attempts(elsewhere.services, bot=caller.bot, limit=10))[0]
-    assert (newest["success"], newest["error"]) == (False, "interrupted")
+    newest = (await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)).items[0]
+    assert (newest.success, newest.error) == (False, "interrupted")
 
 
 def _at(records: list[Any], kind: str) -> int:
@@ -164,13 +175,13 @@ async def test_without_secrets_a_webhook_gets_a_new_signing_key_that_is_shown_on
     assert shown["bot"] == caller.bot
     assert shown["signing_key"].startswith("whsec_")
     assert shown["signing_key"] != signing_key
-    assert await webhooks.events(elsewhere.services, bot=caller.bot)
+    assert await webhooks.events(elsewhere.services, ADMIN, bot=caller.bot)
 
 
 async def test_an_account_that_was_deleted_comes_back_with_its_keys(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
     await furnish(caller, engine, clock)
     records, before = await taken_out(caller.app.services, caller.account, with_secrets=True), await answers(caller)
-    await accounts.delete(caller.app.services, account=caller.account)
+    await accounts.delete(caller.app.services, ADMIN, account=caller.account)
     assert (await caller.get("/chatbots")).error == "account_not_found"
     await put_in(caller.app.services, records)
     assert await answers(caller) == before
@@ -179,7 +190,7 @@ async def test_an_account_that_was_deleted_comes_back_with_its_keys(caller: Call
 async def test_an_account_that_exists_is_refused_and_stays_as_it_is(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> None:
     await furnish(caller, engine, clock)
     records, before = await taken_out(caller.app.services, caller.account), await answers(caller)
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(Refused, match="import_exists"):
         await put_in(caller.app.services, records)
     assert await answers(caller) == before
 
@@ -264,7 +275,7 @@ async def test_a_record_that_cannot_be_is_refused_and_nothing_of_the_account_is_
     services = elsewhere.services
     with pytest.raises(Refused):
         await put_in(services, _changed(good, kind, **changes))
-    assert [one["name"] for one in await accounts.list_all(services)] == ["here before"]
+    assert [one.account.name for one in (await accounts.list_all(services, ADMIN)).items] == ["here before"]
     # What was brought in before the fault stands in the way of nobody.
     await put_in(services, good)
     assert await execute(elsewhere, "SELECT conversations FROM conversation_counts") == [(3,)]
@@ -275,10 +286,12 @@ async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_ser
 ) -> None:
     await furnish(caller, engine, clock)
     records = await taken_out(caller.app.services, caller.account)
-    await transfer.begin(elsewhere.services, record=records[0][1])
-    await transfer.put(elsewhere.services, account=caller.account, records=records[1:10])
-    assert [one["name"] for one in await accounts.list_all(elsewhere.services)] == ["here before"]
+    await transfer.begin(elsewhere.services, ADMIN, record=records[0][1])
+    await transfer.put(elsewhere.services, ADMIN, account=caller.account, records=records[1:10])
+    assert [one.account.name for one in (await accounts.list_all(elsewhere.services, ADMIN)).items] == ["here before"]
     await elsewhere.stop()
     async with App(replace(config, data_dir=tmp_path / "elsewhere"), clock) as again:
-        await accounts.delete(again.services, account=str((await accounts.create(again.services, name="to have all swept"))["id"]))
+        await accounts.delete(
+            again.services, ADMIN, account=(await accounts.create(again.services, ADMIN, name="to have all swept")).account.id
+        )
         assert await execute(again, "SELECT count(*) FROM bots") == [(0,)]

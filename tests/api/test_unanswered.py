@@ -10,17 +10,18 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
+from chatsvc.control import rendering
 from chatsvc.engines import EngineError
 from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
-from tests.fakes import FakeClock, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 
 async def groups(caller: Caller) -> list[dict[str, Any]]:
     """What the command would show."""
-    return await unanswered.groups(caller.app.services, bot=caller.bot)
+    return [rendering.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
 
 
 async def test_a_question_without_an_answer_is_counted_whatever_its_spelling(
@@ -63,7 +64,7 @@ async def test_a_nod_a_number_or_a_greeting_is_no_question(caller: Caller, engin
 
 async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(caller: Caller, engine: ScriptedEngine) -> None:
     await knowledge.add(
-        caller.app.services, bot=caller.bot, files=read_files([("faq.md", b"## Do you repair bikes?\nlanguage: en\n\nYes.")], "tr")
+        caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## Do you repair bikes?\nlanguage: en\n\nYes.")], "tr")
     )
     engine.script = failing("no_answer")
     for message in ("opening hours on christmas", "do you repair umbrelas", "do you repair umbrellas?", "can you repair my umbrellas"):
@@ -119,12 +120,12 @@ async def test_what_a_visitor_asked_goes_when_it_is_erased_and_the_others_still_
         await caller.send(message, visitor)
     await caller.send("Grunwald umbrellas!")
     assert {one["question"]: one["count"] for one in await groups(caller)} == {"Grunwald UMBRELLAS?": 4, "a Zanzibar parasol": 1}
-    erased = await erasure.erase(caller.app.services, user_id="v")
-    assert (erased["questions"], erased["conversations"]) == (2, 0)
+    erased = await erasure.erase(caller.app.services, ADMIN, user_id="v")
+    assert (erased.erased.questions, erased.erased.conversations) == (2, 0)
     assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 2}
     files = [file.read_bytes() for file in config.data_dir.iterdir() if file.is_file()]
     assert not [text for text in (b"Zanzibar", b"zanzibar", b"UMBRELLAS") for content in files if text in content]
-    await erasure.erase(caller.app.services, user_id="w")
+    await erasure.erase(caller.app.services, ADMIN, user_id="w")
     assert {one["question"]: one["count"] for one in await groups(caller)} == {"grunwald umbrellas": 1}
 
 
@@ -184,7 +185,7 @@ async def test_a_question_is_not_kept_in_the_log_and_goes_with_its_account(
     assert "could not be noted" in caplog.text
     assert "unforgettable" not in caplog.text
     assert await execute(app, "SELECT times FROM unanswered_questions") == [(1,)]
-    await accounts.delete(app.services, account=caller.account)
+    await accounts.delete(app.services, ADMIN, account=caller.account)
     from chatsvc.store.accounts import sweep
 
     while await sweep(app.services.db):

@@ -22,7 +22,7 @@ def acts(site: Site, *ids: str) -> list[tuple[str, str]]:
 def stored(site: Site) -> str:
     """All that the table holds."""
     with closing(sqlite3.connect(f"file:{site.data / 'chatsvc.db'}?mode=ro", uri=True)) as connection:
-        return repr(connection.execute("SELECT * FROM administrative_acts").fetchall())
+        return repr(connection.execute("SELECT * FROM audit_records").fetchall())
 
 
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:

@@ -221,9 +221,9 @@ def test_what_cannot_be_a_key_is_refused_in_one_line(site: Site) -> None:
     account = site.account()
     for when, says in (
         ("2020-01-01", "has passed already"),
-        ("tomorrow", "'tomorrow' is no date; write 2027-01-31"),
-        ("9999-12-31T23:59:59-01:00", "is no date"),
-        ("", "is no date"),
+        ("tomorrow", "'tomorrow' is no time; write 2026-11-20"),
+        ("9999-12-31T23:59:59-01:00", "is no time"),
+        ("", "is no time"),
     ):
         assert says in site.refused("key", "create", "--account", account, "--expires", when)
     assert site.refused("key", "revoke", "no-such-key") == "there is no key no-such-key"

@@ -14,7 +14,7 @@ from chatsvc.usecases import accounts, keys, webhooks
 from tests.api.support import LIMIT, REMAINING, RESET
 from tests.conftest import Answer, Caller
 from tests.crash.books import disagreements
-from tests.fakes import START, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine
 from tests.faults.support import told
 from tests.webhooks.receiver import Receiver
 from tests.webhooks.support import CALL_ME, SAID, captures, settled
@@ -82,7 +82,7 @@ async def test_requests_of_every_kind_are_answered_and_all_is_counted_once(calle
 
 
 async def test_a_month_that_begins_and_has_not_begun_yet_after_all_has_its_own_allowance(caller: Caller, clock: FakeClock) -> None:
-    await accounts.change(caller.app.services, account=caller.account, messages_limit=3)
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, messages_limit=3)
 
     async def sent() -> int:
         return (await caller.send("hello")).status
@@ -163,7 +163,7 @@ async def test_what_is_captured_is_told_once_and_recorded_with_a_duration(
     caller: Caller, clock: FakeClock, engine: ScriptedEngine, receiver: Receiver, name: str
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
     recorded: list[dict[str, Any]] = []
     sent = 0
     for step, seconds in enumerate((0, *JUMPS[name])):
@@ -178,8 +178,8 @@ async def test_what_is_captured_is_told_once_and_recorded_with_a_duration(
 
 async def test_a_key_that_expires_is_refused_for_as_long_as_the_clock_says_so(caller: Caller, clock: FakeClock) -> None:
     at = datetime.fromtimestamp(clock() / 1000 + HOUR, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    made = await keys.create(caller.app.services, account=caller.account, expires=at)
-    short = Caller(caller.app, caller.session, caller.account, caller.bot, str(made["key"]))
+    made = await keys.create(caller.app.services, ADMIN, account=caller.account, expires=at)
+    short = Caller(caller.app, caller.session, caller.account, caller.bot, made.secret)
     for seconds, status in ((0, 200), (2 * HOUR, 401), (-2 * HOUR, 200), (3650 * DAY, 401), (-3651 * DAY, 200)):
         clock.advance(seconds)
         assert (await short.get("/chatbots")).status == status

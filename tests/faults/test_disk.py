@@ -21,7 +21,7 @@ from chatsvc.usecases import accounts, bots, keys, webhooks
 from tests.cli.support import one_line, run
 from tests.conftest import Answer, Caller
 from tests.crash.books import disagreements
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.disks import Ballast, breakable_disk, make_read_only, small_disk
 from tests.faults.support import told
 from tests.webhooks.receiver import Receiver
@@ -86,7 +86,7 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     disk: Path, caller: Caller, engine: ScriptedEngine, receiver: Receiver, tmp_path: Path
 ) -> None:
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{receiver.port}/", events=("request.created",))
     ballast = Ballast(disk)
     answered, created = 0, ["Acme"]
     for round_ in range(3):
@@ -122,7 +122,7 @@ async def test_a_full_disk_is_told_costs_nothing_and_passes_by_itself(
     recorded = await settled(caller, answered)
     assert Counter(attempt["success"] for attempt in recorded) == {True: answered}
     assert len({json.loads(body)["data"]["id"] for body in receiver.bodies}) == len(receiver.bodies) == answered
-    assert sorted(str(account["name"]) for account in await accounts.list_all(caller.app.services)) == sorted(created)
+    assert sorted(one.account.name for one in (await accounts.list_all(caller.app.services, ADMIN, limit=1000)).items) == sorted(created)
     await nothing_has_drifted(caller, answered)
 
 
@@ -131,9 +131,9 @@ async def test_a_disk_that_turns_read_only_is_told_and_reads_go_on(tmp_path: Pat
         # The running service lives on it, hence no fixture: it has to be gone before the disk is.
         async with App(config) as app, ClientSession() as session:
             app.services.engines["anthropic"] = engine
-            account = str((await accounts.create(app.services, name="Acme"))["id"])
-            bot = str((await bots.create(app.services, name="Desk", account=account, model="scripted"))["id"])
-            caller = Caller(app, session, account, bot, str((await keys.create(app.services, account=account))["key"]))
+            account = (await accounts.create(app.services, ADMIN, name="Acme")).account.id
+            bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model="scripted")).id
+            caller = Caller(app, session, account, bot, (await keys.create(app.services, ADMIN, account=account)).secret)
             assert await many(caller, "before", 20) == {(200, None): 20}
             make_read_only(disk)
             assert await many(caller, "after", 20) == {UNAVAILABLE: 20}

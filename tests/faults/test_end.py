@@ -17,7 +17,7 @@ from chatsvc.usecases import accounts, bots, keys, webhooks
 from tests.api.support import Wire, insert_history, request
 from tests.conftest import Caller
 from tests.crash.books import disagreements
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.support import soon
 from tests.webhooks.receiver import OK, Receiver, trickle
 from tests.webhooks.support import CALL_ME, SAID, captures, url
@@ -31,9 +31,9 @@ def attempts(folder: Path) -> list[tuple[int | None, str | None]]:
 
 async def customer(app: App, session: ClientSession) -> Caller:
     """A customer of this service."""
-    account = str((await accounts.create(app.services, name="Acme"))["id"])
-    bot = str((await bots.create(app.services, name="Desk", account=account, model="scripted"))["id"])
-    return Caller(app, session, account, bot, str((await keys.create(app.services, account=account))["key"]))
+    account = (await accounts.create(app.services, ADMIN, name="Acme")).account.id
+    bot = (await bots.create(app.services, ADMIN, name="Desk", account=account, model="scripted")).id
+    return Caller(app, session, account, bot, (await keys.create(app.services, ADMIN, account=account)).secret)
 
 
 async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_in_time(
@@ -44,7 +44,7 @@ async def test_a_slow_model_a_slow_receiver_and_a_caller_who_does_not_read_end_i
     async with App(config) as app:
         app.services.engines["anthropic"] = engine
         caller = await customer(app, session)
-        await webhooks.put(app.services, bot=caller.bot, url=url(receiver), events=("request.created",))
+        await webhooks.put(app.services, ADMIN, bot=caller.bot, url=url(receiver), events=("request.created",))
         assert (await caller.send(SAID, "first")).status == 200
         assert await soon(lambda: len(receiver.bodies) == 1)
         conversation = await insert_history(app, caller, 500, 4000)

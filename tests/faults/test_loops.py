@@ -30,7 +30,7 @@ from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
 from tests.conftest import Caller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.webhooks.support import SAID, captures
 
 # Loop (as it is named in the log) -> what it calls.
@@ -121,7 +121,7 @@ AWAITED = {
 async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(caller.app.services, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
     sender = caller.app.services.dispatcher
     assert sender
     planted = Planted(sender._take)
@@ -143,7 +143,7 @@ async def test_the_webhook_queue_goes_on_after_an_unexpected_fault(
 async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_nothing(
     caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await webhooks.put(caller.app.services, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url="https://8.8.8.8/hook", events=["request.created"])
     sender = caller.app.services.dispatcher
     assert sender
     delivered: list[str] = []

@@ -13,7 +13,7 @@ from chatsvc.config import Config
 from chatsvc.usecases import webhooks
 from tests import proxy as broken
 from tests.conftest import Caller
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.support import descriptors, soon
 from tests.proxy import Fault, Link, Proxy
 from tests.webhooks.receiver import Receiver
@@ -54,7 +54,7 @@ async def proxy(receiver: Receiver) -> AsyncIterator[Proxy]:
 async def caller(caller: Caller, engine: ScriptedEngine, proxy: Proxy) -> Caller:
     """A customer whose bot captures a request from every message, told to a receiver behind the proxy."""
     captures(engine, CALL_ME)
-    await webhooks.put(caller.app.services, bot=caller.bot, url=f"https://127.0.0.1:{proxy.port}/hook", events=("request.created",))
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{proxy.port}/hook", events=("request.created",))
     return caller
 
 

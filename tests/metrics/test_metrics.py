@@ -25,7 +25,7 @@ from chatsvc.usecases import webhooks
 from chatsvc.webhooks.courier import make_courier
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import ScriptedEngine, failing
+from tests.fakes import ADMIN, ScriptedEngine, failing
 
 Labels = dict[str, str]
 TOPIC = Path(__file__).parents[2] / "chatsvc" / "help" / "metrics.md"
@@ -150,8 +150,8 @@ async def test_transactions_are_counted_with_their_size_and_the_faults_of_the_st
 
 async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: App, session: ClientSession, caller: Caller) -> None:
     app.services.egress.allowed = False
-    await webhooks.put(app.services, bot=caller.bot, events=["request.created"], url="https://hooks.example.com/in")
-    await webhooks.test(app.services, bot=caller.bot)
+    await webhooks.put(app.services, ADMIN, bot=caller.bot, events=["request.created"], url="https://hooks.example.com/in")
+    await webhooks.test(app.services, ADMIN, bot=caller.bot)
     await app.services.db.write(
         lambda connection: (
             connection.execute(

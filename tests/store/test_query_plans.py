@@ -15,7 +15,23 @@ import pytest
 
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.store import accounts, bots, conversations, erasure, exchanges, keys, knowledge, retention, transcripts, unanswered, usage
+from chatsvc.store import (
+    accounts,
+    attempts,
+    audit,
+    bots,
+    captures,
+    conversations,
+    erasure,
+    exchanges,
+    keys,
+    knowledge,
+    owners,
+    retention,
+    transcripts,
+    unanswered,
+    usage,
+)
 from chatsvc.store.database import Database
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.fakes import START
@@ -23,6 +39,12 @@ from tests.store.support import furnish, ignore, new_exchange
 
 AFTER = Position(START, 5, 20)
 FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synonyms(("a", "b"), "y")])
+
+
+def owner_of(kind: str) -> Callable[[Database], Awaitable[object]]:
+    return lambda db: owners.account_of(db, kind, "id", ["account"])
+
+
 QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "conversations of an account": lambda db: conversations.page(db, "account", 20),
     "conversations of an account, next page": lambda db: conversations.page(db, "account", 20, after=AFTER),
@@ -34,17 +56,31 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "conversations of a bot on a channel, next page": lambda db: conversations.page(
         db, "account", 20, bot_id="bot", channel="api", after=AFTER
     ),
-    "a conversation with its messages": lambda db: conversations.find(db, "account", "id", 500),
+    "a conversation with its messages": lambda db: conversations.find(db, ["account"], "id", 500),
     "a conversation for the administrator": lambda db: conversations.find(db, None, "id", 500),
     "the history of a visitor": lambda db: conversations.history(db, ("bot", "api", "visitor"), 40, START),
     "analytics": lambda db: usage.summary(db, "account", START, START + 10, 3),
     "a key": lambda db: keys.find(db, b"digest"),
-    "the keys of an account": lambda db: keys.list_all(db, "account"),
-    "revoking a key": lambda db: keys.revoke(db, "id", START, ignore),
+    "a page of the keys of an account": lambda db: keys.page(db, ["account"], 20, (START, "id")),
+    "a page of all keys": lambda db: keys.page(db, None, 20),
+    "a page of accounts": lambda db: accounts.page(db, None, "2026-11", 20, (START, "id")),
+    "a page of the bots of an account": lambda db: bots.page(db, ["account"], 20, ("account", 1)),
+    "a page of conversations of several accounts": lambda db: conversations.newest(db, ["account", "other"], None, 20, (START, 1)),
+    "a page of the audit log of an account": lambda db: audit.page(db, ["account"], 0, 20),
+    "a page of the audit log": lambda db: audit.page(db, None, 0, 20, 100),
+    "a page of the requests of a bot": lambda db: captures.requests(db, None, "bot", None, 20),
+    "a page of the requests of an account": lambda db: captures.requests(db, ["account"], None, "new", 20, 100),
+    "a page of the appointments of a bot": lambda db: captures.appointments(db, None, "bot", None, 20),
+    "a page of the appointments of an account": lambda db: captures.appointments(db, ["account"], None, "pending", 20, 100),
+    "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
+    "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
+    "changing a request": lambda db: captures.set_request(db, "id", ["account"], "done", START),
+    "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], "done", START),
+    "revoking a key": lambda db: keys.revoke(db, "id", None, START, ignore),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
     "an account with its bots": lambda db: accounts.hold(db, "account", ignore),
     "changing an account": lambda db: accounts.update(db, "account", {"name": "new"}, ignore),
-    "the owner of a bot": lambda db: bots.owner(db, "bot"),
+    **{f"the owner of: {kind}": owner_of(kind) for kind in sorted(owners.KINDS)},
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
     "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
@@ -108,7 +144,7 @@ def walks(plan: list[str]) -> list[str]:
 
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """
-    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page)\b|(\d+ )?CONSTANT ROW|json_each )", step)]
+    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|s|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 
 
@@ -130,9 +166,15 @@ def test_every_question_finds_its_rows_by_an_index(furnished: Path, name: str) -
 
 
 # The oldest few: this walk has a LIMIT.
-BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at<?)" for t in ("idempotency_keys", "t")}
-# The few rows of one owner, in an order that no index has.
-SORTED = {"the keys of an account"}
+BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at<?)" for t in ("idempotency_keys", "t")} | {
+    # Pages by keyset, with a LIMIT.
+    "SEARCH accounts USING PRIMARY KEY (id>?)",
+    "SEARCH accounts USING INDEX accounts_by_age (created_at>?)",
+    "SEARCH k USING INDEX api_keys_by_age (created_at>?)",
+    "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
+}
+# Merged from the first rows of several indexes, or the few rows of one owner.
+SORTED = {name for name in QUESTIONS if name.startswith("a page of")}
 
 
 def test_the_check_itself_finds_a_walk_and_a_sort(furnished: Path) -> None:
@@ -160,7 +202,12 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
-    "a page of whole conversations": lambda db: transcripts.walk(db, None, None),
+    "a page of all bots": lambda db: bots.page(db, None, 20),
+    "conversations of all accounts": lambda db: conversations.newest(db, None, None, 20, (START, 1)),
+    "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
+    "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
+    "attempts of all accounts": lambda db: attempts.attempts(db, None, None, 20),
+    "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),
 }
 # One row for each account or bot, a page of them, or the few rows of a partial index.
 FEW = (

@@ -20,7 +20,7 @@ from tests.store.support import chat, furnish, ignore
 async def pages(db: Database, bot: str | None = None) -> list[list[transcripts.Part]]:
     found, place = [], None
     while True:
-        parts, place = await transcripts.walk(db, bot, place)
+        parts, place = await transcripts.walk(db, None, bot, place)
         found.append(parts)
         if place is None:
             return found
@@ -56,20 +56,20 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     await furnish(db)
     for visitor in ("a", "a", "b"):
         await chat(db, user_id=visitor)
-    _, place = await transcripts.walk(db, None, None)
+    _, place = await transcripts.walk(db, None, None, None)
     assert place is not None
     await chat(db, user_id="a", text="later")
     texts: list[str] = []
     while place is not None and place.user_id == "a" and place.told < place.until:
-        parts, place = await transcripts.walk(db, None, place)
+        parts, place = await transcripts.walk(db, None, None, place)
         texts += [message.content for part in parts for message in part.messages]
     assert texts == ["reply to hello", "hello", "reply to hello"]
-    begun, place = await transcripts.walk(db, None, place)
+    begun, place = await transcripts.walk(db, None, None, place)
     assert begun[0].begins
     assert not begun[0].ends
     (gone,) = await erasure.places(db, "b", None)
     await erasure.some_of(db, gone, ignore)
-    parts, place = await transcripts.walk(db, None, place)
+    parts, place = await transcripts.walk(db, None, None, place)
     assert [(part.conversation, part.messages, part.ends) for part in parts][:1] == [(None, [], True)]
     assert place is None
 

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from chatsvc.domain.models import Exchange
-from chatsvc.usecases.conversation_locks import Busy, ConversationLocks
+from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.usecases.no_locks import Busy
 
 HERE = ("bot", "api", "visitor")
 

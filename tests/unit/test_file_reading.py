@@ -18,7 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chatsvc.domain.errors import Refused
+from chatsvc.cli.refusals import sentence
+from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import child
 from chatsvc.usecases import file_reading
 from chatsvc.usecases.file_reading import FileReader, read_files
@@ -49,7 +50,7 @@ def faults(name: str, data: bytes) -> str:
     try:
         read_files([(name, data)], "en")
     except Refused as refused:
-        return str(refused)
+        return sentence(refused)
     return ""
 
 
@@ -62,7 +63,7 @@ def test_entries_come_back_as_plain_data_and_faults_of_all_files_together() -> N
     }
     with pytest.raises(Refused) as refused:
         read_files([("a.md", b"## q\n"), ("faq.md", FAQ), ("b.csv", b"\xff"), ("c.xyz", b"")], "tr")
-    assert [line.split(": ")[0] for line in str(refused.value).splitlines()] == ["a.md, line 1", "b.csv, line 1", "c.xyz, line 1"]
+    assert [line.split(": ")[0] for line in sentence(refused.value).splitlines()] == ["a.md, line 1", "b.csv, line 1", "c.xyz, line 1"]
 
 
 def test_what_takes_too_long_is_stopped_and_the_other_files_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ knowledge_files.decode = slow
     )
     with pytest.raises(Refused) as refused:
         read_files([("faq.md", FAQ), ("slow.md", FAQ), ("bad.md", b"## q\n")], "en")
-    first, second = str(refused.value).splitlines()
+    first, second = sentence(refused.value).splitlines()
     assert first == "slow.md, line 1: reading this file takes too long: split it"
     assert second.startswith("bad.md, line 1: no text")
 
@@ -137,7 +138,7 @@ child._read = read
             read_files([("faq.md", FAQ)], "en")
     finally:
         os.close(inherited)
-    environment, descriptors, limits, users, groups = json.loads(str(refused.value).partition(": ")[2])
+    environment, descriptors, limits, users, groups = json.loads(sentence(refused.value).partition(": ")[2])
     assert environment.keys() <= {"LC_ALL", "LC_CTYPE", "PYTHONPATH"}
     assert [one for one in descriptors if not one.startswith(("pipe:", "/dev/null", str(told), "/proc/"))] == []
     assert limits[0][0] < 1 << 30
@@ -172,7 +173,7 @@ def test_an_interrupted_reader_leaves_no_process_behind(monkeypatch: pytest.Monk
 
 def test_a_program_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(Refused, match="cannot be started: No such file or directory"):
+    with pytest.raises(Refused, match=r"reader_unavailable .*No such file or directory"):
         FileReader()
 
 

@@ -12,11 +12,12 @@ from ipaddress import ip_network
 from typing import Any
 
 from chatsvc.config import Config
+from chatsvc.control import rendering
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
 from chatsvc.usecases import webhooks
 from tests.conftest import Caller
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.webhooks.receiver import Receiver
 
 BOTH = ("request.created", "appointment.created")
@@ -42,14 +43,21 @@ def url(receiver: Receiver) -> str:
 async def hook(caller: Caller, receiver: Receiver | None, *events: str) -> str:
     """Set the bot's webhook; its signing key."""
     shown = await webhooks.put(
-        caller.app.services, bot=caller.bot, url=url(receiver) if receiver else None, events=events or ("request.created",)
+        caller.app.services, ADMIN, bot=caller.bot, url=url(receiver) if receiver else None, events=events or ("request.created",)
     )
-    return str(shown["signing_key"])
+    return shown.signing_key or ""
 
 
 async def attempts(caller: Caller) -> list[dict[str, Any]]:
     """Oldest first."""
-    return (await webhooks.attempts(caller.app.services, bot=caller.bot, limit=10_000))[::-1]
+    found: list[Any] = []
+    after = None
+    while True:
+        page = await webhooks.attempts(caller.app.services, ADMIN, bot=caller.bot, limit=1000, after=after)
+        found += [rendering.attempt(attempt) for attempt in page.items]
+        after = page.next
+        if after is None:
+            return found[::-1]
 
 
 async def states(caller: Caller) -> list[tuple[str, int]]:

@@ -23,7 +23,7 @@ from chatsvc.webhooks.dispatcher import Dispatcher
 from chatsvc.webhooks.lanes import LANES
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, hang
 from tests.webhooks.support import (
@@ -102,9 +102,9 @@ async def test_a_pull_webhook_keeps_events_and_sends_none(caller: Caller, engine
     await caller.send(SAID, "v")
     assert await states(caller) == [(BOTH[0], 2), (BOTH[1], 2)]
     assert await attempts(caller) == []
-    events = await webhooks.events(caller.app.services, bot=caller.bot)
-    assert [event["event"] for event in events] == list(BOTH)
-    assert all(signing.verify(key, str(event["body"]).encode(), str(event["signature"])) for event in events)
+    events = await webhooks.events(caller.app.services, ADMIN, bot=caller.bot)
+    assert [event.event for event in events] == list(BOTH)
+    assert all(signing.verify(key, event.body.encode(), event.signature) for event in events)
 
 
 async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
@@ -145,14 +145,14 @@ async def test_plan_lost_or_webhook_removed_before_sending_is_recorded(caller: C
     captures(engine)
     held = await hold_back(caller.app)
     await caller.send(SAID, "v")
-    await accounts.change(caller.app.services, account=caller.account, plan="none")
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="none")
     let_go(held, caller)
     assert [attempt["error"] for attempt in await settled(caller, 2)] == ["plan_lost"] * 2
-    await accounts.change(caller.app.services, account=caller.account, plan="business")
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="business")
     await hold_back(caller.app)
-    await accounts.change(caller.app.services, account=caller.account, plan="enterprise")
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="enterprise")
     await caller.send(SAID, "v")
-    await webhooks.remove(caller.app.services, bot=caller.bot)
+    await webhooks.remove(caller.app.services, ADMIN, bot=caller.bot)
     let_go(held, caller)
     made = (await settled(caller, 4))[2:]
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 2
@@ -167,8 +167,8 @@ async def test_address_and_key_are_those_of_the_moment_of_sending(
     held = await hold_back(caller.app)
     await caller.send(SAID, "v")
     async with Receiver(authority.server("127.0.0.1")) as other:
-        await webhooks.put(caller.app.services, bot=caller.bot, url=url(other), events=BOTH)
-        new = str((await webhooks.rotate(caller.app.services, bot=caller.bot))["signing_key"])
+        await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=url(other), events=BOTH)
+        new = str((await webhooks.rotate(caller.app.services, ADMIN, bot=caller.bot)).signing_key)
         let_go(held, caller)
         (attempt,) = await settled(caller, 1)
         signature = headers(other.heads[0])["X-Service-Signature"]
@@ -183,7 +183,7 @@ async def test_turned_to_pull_before_sending_events_are_kept(caller: Caller, eng
     captures(engine)
     held = await hold_back(caller.app)
     await caller.send(SAID, "v")
-    await webhooks.put(caller.app.services, bot=caller.bot, events=BOTH)
+    await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, events=BOTH)
     let_go(held, caller)
 
     async def kept() -> bool:
@@ -402,7 +402,7 @@ async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
     captures(engine)
     await hold_back(app)
     await caller.send(SAID, "v")
-    await webhooks.remove(app.services, bot=caller.bot)
+    await webhooks.remove(app.services, ADMIN, bot=caller.bot)
     await app.stop()
     async with App(config, clock) as again:
         caller.app = again
@@ -462,7 +462,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     await asyncio.sleep(0.1)
     assert len(receiver.bodies) == LANES
     await execute(caller.app, "UPDATE accounts SET deleted_at = NULL")
-    await accounts.delete(caller.app.services, account=caller.account)
+    await accounts.delete(caller.app.services, ADMIN, account=caller.account)
     for table in ("webhook_attempts", "webhook_events", "webhooks", "requests", "bots"):
         assert await execute(caller.app, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608
 
@@ -510,7 +510,7 @@ async def test_a_key_that_cannot_be_opened_is_recorded_and_holds_up_nothing(
     captures(engine)
     await caller.send(SAID, "v")
     assert [attempt["error"] for attempt in await settled(caller, 1)] == ["unusable_key"]
-    await webhooks.rotate(caller.app.services, bot=caller.bot)
+    await webhooks.rotate(caller.app.services, ADMIN, bot=caller.bot)
     await caller.send(SAID, "v")
     assert [attempt["success"] for attempt in await settled(caller, 2)] == [False, True]
     assert "selin" not in caplog.text.casefold()

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
 
 import pytest
 
 from chatsvc.domain import signing
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.webhooks import Attempt, WebhookSettings
 from chatsvc.store import webhooks as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import accounts, master_key, webhooks
+from chatsvc.usecases.master_key import Rotation
 from tests.api.support import execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
-from tests.fakes import ScriptedEngine
+from tests.fakes import ADMIN, ScriptedEngine
 from tests.webhooks.receiver import Receiver
 from tests.webhooks.support import BOTH, CALL_ME, attempts, captures, headers, hook, settled, states, url
 
 
 async def test_set_twice_at_once_shows_the_one_key_that_holds(caller: Caller, receiver: Receiver) -> None:
     services = caller.app.services
-    made = await asyncio.gather(*(webhooks.put(services, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(8)))
-    (key,) = [str(shown["signing_key"]) for shown in made if "signing_key" in shown]
-    assert (await webhooks.test(services, bot=caller.bot))["success"]
+    made = await asyncio.gather(*(webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(8)))
+    (key,) = [shown.signing_key for shown in made if shown.signing_key]
+    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
     assert signing.verify(key, receiver.bodies[0], headers(receiver.heads[0])["X-Service-Signature"])
 
 
@@ -31,19 +32,21 @@ async def test_a_key_rotated_while_the_address_is_set_holds(caller: Caller, rece
     services = caller.app.services
     await hook(caller, receiver)
     for number in range(10):
-        changed = (webhooks.put(services, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(4))
-        rotated, *_ = await asyncio.gather(webhooks.rotate(services, bot=caller.bot), *changed)
-        assert (await webhooks.test(services, bot=caller.bot))["success"]
+        changed = (webhooks.put(services, ADMIN, bot=caller.bot, url=url(receiver), events=BOTH) for _ in range(4))
+        rotated, *_ = await asyncio.gather(webhooks.rotate(services, ADMIN, bot=caller.bot), *changed)
+        assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
         signature = headers(receiver.heads[number])["X-Service-Signature"]
-        assert signing.verify(str(rotated["signing_key"]), receiver.bodies[number], signature)
+        assert signing.verify(str(rotated.signing_key), receiver.bodies[number], signature)
 
 
 async def test_a_webhook_removed_while_it_is_rotated_stays_removed(caller: Caller, receiver: Receiver) -> None:
     await hook(caller, receiver)
     services = caller.app.services
-    await asyncio.gather(webhooks.remove(services, bot=caller.bot), webhooks.rotate(services, bot=caller.bot), return_exceptions=True)
-    with pytest.raises(Refused, match="no webhook"):
-        await webhooks.show(services, bot=caller.bot)
+    await asyncio.gather(
+        webhooks.remove(services, ADMIN, bot=caller.bot), webhooks.rotate(services, ADMIN, bot=caller.bot), return_exceptions=True
+    )
+    with pytest.raises(Refused, match="webhook_not_found"):
+        await webhooks.show(services, ADMIN, bot=caller.bot)
 
 
 async def test_two_that_resend_what_failed_send_each_event_once(caller: Caller, engine: ScriptedEngine, receiver: Receiver) -> None:
@@ -54,14 +57,14 @@ async def test_two_that_resend_what_failed_send_each_event_once(caller: Caller, 
     await settled(caller, len(await states(caller)))
     receiver.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     before = len(receiver.bodies)
-    sent = await asyncio.gather(*(webhooks.resend_failed(caller.app.services, bot=caller.bot, since="2026-01-01") for _ in range(3)))
-    assert sum(len(cast("list[object]", page["attempts"])) for page in sent) == before == len(receiver.bodies) - before
+    sent = await asyncio.gather(*(webhooks.resend_failed(caller.app.services, ADMIN, bot=caller.bot, since="2026-01-01") for _ in range(3)))
+    assert sum(len(page.attempts) for page in sent) == before == len(receiver.bodies) - before
 
 
 async def test_a_test_without_the_plan_is_recorded_and_not_sent(caller: Caller, receiver: Receiver) -> None:
     await hook(caller, receiver)
-    await accounts.change(caller.app.services, account=caller.account, plan="none")
-    assert (await webhooks.test(caller.app.services, bot=caller.bot))["error"] == "plan_lost"
+    await accounts.change(caller.app.services, ADMIN, account=caller.account, plan="none")
+    assert (await webhooks.test(caller.app.services, ADMIN, bot=caller.bot)).error == "plan_lost"
     assert receiver.accepted == 0
 
 
@@ -70,26 +73,26 @@ async def test_keys_made_and_deliveries_signed_while_the_master_key_changes_hold
     services = callers[0].app.services
     for _ in range(5):
         *shown, changed = await asyncio.gather(
-            *(webhooks.put(services, bot=one.bot, url=url(receiver), events=BOTH) for one in callers),
-            *(webhooks.rotate(services, bot=one.bot) for one in callers),
-            *(webhooks.test(services, bot=one.bot) for one in callers),
-            master_key.rotate(services),
+            *(webhooks.put(services, ADMIN, bot=one.bot, url=url(receiver), events=BOTH) for one in callers),
+            *(webhooks.rotate(services, ADMIN, bot=one.bot) for one in callers),
+            *(webhooks.test(services, ADMIN, bot=one.bot) for one in callers),
+            master_key.rotate(services, ADMIN),
             return_exceptions=True,
         )
-        assert isinstance(changed, dict)
-        assert changed["unusable"] == 0
-        assert all(isinstance(one, dict) or "has no webhook" in str(one) for one in shown)
-        assert {one.get("error") for one in shown if isinstance(one, dict)} == {None}
+        assert isinstance(changed, Rotation)
+        assert changed.unusable == 0
+        assert all(isinstance(one, WebhookSettings | Attempt) or "webhook_not_found" in str(one) for one in shown)
+        assert {one.error for one in shown if isinstance(one, Attempt)} <= {None}
     for one in callers:
-        assert (await webhooks.test(services, bot=one.bot))["success"]
+        assert (await webhooks.test(services, ADMIN, bot=one.bot)).success
 
 
 async def test_two_that_change_the_master_key_at_once_change_it_once(caller: Caller) -> None:
     services = caller.app.services
-    made = await asyncio.gather(*(master_key.rotate(services) for _ in range(3)), return_exceptions=True)
-    assert [isinstance(one, dict) for one in made] == [True, False, False]
-    assert str(made[1]) == "the master key is being changed already"
-    assert (await master_key.rotate(services))["resealed"] == 0
+    made = await asyncio.gather(*(master_key.rotate(services, ADMIN) for _ in range(3)), return_exceptions=True)
+    assert [isinstance(one, Rotation) for one in made] == [True, False, False]
+    assert str(made[1]) == "master_key_changing"
+    assert (await master_key.rotate(services, ADMIN)).resealed == 0
 
 
 async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_force(caller: Caller, receiver: Receiver) -> None:
@@ -98,13 +101,13 @@ async def test_a_change_that_the_store_could_not_write_leaves_the_old_key_in_for
     before = services.secret("cursors")
     async with out_of_reach(caller.app, "webhooks"):
         with pytest.raises(StoreUnavailable):
-            await master_key.rotate(services)
+            await master_key.rotate(services, ADMIN)
     assert services.secret("cursors") == before
     assert not (services.config.data_dir / "master.key.next").exists()
-    assert (await webhooks.test(services, bot=caller.bot))["success"]
-    assert (await master_key.rotate(services))["resealed"] == 1
+    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
+    assert (await master_key.rotate(services, ADMIN)).resealed == 1
     assert services.secret("cursors") != before
-    assert (await webhooks.test(services, bot=caller.bot))["success"]
+    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success
 
 
 async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller: Caller) -> None:
@@ -112,7 +115,7 @@ async def test_a_cursor_from_before_a_change_of_the_master_key_is_invalid(caller
         await caller.send("hello", f"visitor {number}")
     page = await caller.get("/conversations?limit=1")
     cursor = page.json["pagination"]["next_cursor"]
-    await master_key.rotate(caller.app.services)
+    await master_key.rotate(caller.app.services, ADMIN)
     answer = await caller.get(f"/conversations?limit=1&cursor={cursor}")
     assert (answer.status, answer.json["error"]) == (400, "invalid_cursor")
 
@@ -141,14 +144,14 @@ async def test_what_failed_is_sent_again_page_by_page_over_several_lanes(
     failed = [attempt["record_id"] for attempt in await attempts(caller)]
     sent, after, left = list[str](), 0, list[object]()
     while True:
-        page = await webhooks.resend_failed(caller.app.services, bot=caller.bot, since="2026-01-01", after=after, limit=10)
-        made = cast("list[dict[str, object]]", page["attempts"])
-        assert all(attempt["success"] for attempt in made)
-        sent += [str(attempt["record_id"]) for attempt in made]
-        left.append(page["left"])
-        if page["next"] is None:
+        page = await webhooks.resend_failed(caller.app.services, ADMIN, bot=caller.bot, since="2026-01-01", after=after, limit=10)
+        made = page.attempts
+        assert all(attempt.success for attempt in made)
+        sent += [attempt.record_id for attempt in made]
+        left.append(page.left)
+        if page.next is None:
             break
-        after = cast("int", page["next"])
+        after = page.next
     assert sent == failed
     assert left == [15, 5, 0]
     assert 5 <= at_once <= 10
@@ -166,7 +169,7 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     for visitor in range(5):
         await caller.send("Ben Selin, selin@example.com", f"v{visitor}")
     await execute(caller.app, "UPDATE webhook_events SET state = 0")
-    await webhooks.remove(services, bot=caller.bot)
+    await webhooks.remove(services, ADMIN, bot=caller.bot)
     made = await attempts(caller)
     assert [(attempt["error"], attempt["success"], attempt["url"]) for attempt in made] == [("webhook_removed", False, None)] * 5
     assert {state for _, state in await states(caller)} == {1}
@@ -177,4 +180,4 @@ async def test_what_was_pending_for_a_removed_webhook_is_not_told_to_the_next_on
     services.dispatcher.wake(caller.bot)
     await asyncio.sleep(0.1)
     assert (receiver.accepted, {state for _, state in await states(caller)}) == (0, {1})
-    assert (await webhooks.test(services, bot=caller.bot))["success"]
+    assert (await webhooks.test(services, ADMIN, bot=caller.bot)).success

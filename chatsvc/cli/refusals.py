@@ -1,0 +1,121 @@
+"""Refusals as sentences of the command line, with its commands and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chatsvc.domain.refusals import Refused
+
+_FIELDS = {
+    "account.name": "the account's name",
+    "bot.name": "the bot's name",
+    "key.name": "the key's name",
+}
+_HOW_TO_WRITE_A_TIME = "write 2026-11-20 or 2026-11-20T08:00 (UTC)"
+
+
+def _no_bots(facts: Mapping[str, Any]) -> str:
+    plan, most = facts["plan"], facts["most"]
+    if plan is None:
+        return "no more bots: the account has no plan"
+    return f"no more bots: the plan {plan} has {most} bot{'' if most == 1 else 's'}, and the account has as many"
+
+
+def _lines(facts: Mapping[str, Any]) -> str:
+    return "\n".join(facts["faults"])
+
+
+# A template of the facts, or a function of them.
+SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
+    "forbidden": "{operation} takes the role {role}",
+    "account_not_found": "there is no account {account}",
+    "bot_not_found": "there is no bot {bot}",
+    "key_not_found": "there is no key {key}",
+    "entry_not_found": "the bot has no entry {entry}",
+    "attempt_not_found": "there is no attempt {attempt}",
+    "request_not_found": "there is no request {request}",
+    "appointment_not_found": "there is no appointment {appointment}",
+    "conversation_not_found": "there is no conversation {conversation}",
+    "webhook_not_found": "the bot {bot} has no webhook: set one with `chatsvc webhook set`",
+    "no_accounts": "there is no account yet: make one with `chatsvc account create NAME`",
+    "account_needed": "there are {count} accounts: say which one with --account ID (`chatsvc account list` shows them)",
+    "text_empty": "{field} must not be empty",
+    "text_too_long": "{field} may have {most} characters at most, this one has {length}",
+    "text_unprintable": "{field} must not hold control characters",
+    "text_invalid": "{field} must not hold NUL characters",
+    "number_out_of_range": "{field} must be from 0 to {most}",
+    "nothing_to_change": "nothing to change was given",
+    "status_unknown": "the status {status!r} is none of {known}",
+    "plan_unknown": "there is no plan {plan!r}; the configuration has {plans}",
+    "tier_unknown": "there is no model tier {tier!r}; the configuration has {tiers}",
+    "timezone_unknown": "{timezone!r} is no time zone; one is written like Europe/Istanbul",
+    "country_unknown": "{country!r} is no country; one is written with two letters, like TR",
+    "language_invalid": "{language!r} is no language tag; one is written like tr or en-GB",
+    "opening_hours_invalid": "the opening hours cannot be read: {fault}",
+    "time_invalid": f"{{time!r}} is no time; {_HOW_TO_WRITE_A_TIME}",
+    "time_passed": "{time} has passed already",
+    "position_invalid": "{position!r} is no position in this list",
+    "bots_exhausted": _no_bots,
+    "plan_without_webhooks": "the account's plan {plan} has no webhooks; {plans} have",
+    "files_same_name": "two files have the same name, by which a file is replaced later: {names}",
+    "files_invalid": _lines,
+    "reader_closed": "reading the files was ended",
+    "reader_unavailable": "the process that reads files cannot be started: {fault}",
+    "event_unknown": "the event {event!r} cannot be chosen; there are {events}",
+    "events_missing": "choose an event: {events}",
+    "target_refused": "the address is refused: {fault}",
+    "webhook_pulled": "this webhook only keeps its events (--pull): there is no address to send a test to",
+    "attempt_under_way": "the attempt {attempt} is still under way",
+    "signing_key_unusable": "the signing key of the bot {bot} cannot be opened, since it was sealed with another master key or has been"
+    " changed: make a new one with `chatsvc webhook rotate`, or export without --with-secrets",
+    "service_stopping": "the service is stopping; `chatsvc webhook attempts` shows what was sent",
+    "visitor_busy": "an answer to this visitor is under way: try again in a moment",
+    "import_exists": "there is an account {account} already",
+    "import_not_begun": "the account {account} is not being imported",
+    "import_second_account": "the file has more than one account",
+    "import_plan_unknown": "the account is on the plan {plan!r}; the configuration has {plans}",
+    "import_tier_unknown": "a bot is on the model tier {tier!r}; the configuration has {tiers}",
+    "import_unfitting": "a record of the kind {kind} does not fit: it is here already, or what it belongs to is not",
+    "import_kind_unknown": "the file has a record of the kind {kind!r}, which this version does not know",
+    "import_fields_wrong": "the file has a record of the kind {kind} with a field {field!r} too many or too few",
+    "import_value_wrong": "the file has a record of the kind {kind} whose {field} cannot be",
+    "master_key_configured": "the configuration gives the master key (master_key): put a new one into a file (openssl rand -hex 32) and"
+    " name it with --new-key-file",
+    "master_key_changing": "the master key is being changed already",
+    "master_key_unwritable": "the new master key cannot be written: {fault}",
+    "folder_in_use": "a chatsvc is running on {folder}: stop it first",
+    "backup_unreadable": "{fault}",
+    "backup_unwritable": "the backup cannot be restored: {fault}",
+    "backup_faulty": "the backup has faults: {faults}",
+    "backup_key_missing": "the master key that this backup belongs to is not here: give it with --master-key-file",
+    "backup_key_differs": "the configuration gives another master key (master_key) than this backup belongs to: change it there first",
+    "restore_wal_alone": "{database}-wal lies in {folder} without its database, and holds the last of what was written: move it to where"
+    " {database} was moved to",
+    "restore_over_damage": "{fault}; to restore all the same, move {database}* into another folder first",
+    "restore_over_newer": "the store in {folder} is newer than the backup: something happened there at {changed_at}, the backup is of"
+    " {made_at}; to restore all the same, move {database}* into another folder first",
+    "operation_unknown": "the running chatsvc does not know {operation!r}: is it of another version?",
+    "argument_not_unicode": "an argument is not valid UTF-8",
+    "folder_held": "another chatsvc holds {folder} and does not answer",
+    "store_unavailable": "the store cannot answer: {fault}",
+    "unexpected_fault": "an unexpected error occurred; the service's log has it whole",
+}
+
+
+def sentence(refusal: Refused) -> str:
+    """Word a refusal; that of a newer service, whose code is not known here, by its code."""
+    template = SENTENCES.get(refusal.code)
+    if template is None:
+        return f"the service refuses: {refusal}"
+    if callable(template):
+        return template(refusal.facts)
+    return template.format(**{name: _shown(name, value) for name, value in refusal.facts.items()})
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, list):
+        return ("; " if name == "faults" else ", ").join(map(str, value))
+    if value is None:
+        return "none"
+    return _FIELDS.get(value, value) if name == "field" and isinstance(value, str) else value

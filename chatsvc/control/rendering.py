@@ -1,0 +1,346 @@
+"""JSON of the command line: results of administrative operations as DECISIONS.md section 4 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chatsvc.domain import shapes, times
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.audit import AuditRecord
+    from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
+    from chatsvc.domain.paging import ResultPage
+    from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+    from chatsvc.store.backup import Backup
+    from chatsvc.store.conversations import Thread
+    from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
+    from chatsvc.usecases.conversations import TranscriptPage
+    from chatsvc.usecases.erasure import ErasedVisitor
+    from chatsvc.usecases.health import EgressReport
+    from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
+    from chatsvc.usecases.master_key import Rotation
+    from chatsvc.usecases.transfer import ExportPage, ImportedWebhook
+    from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
+
+Renderer = Callable[[Any], Any]
+NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
+
+
+def _instant(value: int | None) -> str | None:
+    return None if value is None else times.without_fraction(value)
+
+
+def page_of(item: Renderer) -> Renderer:
+    """Make the renderer of a page from that of its items."""
+
+    def render_page(page: ResultPage[Any]) -> Json:
+        return {"items": [item(one) for one in page.items], "next": page.next}
+
+    return render_page
+
+
+def list_of(item: Renderer) -> Renderer:
+    """Make the renderer of a list from that of its items."""
+    return lambda items: [item(one) for one in items]
+
+
+def account(result: AccountUsage) -> Json:
+    """Write an account with the messages of this month."""
+    a, used = result
+    return {
+        "id": a.id,
+        "name": a.name,
+        "plan": a.plan,
+        "subscription_status": a.subscription_status,
+        "messages_used": used,
+        "messages_limit": a.messages_limit,
+        "message_credits": a.message_credits,
+        "created_at": times.without_fraction(a.created_at),
+        "updated_at": times.without_fraction(a.updated_at),
+    }
+
+
+def bot(result: Bot) -> Json:
+    """Write a chatbot with its settings."""
+    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting")
+    return {**shapes.chatbot(result), **{name: getattr(result, name) for name in settings}}
+
+
+def _key(key: ApiKey, status: str) -> Json:
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.label,
+        "prefix": key.prefix,
+        "status": status,
+        "created_at": times.without_fraction(key.created_at),
+        "expires_at": _instant(key.expires_at),
+        "revoked_at": _instant(key.revoked_at),
+        "last_used_at": _instant(key.last_used_at),
+    }
+
+
+def key(result: ListedKey) -> Json:
+    """Write a key as it may be shown after its creation."""
+    return _key(*result)
+
+
+def new_key(result: NewKey) -> Json:
+    """Write a key at its creation, with its secret."""
+    return {"id": result.key.id, "key": result.secret, **_key(result.key, result.status)}
+
+
+def first_records(result: FirstRecords) -> Json:
+    """Write the first account, bot and key."""
+    return {
+        "account": account(result.account) if result.account else None,
+        "bot": bot(result.bot) if result.bot else None,
+        "key": new_key(result.key) if result.key else None,
+    }
+
+
+def entry(result: Entry) -> Json:
+    """Write an entry of a bot's knowledge."""
+    return {**result._asdict(), "alt": list(result.alt)}
+
+
+def addition(result: Addition) -> Json:
+    """Write the files that were added."""
+    files = [file._asdict() for file in result.files]
+    return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
+
+
+def whole_knowledge(result: WholeKnowledge) -> Json:
+    """Write all entries and synonyms of a bot."""
+    return {
+        "language": result.language,
+        "entries": [entry(one) for one in result.entries],
+        "synonyms": [group._asdict() for group in result.synonyms],
+    }
+
+
+def question_result(result: QuestionResult) -> Json:
+    """Write the findings for a question."""
+    finding = result.result
+    return {
+        "question": result.question,
+        "language": finding.language,
+        "decision": finding.decision,
+        "confidence": round(finding.confidence, 4),
+        "entries": [
+            {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
+        ],
+    }
+
+
+def unanswered_group(result: UnansweredGroup) -> Json:
+    """Write a group of unanswered questions."""
+    nearest = result.nearest
+    return {
+        "question": result.question,
+        "count": result.times,
+        "asked": result.asked,
+        "language": result.language,
+        "last_asked_at": times.with_millis(result.last_asked_at),
+        "nearest": {"id": nearest[0].id, "question": nearest[0].question, "score": round(nearest[1], 4)} if nearest else None,
+    }
+
+
+def cleared(result: Cleared) -> Json:
+    """Write how many questions were deleted."""
+    return {"bot": result.bot, "cleared": result.questions}
+
+
+def webhook(result: WebhookSettings) -> Json:
+    """Write a webhook; its signing key only where it is given."""
+    shown: Json = {
+        "bot": result.bot_id,
+        "url": result.url,
+        "pull": result.url is None,
+        "events": list(result.events),
+        "created_at": times.without_fraction(result.created_at),
+        "updated_at": times.without_fraction(result.updated_at),
+    }
+    return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
+
+
+def attempt(result: Attempt) -> Json:
+    """Write an attempt to deliver an event."""
+    return {**result._asdict(), "at": times.with_millis(result.at)}
+
+
+def resent(result: ResentPage) -> Json:
+    """Write the attempts that sent failed events again."""
+    return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
+
+
+def signed_event(result: SignedEvent) -> Json:
+    """Write a stored event as a signed delivery."""
+    return result._asdict()
+
+
+def conversation(result: Conversation) -> Json:
+    """Write a conversation of a list."""
+    return {**shapes.conversation(result), "message_count": result.message_count}
+
+
+def thread(result: Thread) -> Json:
+    """Write a conversation with its newest messages."""
+    return shapes.conversation_detail(result.conversation, result.messages)
+
+
+def transcripts(result: TranscriptPage) -> Json:
+    """Write parts of whole conversations."""
+    return {
+        "parts": [
+            {
+                "conversation": shapes.conversation(part.conversation) if part.conversation else None,
+                "message_count": part.conversation.message_count if part.conversation else 0,
+                "messages": [shapes.message(message) for message in part.messages],
+                "begins": part.begins,
+                "ends": part.ends,
+            }
+            for part in result.parts
+        ],
+        "next": result.next,
+    }
+
+
+def erased(result: ErasedVisitor) -> Json:
+    """Write the number of records deleted of a visitor."""
+    return {"user_id": result.user_id, **result.erased._asdict()}
+
+
+def export_page(result: ExportPage) -> Json:
+    """Write records of an account."""
+    return result._asdict()
+
+
+def imported(result: list[ImportedWebhook]) -> Json:
+    """Write the webhooks that got a new signing key."""
+    return {"webhooks": [one._asdict() for one in result]}
+
+
+def import_ended(result: Any) -> Json:
+    """Write the imported account, or the id of one whose import was abandoned."""
+    return result._asdict() if hasattr(result, "id") else account(result)
+
+
+def rotation(result: Rotation) -> Json:
+    """Write a change of the master key."""
+    return {
+        "rotated_at": times.without_fraction(result.rotated_at),
+        "resealed": result.resealed,
+        "unusable": result.unusable,
+        "master_key": str(result.file) if result.file else None,
+    }
+
+
+def _backup(made: Backup) -> Json:
+    return {
+        # null for what could not be read.
+        "made_at": times.with_millis(made.made_at) if made.made_at else None,
+        "chatsvc_version": made.chatsvc_version or None,
+        "schema_version": made.schema_version or None,
+        "master_key": made.master_key is not None,
+        "counts": made.counts,
+    }
+
+
+def backup_draft(result: BackupDraft) -> Json:
+    """Write a backup that lies in the data folder as a draft."""
+    return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
+
+
+def backup_verified(result: VerifiedBackup) -> Json:
+    """Write what a verification has found."""
+    made = result.backup
+    notes = [] if made.authenticated else [NOT_AUTHENTICATED]
+    authenticated = {"authenticated": made.authenticated, "faults": made.faults, "notes": notes}
+    return {"valid": not made.faults, "file": str(result.file), **_backup(made), **authenticated}
+
+
+def backup_restored(result: RestoredBackup) -> Json:
+    """Write where a backup was restored to."""
+    replaced = str(result.replaced) if result.replaced else None
+    return {**_backup(result.backup), "data_dir": str(result.data_dir), "replaced": replaced}
+
+
+def audit_record(result: AuditRecord) -> Json:
+    """Write a record of the audit log; `uid` is that of a local user, else null."""
+    actor = result.actor
+    return {
+        "at": times.with_millis(result.at),
+        "uid": int(actor.id) if actor.kind == "user" else None,
+        "actor": actor._asdict(),
+        "via": result.via,
+        "operation": result.operation,
+        "account": result.account_id,
+        "ids": dict(result.ids),
+        "outcome": result.outcome,
+    }
+
+
+def egress(result: EgressReport) -> Json:
+    """Write the outbound connections by purpose."""
+    counts = {"opened": dict(result.egress.opened), "refused": dict(result.egress.refused)}
+    return {"allowed": result.egress.allowed, **counts, "store_fault": result.store_fault}
+
+
+def deleted(result: Any) -> Json:
+    """Write the id of a deleted account."""
+    return {"id": result.id, "deleted": True}
+
+
+RENDERERS: dict[str, Renderer] = {
+    "init": first_records,
+    "account.create": account,
+    "account.list": page_of(account),
+    "account.show": account,
+    "account.set": account,
+    "account.delete": deleted,
+    "account.export": export_page,
+    "account.import_begin": lambda result: result._asdict(),
+    "account.import_put": imported,
+    "account.import_end": import_ended,
+    "bot.create": bot,
+    "bot.list": page_of(bot),
+    "bot.show": bot,
+    "bot.set": bot,
+    "bot.activate": bot,
+    "bot.deactivate": bot,
+    "key.create": new_key,
+    "key.list": page_of(key),
+    "key.revoke": key,
+    "knowledge.add": addition,
+    "knowledge.list": list_of(entry),
+    "knowledge.remove": entry,
+    "knowledge.search": list_of(question_result),
+    "knowledge.export": whole_knowledge,
+    "knowledge.unanswered": list_of(unanswered_group),
+    "knowledge.forget_unanswered": cleared,
+    "webhook.set": webhook,
+    "webhook.show": webhook,
+    "webhook.rotate": webhook,
+    "webhook.remove": lambda result: {**webhook(result), "removed": True},
+    "webhook.test": attempt,
+    "webhook.attempts": page_of(attempt),
+    "webhook.resend": attempt,
+    "webhook.resend_failed": resent,
+    "webhook.events": list_of(signed_event),
+    "master_key.rotate": rotation,
+    "backup.create": backup_draft,
+    "request.list": page_of(shapes.request),
+    "request.set": shapes.request,
+    "appointment.list": page_of(shapes.appointment),
+    "appointment.set": shapes.appointment,
+    "conversation.list": page_of(conversation),
+    "conversation.show": thread,
+    "conversation.export": transcripts,
+    "conversation.erase": erased,
+    "usage": shapes.analytics,
+    "audit": page_of(audit_record),
+    "egress.show": egress,
+}

@@ -1,0 +1,65 @@
+"""Callers of administrative operations: actor, scope and front end (DECISIONS.md section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Role(IntEnum):
+    """Roles in an account, each with the permissions of those below it; ADMINISTRATOR is the installation's."""
+
+    READER = 1
+    EDITOR = 2
+    OWNER = 3
+    ADMINISTRATOR = 4
+
+
+class Actor(NamedTuple):
+    """Identity in the audit log: `kind` is "user" (a local user by uid), "operator" or "key"."""
+
+    kind: str
+    id: str
+    name: str
+
+
+class Scope(NamedTuple):
+    """Accounts that a caller may see, with the role in each; None for an administrator, who sees all."""
+
+    roles: Mapping[str, Role] | None
+
+    def role(self, account_id: str) -> Role | None:
+        """Return the role in an account, None outside the scope."""
+        return Role.ADMINISTRATOR if self.roles is None else self.roles.get(account_id)
+
+    def includes(self, account_id: str | None) -> bool:
+        """Report whether an account lies in the scope."""
+        return account_id is not None and self.role(account_id) is not None
+
+    def at_least(self, role: Role) -> Scope:
+        """Narrow the scope to the accounts with this role or a higher one."""
+        if self.roles is None:
+            return self
+        return Scope({account_id: has for account_id, has in self.roles.items() if has >= role})
+
+    @property
+    def accounts(self) -> list[str] | None:
+        """Ids of the accounts in the scope, None for all."""
+        return None if self.roles is None else list(self.roles)
+
+
+EVERYTHING = Scope(None)
+
+
+class Caller(NamedTuple):
+    """Actor and scope of an administrative call; `via` is the front end, "cli" or "web"."""
+
+    actor: Actor
+    scope: Scope
+    via: str
+
+
+def local_user(uid: int, name: str = "") -> Caller:
+    """Return the caller for a local user at the command line, who administers the whole installation."""
+    return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")

@@ -1,0 +1,23 @@
+"""Records of the audit log (DECISIONS.md section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chatsvc.domain.actors import Actor
+
+
+class AuditRecord(NamedTuple):
+    """An administrative operation: time in milliseconds, caller, account and ids concerned.
+
+    `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
+    """
+
+    at: int
+    actor: Actor
+    via: str
+    account_id: str | None
+    operation: str
+    ids: Mapping[str, str]
+    outcome: str | None = None

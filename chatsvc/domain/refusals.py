@@ -1,0 +1,129 @@
+"""Reasons for which an administrative operation is refused, all in one table.
+
+A refusal has a code and facts. Each front end words it for its own users.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Refused(Exception):
+    """An administrative operation was refused; `facts` are plain data."""
+
+    def __init__(self, code: str, **facts: object) -> None:
+        super().__init__(code, facts)
+        self.code = code
+        self.facts = facts
+
+    def __str__(self) -> str:
+        """Return code and facts, for logs and tests."""
+        return f"{self.code} {self.facts}" if self.facts else self.code
+
+
+class RefusalCode(NamedTuple):
+    """A row of the table: the code and the names of its facts. Calling it makes the exception."""
+
+    code: str
+    facts: tuple[str, ...]
+
+    def __call__(self, **facts: object) -> Refused:
+        """Make the exception; raises TypeError unless exactly the declared facts are given."""
+        if facts.keys() != set(self.facts):
+            raise TypeError(f"{self.code} carries {self.facts}, not {tuple(facts)}")
+        return Refused(self.code, **facts)
+
+
+CODES: dict[str, RefusalCode] = {}
+
+
+def _code(code: str, *facts: str) -> RefusalCode:
+    CODES[code] = made = RefusalCode(code, facts)
+    return made
+
+
+# Permission and scope. A record outside the caller's scope is "not found" too.
+forbidden = _code("forbidden", "operation", "role")
+account_not_found = _code("account_not_found", "account")
+bot_not_found = _code("bot_not_found", "bot")
+key_not_found = _code("key_not_found", "key")
+entry_not_found = _code("entry_not_found", "entry")
+attempt_not_found = _code("attempt_not_found", "attempt")
+request_not_found = _code("request_not_found", "request")
+appointment_not_found = _code("appointment_not_found", "appointment")
+conversation_not_found = _code("conversation_not_found", "conversation")
+webhook_not_found = _code("webhook_not_found", "bot")
+no_accounts = _code("no_accounts")
+account_needed = _code("account_needed", "count")
+
+# Values. `field` is the name of an argument, or of the record and the argument, such as "bot.name".
+text_empty = _code("text_empty", "field")
+text_too_long = _code("text_too_long", "field", "most", "length")
+text_unprintable = _code("text_unprintable", "field")
+text_invalid = _code("text_invalid", "field")
+number_out_of_range = _code("number_out_of_range", "field", "most")
+nothing_to_change = _code("nothing_to_change")
+status_unknown = _code("status_unknown", "status", "known")
+plan_unknown = _code("plan_unknown", "plan", "plans")
+tier_unknown = _code("tier_unknown", "tier", "tiers")
+timezone_unknown = _code("timezone_unknown", "timezone")
+country_unknown = _code("country_unknown", "country")
+language_invalid = _code("language_invalid", "language")
+opening_hours_invalid = _code("opening_hours_invalid", "fault")
+time_invalid = _code("time_invalid", "time")
+time_passed = _code("time_passed", "time")
+position_invalid = _code("position_invalid", "position")
+
+# Plans.
+bots_exhausted = _code("bots_exhausted", "plan", "most")
+plan_without_webhooks = _code("plan_without_webhooks", "plan", "plans")
+
+# Knowledge.
+files_same_name = _code("files_same_name", "names")
+files_invalid = _code("files_invalid", "faults")
+reader_closed = _code("reader_closed")
+reader_unavailable = _code("reader_unavailable", "fault")
+
+# Webhooks.
+event_unknown = _code("event_unknown", "event", "events")
+events_missing = _code("events_missing", "events")
+target_refused = _code("target_refused", "fault")
+webhook_pulled = _code("webhook_pulled", "bot")
+attempt_under_way = _code("attempt_under_way", "attempt")
+signing_key_unusable = _code("signing_key_unusable", "bot")
+service_stopping = _code("service_stopping")
+
+# Conversations.
+visitor_busy = _code("visitor_busy")
+
+# Import of an account.
+import_exists = _code("import_exists", "account")
+import_not_begun = _code("import_not_begun", "account")
+import_second_account = _code("import_second_account")
+import_plan_unknown = _code("import_plan_unknown", "plan", "plans")
+import_tier_unknown = _code("import_tier_unknown", "tier", "tiers")
+import_unfitting = _code("import_unfitting", "kind")
+import_kind_unknown = _code("import_kind_unknown", "kind")
+import_fields_wrong = _code("import_fields_wrong", "kind", "field")
+import_value_wrong = _code("import_value_wrong", "kind", "field")
+
+# Master key and backups.
+master_key_configured = _code("master_key_configured")
+master_key_changing = _code("master_key_changing")
+master_key_unwritable = _code("master_key_unwritable", "fault")
+folder_in_use = _code("folder_in_use", "folder")
+backup_unreadable = _code("backup_unreadable", "fault")
+backup_unwritable = _code("backup_unwritable", "fault")
+backup_faulty = _code("backup_faulty", "faults")
+backup_key_missing = _code("backup_key_missing")
+backup_key_differs = _code("backup_key_differs")
+restore_wal_alone = _code("restore_wal_alone", "folder", "database")
+restore_over_damage = _code("restore_over_damage", "fault", "database")
+restore_over_newer = _code("restore_over_newer", "folder", "database", "changed_at", "made_at")
+
+# The way to the running service.
+operation_unknown = _code("operation_unknown", "operation")
+argument_not_unicode = _code("argument_not_unicode")
+folder_held = _code("folder_held", "folder")
+store_unavailable = _code("store_unavailable", "fault")
+unexpected_fault = _code("unexpected_fault")

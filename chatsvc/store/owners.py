@@ -1,0 +1,56 @@
+"""Ownership of records: the account that a record belongs to, looked up inside a scope of accounts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from chatsvc.store.database import Database
+
+Accounts = Sequence[str] | None
+
+# FROM clauses: the accounts `o` and the bots `b` of a scope, of which ?1 is the JSON array of ids where it is not all accounts.
+SOME_ACCOUNTS = "json_each(?1) s CROSS JOIN accounts o ON o.id = s.value AND o.deleted_at IS NULL"
+ALL_ACCOUNTS = "(SELECT id FROM accounts WHERE deleted_at IS NULL) o"
+SOME_BOTS = f"{SOME_ACCOUNTS} CROSS JOIN bots b ON b.account_id = o.id"
+ALL_BOTS = f"{ALL_ACCOUNTS} CROSS JOIN bots b ON b.account_id = o.id"
+ONE_BOT = "(SELECT id FROM bots WHERE id = ?2) b"
+# Conditions on a row with the column account_id, or bot_id, in the scope ?1.
+ACCOUNT_IN_SCOPE = """
+    EXISTS (SELECT 1 FROM accounts o WHERE o.id = account_id AND o.deleted_at IS NULL
+        AND (?1 IS NULL OR o.id IN (SELECT value FROM json_each(?1))))
+"""
+BOT_IN_SCOPE = f"EXISTS (SELECT 1 FROM bots b WHERE b.id = bot_id AND {ACCOUNT_IN_SCOPE})"
+_IN_SCOPE = """
+    SELECT b.id FROM bots b JOIN accounts o ON o.id = b.account_id
+    WHERE o.deleted_at IS NULL AND (?1 IS NULL OR b.account_id IN (SELECT value FROM json_each(?1)))
+"""
+_IN_SCOPE = "o.deleted_at IS NULL AND (?2 IS NULL OR o.id IN (SELECT value FROM json_each(?2)))"
+_OF_BOT = f"JOIN bots b ON b.id = r.bot_id JOIN accounts o ON o.id = b.account_id WHERE r.id = ?1 AND {_IN_SCOPE}"
+_OWNED = f"JOIN accounts o ON o.id = r.account_id WHERE r.id = ?1 AND {_IN_SCOPE}"
+_OWNER = {
+    "account": f"SELECT o.id FROM accounts o WHERE o.id = ?1 AND {_IN_SCOPE}",
+    "bot": f"SELECT o.id FROM bots r {_OWNED}",
+    "key": f"SELECT o.id FROM api_keys r {_OWNED}",
+    "conversation": f"SELECT o.id FROM conversations r {_OWNED}",
+    "request": f"SELECT o.id FROM requests r {_OF_BOT}",
+    "appointment": f"SELECT o.id FROM appointments r {_OF_BOT}",
+    "attempt": f"SELECT o.id FROM webhook_attempts r {_OF_BOT}",
+}
+KINDS = frozenset(_OWNER)
+
+
+def listed(accounts: Accounts) -> str | None:
+    """Write a scope as the parameter of a statement: a JSON array, None for all accounts."""
+    return None if accounts is None else json.dumps(list(accounts))
+
+
+async def account_of(db: Database, kind: str, record_id: str, accounts: Accounts) -> str | None:
+    """Look up the account of a record among `accounts` (None for all); None where there is no such record."""
+
+    def unit(connection: sqlite3.Connection) -> str | None:
+        row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()
+        return row[0] if row else None
+
+    return await db.read(unit)

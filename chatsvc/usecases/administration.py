@@ -1,0 +1,217 @@
+"""Administrative operations: one table, and the one function that performs them for every front end."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from enum import Enum
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller, Role, Scope
+from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.models import AccountUsage, Bot, FirstRecords, NewKey
+from chatsvc.domain.refusals import Refused
+from chatsvc.store import audit, owners
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Effect(Enum):
+    """Effect of an operation, by which the audit log records it."""
+
+    LOOK = "look"  # not recorded: shows neither secrets nor visitors' words in bulk
+    CHANGE = "change"  # recorded before it runs, completed after
+    EXPORT = "export"  # recorded if it returned data
+    PART = "part"  # not recorded: repeated between a first and a last operation that are
+
+
+class Operation(NamedTuple):
+    """An administrative operation.
+
+    `use_case` is "module.function" in chatsvc.usecases, imported on use. `role` is the least role in the account concerned.
+    `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
+    editor may give although the operation needs a higher role.
+    """
+
+    use_case: str
+    effect: Effect
+    role: Role
+    records: tuple[str, ...] = ()
+    editable: frozenset[str] = frozenset()
+
+    def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """Import the use-case."""
+        module, name = self.use_case.split(".")
+        found: Callable[..., Coroutine[Any, Any, Any]] = getattr(import_module(f"chatsvc.usecases.{module}"), name)
+        return found
+
+
+LOOK, CHANGE, EXPORT, PART = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART
+READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
+_EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours"})
+
+OPERATIONS: Mapping[str, Operation] = {
+    "init": Operation("setup.first", CHANGE, ADMINISTRATOR),
+    "account.create": Operation("accounts.create", CHANGE, ADMINISTRATOR),
+    "account.list": Operation("accounts.list_all", LOOK, OWNER),
+    "account.show": Operation("accounts.show", LOOK, OWNER, ("account",)),
+    "account.set": Operation("accounts.change", CHANGE, ADMINISTRATOR, ("account",)),
+    "account.delete": Operation("accounts.delete", CHANGE, ADMINISTRATOR, ("account",)),
+    "account.export": Operation("transfer.take_out", EXPORT, ADMINISTRATOR, ("account",)),
+    "account.import_begin": Operation("transfer.begin", CHANGE, ADMINISTRATOR),
+    "account.import_put": Operation("transfer.put", PART, ADMINISTRATOR, ("account",)),
+    "account.import_end": Operation("transfer.end", CHANGE, ADMINISTRATOR, ("account",)),
+    "bot.create": Operation("bots.create", CHANGE, OWNER, ("account",)),
+    "bot.list": Operation("bots.list_all", LOOK, READER, ("account",)),
+    "bot.show": Operation("bots.show", LOOK, READER, ("bot",)),
+    "bot.set": Operation("bots.change", CHANGE, OWNER, ("bot",), _EDITABLE),
+    "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),
+    "bot.deactivate": Operation("bots.deactivate", CHANGE, OWNER, ("bot",)),
+    "key.create": Operation("keys.create", CHANGE, OWNER, ("account",)),
+    "key.list": Operation("keys.list_all", LOOK, OWNER, ("account",)),
+    "key.revoke": Operation("keys.revoke", CHANGE, OWNER, ("key",)),
+    "knowledge.add": Operation("knowledge.add", CHANGE, EDITOR, ("bot",)),
+    "knowledge.list": Operation("knowledge.list_all", LOOK, READER, ("bot",)),
+    "knowledge.remove": Operation("knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
+    "knowledge.search": Operation("knowledge.search", LOOK, READER, ("bot",)),
+    "knowledge.export": Operation("knowledge.export", EXPORT, EDITOR, ("bot",)),
+    "knowledge.unanswered": Operation("unanswered.groups", EXPORT, READER, ("bot",)),
+    "knowledge.forget_unanswered": Operation("unanswered.forget", CHANGE, EDITOR, ("bot",)),
+    "webhook.set": Operation("webhooks.put", CHANGE, OWNER, ("bot",)),
+    "webhook.show": Operation("webhooks.show", LOOK, OWNER, ("bot",)),
+    "webhook.rotate": Operation("webhooks.rotate", CHANGE, OWNER, ("bot",)),
+    "webhook.remove": Operation("webhooks.remove", CHANGE, OWNER, ("bot",)),
+    "webhook.test": Operation("webhooks.test", CHANGE, OWNER, ("bot",)),
+    "webhook.attempts": Operation("webhooks.attempts", LOOK, OWNER, ("bot",)),
+    "webhook.resend": Operation("webhooks.resend", CHANGE, OWNER, ("attempt",)),
+    "webhook.resend_failed": Operation("webhooks.resend_failed", CHANGE, OWNER, ("bot",)),
+    "webhook.events": Operation("webhooks.events", EXPORT, OWNER, ("bot",)),
+    "master_key.rotate": Operation("master_key.rotate", CHANGE, ADMINISTRATOR),
+    "backup.create": Operation("backups.create", CHANGE, ADMINISTRATOR),
+    "request.list": Operation("captures.list_requests", LOOK, READER, ("bot",)),
+    "request.set": Operation("captures.set_request", CHANGE, EDITOR, ("request",)),
+    "appointment.list": Operation("captures.list_appointments", LOOK, READER, ("bot",)),
+    "appointment.set": Operation("captures.set_appointment", CHANGE, EDITOR, ("appointment",)),
+    "conversation.list": Operation("conversations.list_all", LOOK, READER, ("bot",)),
+    "conversation.show": Operation("conversations.show", LOOK, READER, ("conversation",)),
+    "conversation.export": Operation("conversations.export", EXPORT, OWNER, ("bot",)),
+    "conversation.erase": Operation("erasure.erase", CHANGE, OWNER, ("bot", "account")),
+    "usage": Operation("analytics.show", LOOK, READER, ("account",)),
+    "audit": Operation("audit.list_all", LOOK, OWNER, ("account",)),
+    "egress.show": Operation("health.egress", LOOK, ADMINISTRATOR),
+}
+# Arguments that name records, for the audit log. Others may hold visitors' data.
+RECORDS = frozenset(name for operation in OPERATIONS.values() for name in operation.records)
+
+
+def find(name: str) -> Operation:
+    """Look up an operation; raises `operation_unknown`."""
+    if name not in OPERATIONS:
+        raise refusals.operation_unknown(operation=name)
+    return OPERATIONS[name]
+
+
+async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Perform an operation and return the use-case's result.
+
+    Raises Refused for a forbidden operation, a record outside the caller's scope and whatever the use-case refuses. An operation that
+    cannot be recorded in the audit log is not performed. Its record is not in one transaction with it, since some take several and
+    some send; written before, none is missing after a crash.
+    """
+    operation = find(name)
+    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments))
+    try:
+        account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
+    except Refused:
+        if operation.effect in (CHANGE, EXPORT):
+            await audit.record(services.db, act._replace(outcome="refused"))
+        raise
+    act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
+    use_case = operation.function()
+    if operation.effect is CHANGE:
+        return await _recorded(services, act, use_case(services, narrowed, **arguments))
+    result = await use_case(services, narrowed, **arguments)
+    if operation.effect is EXPORT and result:
+        await audit.record(services.db, act._replace(outcome="done"))
+    return result
+
+
+async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        number = await audit.record(services.db, act)
+    except BaseException:
+        work.close()
+        raise
+    account_id, ids, outcome = act.account_id, act.ids, "failed"
+    try:
+        result = await work
+        new_account_id, new_ids = _made(result)
+        account_id, ids, outcome = account_id or new_account_id, {**ids, **new_ids}, "done"
+    except Refused:
+        outcome = "refused"
+        raise
+    finally:
+        try:
+            await audit.settle(services.db, number, account_id, ids, outcome)
+        except StoreUnavailable as fault:
+            # The caller is told how the operation itself ended.
+            log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)
+    return result
+
+
+async def _authorised(
+    services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
+) -> tuple[str | None, Scope]:
+    """Find the account concerned and the accounts where the caller may perform the operation; raises Refused.
+
+    A record outside the scope is refused as a missing one.
+    """
+    role = _needed(operation, arguments)
+    permitted = scope.at_least(role)
+    if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
+        raise refusals.forbidden(operation=name, role=role.name.lower())
+    account_id: str | None = None
+    for kind in operation.records:
+        record_id = arguments.get(kind)
+        if kind not in owners.KINDS or not isinstance(record_id, str):
+            continue
+        owner = await owners.account_of(services.db, kind, record_id, scope.accounts)
+        if owner is None and scope.roles is not None:
+            raise refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
+        if owner is not None and not permitted.includes(owner):
+            raise refusals.forbidden(operation=name, role=role.name.lower())
+        account_id = account_id or owner
+    only = permitted.accounts
+    return account_id or (only[0] if only and len(only) == 1 else None), permitted
+
+
+def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role:
+    given = {name for name, value in arguments.items() if value is not None} - set(operation.records)
+    return EDITOR if given and given <= operation.editable else operation.role
+
+
+def _ids(values: Mapping[str, Any]) -> dict[str, str]:
+    """Pick the ids of records; only what looks like one, since somebody may type a secret in its place."""
+    return {name: value for name in RECORDS if isinstance(value := values.get(name), str) and _UUID.fullmatch(value)}
+
+
+def _made(result: Any) -> tuple[str | None, dict[str, str]]:
+    """Return the account and the ids of new records."""
+    match result:
+        case AccountUsage(account=account):
+            return account.id, {"id": account.id}
+        case Bot(id=bot_id, account_id=account_id):
+            return account_id, {"id": bot_id}
+        case NewKey(key=key):
+            return key.account_id, {"id": key.id}
+        case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
+            return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
+        case _:
+            return None, {}

@@ -1,0 +1,143 @@
+"""Audit records of administrative operations: written before they run, completed after, whatever happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsvc.app import App
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.audit import AuditRecord
+from chatsvc.store import audit
+from chatsvc.store.database import StoreFault, StoreUnavailable
+from chatsvc.usecases import accounts, webhooks
+from chatsvc.usecases.administration import OPERATIONS, Effect, perform
+from chatsvc.usecases.audit import list_all
+from chatsvc.usecases.services import Services
+from tests import conftest
+from tests.api.support import execute
+from tests.fakes import ADMIN, START
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+async def records(app: App, caller: Caller = ADMIN) -> list[AuditRecord]:
+    """Oldest first."""
+    return (await list_all(app.services, caller)).items[::-1]
+
+
+async def outcomes(app: App) -> list[tuple[str, str | None]]:
+    return [(record.operation, record.outcome) for record in await records(app)]
+
+
+def test_operations_without_a_record_only_look() -> None:
+    words = {name.rpartition(".")[2] for name, operation in OPERATIONS.items() if operation.effect is Effect.LOOK}
+    assert words == {"list", "show", "search", "attempts", "usage", "audit"}
+    looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
+    assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()
+
+
+async def test_an_operation_is_recorded_before_it_runs_and_completed_after(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[AuditRecord] = []
+    create = accounts.create
+
+    async def watched(services: Services, caller: Caller, *, name: str) -> object:
+        seen.extend(await records(app))
+        return await create(services, caller, name=name)
+
+    monkeypatch.setattr(accounts, "create", watched)
+    made = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    before = AuditRecord(START, Actor("user", "0", "root"), "cli", None, "account.create", {})
+    assert seen == [before]
+    assert await records(app) == [before._replace(account_id=made.account.id, ids={"id": made.account.id}, outcome="done")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [(refusals.nothing_to_change(), "refused"), (ZeroDivisionError(), "failed"), (StoreUnavailable("x"), "failed")]
+)
+async def test_an_operation_that_fails_is_recorded_with_its_outcome(
+    app: App, monkeypatch: pytest.MonkeyPatch, fault: Exception, outcome: str
+) -> None:
+    async def create(services: Services, caller: Caller, *, name: str) -> None:
+        raise fault
+
+    monkeypatch.setattr(accounts, "create", create)
+    with pytest.raises(type(fault)):
+        await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    assert await outcomes(app) == [("account.create", outcome)]
+
+
+async def test_an_operation_that_cannot_be_recorded_does_not_run(app: App) -> None:
+    await execute(app, "ALTER TABLE audit_records RENAME TO gone")
+    with pytest.raises(StoreFault):
+        await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    assert (await accounts.list_all(app.services, ADMIN)).items == []
+
+
+async def test_an_operation_whose_outcome_cannot_be_recorded_still_returns(
+    app: App, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def settle(*_: object) -> None:
+        raise StoreUnavailable("disk full")
+
+    monkeypatch.setattr(audit, "settle", settle)
+    made = await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    assert (await accounts.list_all(app.services, ADMIN)).items == [made]
+    assert await outcomes(app) == [("account.create", None)]
+    assert "the outcome of an administrative operation is not recorded (done): disk full" in caplog.text
+
+
+async def test_an_export_is_recorded_if_it_returned_data(app: App, caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported: list[str] = []
+
+    async def events(services: Services, caller: Caller, *, bot: str) -> list[str]:
+        return exported
+
+    monkeypatch.setattr(webhooks, "events", events)
+    await perform(app.services, ADMIN, "webhook.events", {"bot": caller.bot})
+    assert await outcomes(app) == []
+    exported.append("words of a visitor")
+    await perform(app.services, ADMIN, "webhook.events", {"bot": caller.bot})
+    (record,) = await records(app)
+    assert (record.operation, record.ids, record.outcome) == ("webhook.events", {"bot": caller.bot}, "done")
+    assert record.account_id == caller.account
+
+
+async def test_an_owner_sees_the_records_of_the_own_account_alone(app: App, make_caller: conftest.MakeCaller) -> None:
+    mine, other = await make_caller(), await make_caller()
+    owner = Caller(Actor("operator", "7", "Ada"), Scope({mine.account: Role.OWNER}), "web")
+    await perform(app.services, owner, "bot.set", {"bot": mine.bot, "name": "Front desk"})
+    await perform(app.services, ADMIN, "bot.deactivate", {"bot": other.bot})
+    await perform(app.services, ADMIN, "bot.activate", {"bot": mine.bot})
+    with pytest.raises(refusals.Refused, match="bot_not_found"):
+        await perform(app.services, owner, "bot.set", {"bot": other.bot, "name": "Front desk"})
+    listed = (await perform(app.services, owner, "audit", {})).items
+    assert [(record.actor.name, record.via, record.operation) for record in listed] == [
+        ("root", "cli", "bot.activate"),
+        ("Ada", "web", "bot.set"),
+    ]
+    everything = await records(app)
+    assert [(record.operation, record.account_id, record.outcome) for record in everything] == [
+        ("bot.set", mine.account, "done"),
+        ("bot.deactivate", other.account, "done"),
+        ("bot.activate", mine.account, "done"),
+        ("bot.set", None, "refused"),
+    ]
+
+
+async def test_a_secret_typed_in_the_place_of_an_id_is_not_recorded(app: App, caller: conftest.Caller) -> None:
+    with pytest.raises(refusals.Refused, match="key_not_found"):
+        await perform(app.services, ADMIN, "key.revoke", {"key": caller.key})
+    (record,) = await records(app)
+    assert (record.ids, record.outcome) == ({}, "refused")
+
+
+async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "KEPT", 3)
+    for number in range(7):
+        entry = AuditRecord(START + number, Actor("user", str(number), ""), "cli", None, "x", {})
+        await audit.record(app.services.db, entry)
+    first = await list_all(app.services, ADMIN, limit=2)
+    rest = await list_all(app.services, ADMIN, limit=2, after=first.next)
+    assert [record.actor.id for record in first.items + rest.items] == ["6", "5", "4"]
+    assert rest.next is None

@@ -1,0 +1,190 @@
+"""Permissions of administrative operations: each role, in and outside its scope, against one table."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from chatsvc.app import App
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.captures import Captured
+from chatsvc.domain.refusals import Refused
+from chatsvc.engines import Reply
+from chatsvc.usecases import accounts, bots, captures, conversations, keys, knowledge, webhooks
+from chatsvc.usecases.administration import OPERATIONS, Effect, perform
+from chatsvc.usecases.file_reading import read_files
+from tests import conftest
+from tests.fakes import ADMIN, ScriptedEngine
+
+# DECISIONS.md section 6: the least role for each operation.
+LEAST = {
+    Role.READER: "bot.list bot.show knowledge.list knowledge.search knowledge.unanswered request.list appointment.list"
+    " conversation.list conversation.show usage",
+    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.forget_unanswered request.set appointment.set",
+    Role.OWNER: "account.list account.show bot.create bot.set bot.activate bot.deactivate key.create key.list key.revoke webhook.set"
+    " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.resend webhook.resend_failed webhook.events"
+    " conversation.export conversation.erase audit",
+    Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
+    " account.import_end master_key.rotate backup.create egress.show",
+}
+EXPECTED = {name: role for role, names in LEAST.items() for name in names.split()}
+EVERY = sorted(OPERATIONS)
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def with_role(role: Role, *owned: str) -> Caller:
+    return Caller(Actor("operator", "7", "Ada"), Scope(dict.fromkeys(owned, role)), "web")
+
+
+async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str, str]:
+    """Give an account one record of each kind; their ids by the names of the arguments."""
+    services = caller.app.services
+    await webhooks.put(services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
+    wish = Captured("appointment", "x", "Selin", None, "05321234567")
+    engine.script = lambda _: Reply("Noted.", captured=wish)
+    await caller.send("Selin, 0532 123 45 67", "v")
+    await knowledge.add(services, ADMIN, bot=caller.bot, files=read_files([("faq.md", b"## Open?\n\nYes.\n")], "en"))
+    (entry,) = await knowledge.list_all(services, ADMIN, bot=caller.bot)
+    (request,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
+    (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
+    key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
+    return {
+        "account": caller.account,
+        "bot": caller.bot,
+        "key": key.id,
+        "entry": entry.id,
+        "request": request.id,
+        "conversation": conversation.id,
+    }
+
+
+def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
+    """Arguments with which an operation names records of one account."""
+    more: dict[str, dict[str, Any]] = {
+        "account.create": {"name": "x"},
+        "account.import_begin": {"record": {}},
+        "account.import_put": {"records": []},
+        "account.import_end": {"complete": False},
+        "bot.create": {"name": "x"},
+        "bot.set": {"name": "x"},
+        "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
+        "knowledge.search": {"questions": ["open?"]},
+        "webhook.set": {"events": ["request.created"]},
+        "webhook.resend_failed": {"since": "2026-01-01"},
+        "request.set": {"status": "done"},
+        "appointment.set": {"status": "done"},
+        "conversation.erase": {"user_id": "nobody"},
+    }
+    named = {kind: ids.get(kind, UNKNOWN) for kind in OPERATIONS[name].records[:1] + OPERATIONS[name].records[1:]}
+    if name == "conversation.erase":
+        named.pop("account")
+    return {**named, **more.get(name, {})}
+
+
+def test_the_table_names_each_operation_once() -> None:
+    assert sorted(name for names in LEAST.values() for name in names.split()) == EVERY
+
+
+async def refusal(app: App, caller: Caller, name: str, given: dict[str, Any]) -> str | None:
+    """Perform an operation; its refusal with code and facts, None if it passed."""
+    try:
+        await perform(app.services, caller, name, given)
+    except Refused as fault:
+        return str(fault)
+    return None
+
+
+@pytest.mark.parametrize("name", EVERY)
+async def test_each_role_may_do_what_the_table_says(name: str, caller: conftest.Caller, engine: ScriptedEngine) -> None:
+    ids = await furnished(caller, engine)
+    for role in (Role.READER, Role.EDITOR, Role.OWNER):
+        found = await refusal(caller.app, with_role(role, caller.account), name, arguments(name, ids))
+        denied = str(refusals.forbidden(operation=name, role=EXPECTED[name].name.lower()))
+        assert (found == denied) == (role < EXPECTED[name]), (role, found)
+    if EXPECTED[name] is not Role.ADMINISTRATOR:
+        assert "forbidden" not in (await refusal(caller.app, ADMIN, name, arguments(name, ids)) or "")
+
+
+NAMING = [name for name in EVERY if OPERATIONS[name].records and EXPECTED[name] is not Role.ADMINISTRATOR]
+
+
+@pytest.mark.parametrize("name", NAMING)
+async def test_a_record_outside_the_scope_is_refused_as_a_missing_one(
+    name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine
+) -> None:
+    mine, other = await make_caller(), await make_caller()
+    theirs = await furnished(other, engine)
+    for role in (EXPECTED[name], Role.OWNER):
+        stranger = with_role(role, mine.account)
+        outside = await refusal(mine.app, stranger, name, arguments(name, theirs))
+        missing = await refusal(mine.app, stranger, name, arguments(name, dict.fromkeys(theirs, UNKNOWN)))
+        assert outside is not None
+        assert missing is not None
+        for kind in theirs:
+            outside = outside.replace(theirs[kind], UNKNOWN)
+        assert outside == missing
+        assert "not_found" in missing
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".list") or name == "webhook.attempts"])
+async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
+    if name == "knowledge.list":
+        pytest.skip("has no list over bots")
+    mine, other, third = [await make_caller() for _ in range(3)]
+    for one in (mine, other, third):
+        await furnished(one, engine)
+        await asyncio.sleep(0)
+    everything = (await perform(mine.app.services, ADMIN, name, {})).items
+    scoped = (await perform(mine.app.services, with_role(Role.OWNER, mine.account, third.account), name, {})).items
+    alone = (await perform(mine.app.services, with_role(Role.OWNER, mine.account), name, {})).items
+    assert len(everything) * 2 == len(scoped) * 3 == len(alone) * 6
+    assert set(map(repr, alone)) < set(map(repr, scoped)) < set(map(repr, everything)) or not everything
+
+
+async def test_the_least_role_counts_in_the_account_concerned(make_caller: conftest.MakeCaller) -> None:
+    reads, owns = await make_caller(), await make_caller()
+    caller = Caller(Actor("operator", "7", "Ada"), Scope({reads.account: Role.READER, owns.account: Role.OWNER}), "web")
+    services = reads.app.services
+    with pytest.raises(Refused, match="forbidden"):
+        await perform(services, caller, "bot.set", {"bot": reads.bot, "name": "x"})
+    assert (await perform(services, caller, "bot.set", {"bot": owns.bot, "name": "x"})).name == "x"
+    # Without an account the one where the role suffices is meant.
+    made = await perform(services, caller, "key.create", {"name": "x"})
+    assert made.key.account_id == owns.account
+    assert {listed.key.account_id for listed in (await perform(services, caller, "key.list", {})).items} == {owns.account}
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [
+        ({"greeting": "Hi", "description": "x", "instructions": "x", "opening_hours": "mon 09:00-10:00"}, Role.EDITOR),
+        ({"greeting": "Hi", "name": "x"}, Role.OWNER),
+        ({"model": "offline"}, Role.OWNER),
+        ({}, Role.OWNER),
+    ],
+)
+async def test_an_editor_changes_some_settings_of_a_bot(caller: conftest.Caller, given: dict[str, str], role: Role) -> None:
+    services = caller.app.services
+    for tried in (Role.READER, Role.EDITOR):
+        editor = with_role(tried, caller.account)
+        if tried >= role:
+            assert (await perform(services, editor, "bot.set", {"bot": caller.bot, **given})).greeting == "Hi"
+        else:
+            with pytest.raises(Refused, match="forbidden"):
+                await perform(services, editor, "bot.set", {"bot": caller.bot, **given})
+    assert (await bots.show(services, ADMIN, bot=caller.bot)).name == "Desk"
+
+
+async def test_a_forbidden_operation_changes_nothing_and_is_recorded(app: App, caller: conftest.Caller) -> None:
+    with pytest.raises(Refused, match="forbidden"):
+        await perform(app.services, with_role(Role.OWNER, caller.account), "account.delete", {"account": caller.account})
+    assert (await accounts.show(app.services, ADMIN, account=caller.account)).account.id == caller.account
+    (record,) = (await perform(app.services, ADMIN, "audit", {})).items
+    assert (record.operation, record.actor.name, record.outcome) == ("account.delete", "Ada", "refused")
+
+
+def test_every_operation_has_an_effect_that_the_audit_log_knows() -> None:
+    assert {operation.effect for operation in OPERATIONS.values()} == set(Effect)
