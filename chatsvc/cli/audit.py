@@ -1,4 +1,4 @@
-"""`chatsvc audit`: who has administered what, and when."""
+"""`chatsvc audit`: list of administrative acts."""
 
 from __future__ import annotations
 

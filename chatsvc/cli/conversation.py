@@ -121,7 +121,7 @@ def _counted(pages: Iterator[list[dict[str, Any]]], written: dict[str, int]) -> 
 
 
 def _opened(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
-    """Standard output, or a file that nobody else can read, for it holds what visitors said."""
+    """Open standard output, or a file that only the caller can read."""
     if output is None:
         return click.open_file("-", "wb")
     return written(output)

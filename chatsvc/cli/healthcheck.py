@@ -1,4 +1,4 @@
-"""`chatsvc healthcheck`: whether the service answers, for supervisors and load balancers."""
+"""`chatsvc healthcheck`: readiness of the service, for supervisors and load balancers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
 
 
 class _SocketConnection(http.client.HTTPConnection):
-    """HTTP over the socket at `path`."""
+    """HTTP connection over the Unix socket at `path`."""
 
     path: str
 

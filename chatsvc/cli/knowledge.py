@@ -45,7 +45,7 @@ def read_text(path: InputFile) -> str:
 
 
 def _bytes_of(path: InputFile) -> bytes:
-    """Read a file's bytes, and no more than one byte too many: it may be a device that never ends."""
+    """Read at most one byte more than allowed: the file may be an endless device."""
     from chatsvc.domain.knowledge_files import MAX_BYTES
 
     with path.open() as file:
@@ -161,7 +161,7 @@ def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | Non
 
 
 def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    """All that a bot knows, with its language."""
+    """Return a bot's language, entries and synonyms."""
     told = call(ctx, "knowledge.export", bot=bot)
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in told["entries"]]
     return told["language"], entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]

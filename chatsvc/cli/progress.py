@@ -1,4 +1,4 @@
-"""What is going on, for whoever waits at a terminal; nothing where standard error goes elsewhere."""
+"""Progress line on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _EVERY_S = 0.3
 
 
 class Progress:
-    """Called with what is being done, how much of it is done and of how much; of 0 stands for "nobody knows"."""
+    """Progress callback: the step, the amount done, and the total, 0 if unknown."""
 
     def __init__(self, what: str) -> None:
         self._state = (what, 0, 0)
         self._began = time.monotonic()
 
     def __call__(self, what: str, done: int, of: int) -> None:
-        """Say how far it is; cheap, for it is shown only now and then."""
+        """Store the progress; a thread prints it every 0.3 s."""
         self._state = (what, done, of)
 
     def __str__(self) -> str:
-        """The line that is shown."""
+        """Return the line that is shown."""
         what, done, of = self._state
         far = f" {done:,} of {of:,} ({100 * done // of} %)" if of else ""
         return f"{what}{far}, {time.monotonic() - self._began:.0f} s"
@@ -33,9 +33,9 @@ class Progress:
 
 @contextmanager
 def shown(what: str, *, prints: bool = False) -> Iterator[Progress]:
-    """Show on standard error, where that is a terminal, what takes longer than a moment.
+    """Show the progress of work that takes longer than a moment.
 
-    `prints`: the command writes to standard output meanwhile. Where that is a terminal, too, it shows well enough how far it is.
+    `prints`: the command writes to standard output meanwhile; if that is a terminal too, no progress line is shown.
     """
     progress, over = Progress(what), threading.Event()
 

@@ -1,4 +1,4 @@
-"""CSV cells that no spreadsheet takes for a formula.
+"""Protection of CSV cells against being read as formulas.
 
 A spreadsheet that splits a comma-separated file at semicolons or tabs takes quotes inside a field as text: a new cell begins behind each
 separator and each line break. So an apostrophe, which marks text in spreadsheets, goes before a formula's first character there as well.

@@ -1,7 +1,7 @@
-"""Reading the files a bot's knowledge is written in, and writing them; pure: text in, entries or every fault at once out.
+"""Parsers and writers of knowledge files: text in, entries or all faults at once out; no I/O.
 
-A format is a module with a function of the shape `Reader` and a line in `READERS`; what it finds goes through `parsed.Gathering`, which
-holds the limits that all formats share.
+A format is a module with a function of type `Reader` and a line in `READERS`. All formats report to `parsed.Gathering`, which applies the
+shared limits.
 """
 
 from __future__ import annotations
@@ -86,5 +86,5 @@ def reader_of(name: str, readers: Mapping[str, R]) -> R:
 
 
 def parse_file(name: str, text: str, default_language: str) -> list[ParsedEntry]:
-    """The entries alone of what `read` gives."""
+    """Return the entries that `read` finds, without synonyms."""
     return read(name, text, default_language).entries

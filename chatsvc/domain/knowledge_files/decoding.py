@@ -1,4 +1,4 @@
-"""Bytes of a file into text: UTF-8, and a name for what it is instead."""
+"""Decoding of files in UTF-8, and naming of other encodings and formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b
 
 
 def decode(name: str, data: bytes) -> str:
-    """The file's text, with or without a byte order mark; raises KnowledgeFileError, which says what the file is where it is not UTF-8."""
+    """Decode UTF-8, with or without a byte order mark; raises KnowledgeFileError that names another encoding or format."""
     if len(data) > MAX_BYTES:
         most = MAX_BYTES // 1024 // 1024
         raise KnowledgeFileError(name, [Fault(1, f"the file has more than {most} MB, which are read at most: split it")])
@@ -29,7 +29,7 @@ def decode(name: str, data: bytes) -> str:
 
 
 def _looks_like(data: bytes) -> str:
-    """The name of an encoding, for the person who is to change it."""
+    """Guess the name of an encoding, for the fault's text."""
     sample = data[:_SAMPLE]
     if data.startswith(_UTF_16) or sample.count(b"\0") > len(sample) // 4:
         return "UTF-16"

@@ -1,4 +1,4 @@
-"""Documents cut into passages: at headings, then at paragraphs, and never in the midst of a sentence where that can be avoided.
+"""Splitting of documents into passages: at headings, then at paragraphs, then between sentences.
 
 A passage is an entry. Its question is the heading under which it stands, with the headings above that one (the title of the whole
 document aside); where a section makes several passages, each but the first adds its own first sentence, and so does one without a heading.
@@ -46,7 +46,7 @@ class _Section:
 
 
 class Sections:
-    """Takes a document's headings and lines in order."""
+    """Collector of a document's headings and lines, in order."""
 
     def __init__(self, unit: str = "line") -> None:
         self._step = int(unit == "line")  # pages and paragraphs do not count on with the lines of a block
@@ -68,7 +68,7 @@ class Sections:
         self._begin()
 
     def asked(self, *, closes: bool) -> None:
-        """A list of questions begins or ends; what comes behind it stands again where it stood."""
+        """Open or close a list of questions; closing restores the headings around it."""
         if not closes:
             self._asking.append(list(self._path))
         elif self._asking:
@@ -174,7 +174,7 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
 
 
 def _is_heading(lines: list[str], at: int, first: int) -> bool:
-    """Whether a line of plain text says what stands below it: a short one that begins a paragraph, is no sentence, and has prose below."""
+    """Tell whether a line of plain text is a heading: short, first of its paragraph, no sentence, above prose."""
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
     if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
         return False
@@ -210,7 +210,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _pieces(section: _Section, step: int) -> Iterator[tuple[int, str, str]]:
-    """Line, text and what joins it to the piece before; none is longer than a passage."""
+    """Yield line, text and joint to the piece before; no piece is longer than a passage."""
     for line, lines in section.blocks:
         block = "\n".join(lines)
         if len(block) <= LONGEST:
@@ -224,7 +224,7 @@ def _pieces(section: _Section, step: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]:
-    """Passages: as many pieces as go into one, and no short rest."""
+    """Pack pieces into passages of at most LONGEST characters, without a short last one."""
     passages: list[tuple[int, str]] = []
     joints: list[str] = []
     for line, piece, joint in pieces:
@@ -240,7 +240,7 @@ def _packed(pieces: Iterator[tuple[int, str, str]]) -> Iterator[tuple[int, str]]
 
 
 def _cut(text: str) -> Iterator[tuple[str, str]]:
-    """A paragraph that is too long, with what joins each piece to the one before: sentences where they fit, else words, else letters."""
+    """Split a long paragraph into (joint, piece): between sentences, else words, else letters."""
     held = joint = ""
     for sentence in _sentences(text):
         if held and len(held) + len(sentence) + 1 > LONGEST:
@@ -266,7 +266,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _ends(text: str, end: re.Match[str]) -> bool:
-    """Whether a sentence ends there: not behind an abbreviation or an ordinal ("3. kat"), nor before a small letter."""
+    """Tell whether a sentence ends there: not after an abbreviation or ordinal ("3. kat"), nor before a small letter."""
     if text[end.end() : end.end() + 1].islower():
         return False
     if text[end.start()] != ".":

@@ -1,4 +1,4 @@
-"""JSONL: a line an entry, with the fields that `knowledge export` writes.
+"""JSONL reader: one entry a line, with the fields that `knowledge export` writes.
 
     {"question": "...", "alt": ["..."], "answer": "...", "language": "en", "source": "faq.md"}
 
@@ -16,7 +16,7 @@ FIELDS = ("id", "question", "alt", "answer", "language", "source", "synonyms")
 
 
 def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
-    """Read a file of JSON objects; raises KnowledgeFileError with every fault of it."""
+    """Read a file of JSON objects; raises KnowledgeFileError with all its faults."""
     found = Gathering(source)
     for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():

@@ -1,4 +1,4 @@
-"""Markdown: a list of questions with their answers, or a document.
+"""Markdown reader: a list of questions with their answers, or a document.
 
     language: en                 (optional: for the whole file)
     synonyms: bike, bicycle      (optional, as many as there are: words that mean the same to this bot)
@@ -40,7 +40,7 @@ _END_TO_ESCAPE = re.compile(r"(?<!\S)(\\*#+)$")
 
 
 def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
-    """Read either form; raises KnowledgeFileError with every fault of the file."""
+    """Read either form; raises KnowledgeFileError with all faults of the file."""
     lines = lines_of(text)
     if not _asks(lines):
         return _Document(default_language, source).read(lines)
@@ -51,7 +51,7 @@ def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
 
 
 def escaped(answer: str) -> str:
-    """An answer as it is to stand in a file of questions, so that reading it gives it back."""
+    """Escape an answer for a file of questions; the reader returns the same text."""
     lines = answer.split("\n")
     at = 0
     while at < len(lines):
@@ -66,7 +66,7 @@ def escaped(answer: str) -> str:
 
 
 def escaped_question(question: str) -> str:
-    """A question as it is to stand behind ##."""
+    """Escape a question for a line that begins with ##."""
     return _END_TO_ESCAPE.sub(r"\\\1", question)
 
 
@@ -76,7 +76,7 @@ def _closes(line: str, marker: str) -> bool:
 
 
 def _asks(lines: list[str]) -> bool:
-    """Whether a file is questions and answers; see above."""
+    """Tell whether a file is a list of questions; the module's docstring has the rule."""
     comments, fence = _Comments(Gathering("")), ""
     below = False
     headings = questions = 0
@@ -117,7 +117,7 @@ def _heading(text: str) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """An entry while its lines are still coming."""
+    """Entry under construction."""
 
     question: str
     line: int
@@ -133,7 +133,7 @@ class _Draft:
 
 
 class _Comments:
-    """Takes comments out, line by line."""
+    """Filter that removes comments line by line."""
 
     def __init__(self, gathering: Gathering) -> None:
         self._gathering = gathering
@@ -141,11 +141,11 @@ class _Comments:
 
     @property
     def open(self) -> bool:
-        """Whether the next line begins inside of a comment."""
+        """Tell whether the next line begins inside a comment."""
         return self._opened is not None
 
     def left_of(self, number: int, line: str) -> str | None:
-        """The line without comments at its start; None where nothing but comment is left of it."""
+        """Return the line without comments at its start; None if it is only comment."""
         was_comment = self._opened is not None
         if was_comment:
             _, end, line = line.partition("-->")
@@ -161,13 +161,13 @@ class _Comments:
         return None if was_comment and not line.strip() else line
 
     def finish(self) -> None:
-        """Tell of a comment that is still open."""
+        """Report a comment that is still open."""
         if self._opened is not None:
             self._gathering.fault(self._opened, "this comment is never closed (-->)")
 
 
 class _Fence:
-    """Knows whether a line is code."""
+    """Tracker of fenced code blocks."""
 
     def __init__(self, gathering: Gathering) -> None:
         self._gathering = gathering
@@ -175,11 +175,11 @@ class _Fence:
 
     @property
     def open(self) -> bool:
-        """Whether the next line stands in a code block."""
+        """Tell whether the next line is in a code block."""
         return self._opened is not None
 
     def holds(self, line: str) -> bool:
-        """Whether the line stands in a block that was opened before it."""
+        """Tell whether the line is in a block opened before it."""
         if self._opened is None:
             return False
         if _closes(line, self._opened[0]):
@@ -187,18 +187,18 @@ class _Fence:
         return True
 
     def see(self, number: int, line: str) -> None:
-        """Open a block where the line does."""
+        """Open a block if this line is an opening fence."""
         if fence := _FENCE.match(line):
             self._opened = (fence.group(1), number)
 
     def finish(self) -> None:
-        """Tell of a block that is still open."""
+        """Report a block that is still open."""
         if self._opened is not None:
             self._gathering.fault(self._opened[1], f"this code block is never closed (a line with {self._opened[0]})")
 
 
 class _Questions:
-    """Takes a file of questions and answers line by line."""
+    """Line-by-line parser of a file of questions and answers."""
 
     def __init__(self, language: str, source: str) -> None:
         self._found = Gathering(source)
@@ -209,7 +209,7 @@ class _Questions:
         self._stray_told = False
 
     def read(self, number: int, line: str) -> None:
-        """Take the next line."""
+        """Parse the next line."""
         if not line and not self._comments.open:
             if self._draft is not None:
                 self._draft.answer.append(line)
@@ -234,14 +234,14 @@ class _Questions:
             self._inside(self._draft, number, left)
 
     def finish(self) -> Parsed:
-        """Close what is open; the entries read."""
+        """Close the last entry and return all of them."""
         self._fence.finish()
         self._comments.finish()
         self._close()
         return self._found.done("no question in this file: a question is a line that begins with ##")
 
     def _outside(self, number: int, line: str) -> None:
-        """A line that belongs to no entry: before the first question, or after a section's title."""
+        """Parse a line outside of entries: before the first question, or below a section's title."""
         named = _FIELD.fullmatch(line)
         if not line or set(line) <= set("- "):  # blank, a rule, or the frame of a front matter
             return
@@ -279,7 +279,7 @@ class _Questions:
 
 
 class _Document:
-    """Takes a document: sections under headings, of which passages are made."""
+    """Parser of a document: sections under headings, split into passages."""
 
     def __init__(self, language: str, source: str) -> None:
         self._found = Gathering(source)
@@ -289,7 +289,7 @@ class _Document:
         self._sections = documents.Sections()
 
     def read(self, lines: list[str]) -> Parsed:
-        """The passages; raises KnowledgeFileError."""
+        """Return the passages; raises KnowledgeFileError."""
         for number, raw in enumerate(lines, start=1):
             if not raw and not self._comments.open:
                 self._sections.line(number, raw, joined=self._fence.open)
@@ -319,7 +319,7 @@ class _Document:
         )
 
     def _head(self, number: int, name: str, value: str) -> bool:
-        """A language or synonyms before the text; False where the line is text itself."""
+        """Parse a language or synonyms line before the text; False for any other line."""
         if name == "synonyms":
             self._found.synonyms(number, value.split(","))
         elif name == "language" and is_language(value.strip()):

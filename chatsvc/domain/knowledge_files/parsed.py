@@ -1,4 +1,4 @@
-"""What every reader comes to: entries, the bot's synonyms and faults, under the same limits whatever the format."""
+"""Result of all readers: entries, synonyms and faults, with the limits shared by all formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\u
 
 
 class ParsedEntry(NamedTuple):
-    """An entry as a file gives it, not yet a bot's; `line` is where it begins, from 1."""
+    """Entry of a file, before it is stored for a bot; `line` counts from 1."""
 
     question: str
     alt: tuple[str, ...]
@@ -35,14 +35,14 @@ class ParsedEntry(NamedTuple):
 
 
 class ParsedSynonyms(NamedTuple):
-    """Words and expressions that mean the same to this bot, with the source they came from."""
+    """Group of synonyms with its source."""
 
     words: tuple[str, ...]
     source: str
 
 
 class Parsed(NamedTuple):
-    """A file that was read without a fault."""
+    """Contents of a file without faults."""
 
     entries: list[ParsedEntry]
     synonyms: list[ParsedSynonyms]
@@ -50,7 +50,7 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, in the words of whoever wrote the file; `line` counts from 1."""
+    """Error message for the author of the file; `line` counts from 1."""
 
     line: int
     text: str
@@ -68,7 +68,7 @@ class KnowledgeFileError(ValueError):
 
 @dataclass(slots=True)
 class Gathering:
-    """Takes what a reader finds, checks it, and gives it back whole or as faults."""
+    """Collector that checks entries and synonyms, and returns them or all faults."""
 
     source: str
     unit: str = "line"  # what the numbers of its faults count
@@ -78,18 +78,18 @@ class Gathering:
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
     def fault(self, line: int, text: str) -> None:
-        """Note what is wrong with a line; raises KnowledgeFileError where enough is wrong to stop reading."""
+        """Add a fault of a line; raises KnowledgeFileError at 1,000 faults."""
         self.faults.append(Fault(line, text))
         if len(self.faults) == _ENOUGH_FAULTS:
             raise self._error()
 
     def text(self, line: int, text: str) -> None:
-        """Note a character that no text has."""
+        """Add a fault if a line holds a control character."""
         if bad := NO_TEXT.search(text):
             self.fault(line, f"a character that is no text (U+{ord(bad.group()):04X}); save the file as UTF-8")
 
     def language(self, line: int, value: str) -> str | None:
-        """A language as it is written; None, and a fault, where it is none."""
+        """Return a language tag; None, with a fault, if it is none."""
         value = value.strip()
         if is_language(value):
             return value
@@ -99,7 +99,7 @@ class Gathering:
     def entry(
         self, line: int, question: str, alt: Iterable[tuple[int, str]], answer: str, language: str, *, source: str = "", once: bool = True
     ) -> None:
-        """Take an entry; each phrasing of `alt` comes with its own line. `once` is False where a question may come twice."""
+        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice."""
         question, source = one_line(question), source or self.source
         if not question:
             self.fault(line, "the question is missing")
@@ -132,7 +132,7 @@ class Gathering:
         return tuple(phrasings)
 
     def synonyms(self, line: int, words: Iterable[str], source: str = "") -> None:
-        """Take a group of synonyms."""
+        """Add a group of synonyms."""
         group = tuple(dict.fromkeys(word for word in map(one_line, words) if word))
         if len(group) < 2:
             self.fault(line, "synonyms are two words or expressions at least, with commas between them: havlu, peştamal, towel")
@@ -146,7 +146,7 @@ class Gathering:
             self._synonyms[ParsedSynonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
-        """What was found; raises KnowledgeFileError, also where there is neither an entry nor a fault: `nothing` says so."""
+        """Return the contents; raises KnowledgeFileError for faults, and with the text `nothing` for an empty file."""
         if not self._entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
@@ -158,22 +158,22 @@ class Gathering:
 
 
 def is_language(value: str) -> bool:
-    """Whether a tag is meant as one; "english" is a well-formed tag and surely not what was meant."""
+    """Tell whether a text is a language tag; "english" is well-formed, but not meant as one."""
     return is_tag(value) and len(primary(value)) <= 3
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines as editors count them: str.splitlines() also cuts at form feeds and U+2028."""
+    """Split lines as editors count them; str.splitlines() also splits at form feeds and U+2028."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def one_line(value: str) -> str:
-    """White space as single blanks."""
+    """Replace white space by single blanks."""
     return " ".join(value.split())
 
 
 def tidy(answer: str) -> str:
-    """An answer without blanks at the ends of its lines and without empty lines around it."""
+    """Strip blanks at the ends of an answer's lines, and empty lines around it."""
     return "\n".join(line.rstrip() for line in answer.replace("\r\n", "\n").replace("\r", "\n").split("\n")).strip("\n")
 
 

@@ -1,4 +1,6 @@
-"""CSV (RFC 4180): a header with `question` and `answer`, and perhaps `alt`, `language`, `synonyms` and `source`; then an entry a row.
+"""CSV reader (RFC 4180): a header with `question` and `answer`, then one entry a row.
+
+Optional columns are `alt`, `language`, `synonyms` and `source`. A header with a service and a price is a price list (`prices.py`).
 
 Several phrasings in one cell stand on lines of their own, or, where it is one line, have `|` between them; so have several groups of
 synonyms, whose words have commas between them. What separates the cells, comma or semicolon (as Excel writes where the comma is the
@@ -27,7 +29,7 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
 
 
 def parse_csv(text: str, default_language: str, source: str) -> Parsed:
-    """Read a table; raises KnowledgeFileError with every fault of it."""
+    """Read a table; raises KnowledgeFileError with all its faults."""
     found = Gathering(source)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     rows = _rows(text, _separator(text), found)
@@ -92,7 +94,7 @@ def row(*cells: str) -> str:
 
 
 def together(several: Iterable[str]) -> str:
-    """Phrasings, or groups of synonyms, in one cell."""
+    """Join phrasings or groups of synonyms into one cell."""
     cell = "\n".join(several)
     return cell + "\n" if "|" in cell and "\n" not in cell else cell
 
@@ -102,7 +104,7 @@ def _several(cell: str) -> list[str]:
 
 
 def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
-    """The names of the columns; empty, with a fault, where they cannot be used."""
+    """Return the names of the columns; empty, with a fault, if they are wrong."""
     line, cells = first
     names = [one_line(cell).lower() for cell in cells]
     lacking = [name for name in _NEEDED if name not in names]
@@ -119,13 +121,13 @@ def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
 
 
 def _separator(text: str) -> str:
-    """What stands most often in the first line, outside of quotes."""
+    """Return the separator that is most frequent in the first line, outside of quotes."""
     first = _QUOTED.sub("", text.split("\n", 1)[0][:10_000])
     return max(_SEPARATORS, key=first.count)
 
 
 def _rows(text: str, separator: str, found: Gathering) -> Iterator[tuple[int, list[str]]]:
-    """Each row with its line. The standard library's reader does not tell a broken quote from a good one."""
+    """Yield each row with its line; the standard library's reader accepts broken quotes."""
     bare = re.compile(f"[^\\n{re.escape(separator)}]*+")
     at, line = 0, 1
     while at < len(text):

@@ -1,4 +1,4 @@
-"""HTML, read as a Markdown document is: headings, paragraphs, lists and tables; what `details` and `dl` ask is a heading too.
+"""HTML reader: headings, paragraphs, lists and tables; `summary` and `dt` are questions.
 
 The standard library's parser takes minutes for 100 KB of tags that are never closed. This one goes through a page once, and tells what
 is never closed.
@@ -42,7 +42,7 @@ class _Token(NamedTuple):
 
 
 def parse_html(text: str, default_language: str, source: str, unit: str = "line") -> Parsed:
-    """Read a page; raises KnowledgeFileError. The language is what the page says of itself, else the default."""
+    """Read a page in its declared language, else the default; raises KnowledgeFileError."""
     page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit), default_language)
     return page.read()
 
@@ -81,7 +81,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Page:
-    """Takes the page's parts in order."""
+    """Parser of a page's tokens, in order."""
 
     def __init__(self, text: str, found: Gathering, language: str) -> None:
         self._text, self._found, self._language = text, found, language
@@ -96,7 +96,7 @@ class _Page:
         self._pre = 0
 
     def read(self) -> Parsed:
-        """The entries; raises KnowledgeFileError."""
+        """Return the entries; raises KnowledgeFileError."""
         if len(self._text) > MAX_CHARACTERS:
             self._found.fault(1, f"the page has {len(self._text):,} characters; at most {MAX_CHARACTERS:,} are read: split it")
             return self._found.done("")
@@ -160,7 +160,7 @@ class _Page:
             self._language = said[1]
 
     def _becomes_heading(self, tag: str, *, closes: bool) -> None:
-        """The beginning or the end of a heading; a heading inside of a question is that question."""
+        """Begin or end a heading; a heading inside a question is part of the question."""
         if self._heading in _QUESTIONS and tag in _HEADINGS:
             self._words.append(" ")
             return
@@ -174,7 +174,7 @@ class _Page:
             self._sections.line(self._line, "")
 
     def _end_line(self) -> None:
-        """What has been collected is a heading, or a line of text."""
+        """Pass the collected words on as a heading or a line of text."""
         said = "".join(self._words)
         text = said.rstrip() if self._pre and not self._heading else one_line(said).removesuffix(" |")
         self._words, self._says, heading, self._heading = [], False, self._heading, ""

@@ -1,4 +1,4 @@
-"""A bot's knowledge written as a file, such that reading it gives the same entries again."""
+"""Writers of a bot's knowledge; reading the file returns the same entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsvc.domain.terminal import escape_json
 
 
 def write(form: str, entries: Sequence[Entry], synonyms: Sequence[Synonyms]) -> Iterator[str]:
-    """The parts of a file in one of `FORMS`."""
+    """Yield the parts of a file in one of `FORMS`."""
     return FORMS[form](entries, synonyms)
 
 
