@@ -70,7 +70,7 @@ class FileReader:
         named = [{"name": name, "size": len(data)} for name, data in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()
-        patience = _START_S + _SLOWDOWN * sum(seconds(len(data)) for _, data in files)
+        patience = _START_S + _SLOWDOWN * sum(seconds(name, len(data)) for name, data in files)
         try:
             answer, _ = self._process.communicate(b"".join([request, b"\n", *(data for _, data in files)]), timeout=patience)
         except subprocess.TimeoutExpired:

@@ -81,9 +81,11 @@ class Sections:
         self._begin()
 
     def _begin(self) -> None:
+        path = tuple(text for _, text in self._path)
         if not self._list[-1].blocks and not self._list[-1].asked:
-            self._list.pop()  # nothing stands below this heading
-        self._list.append(_Section(tuple(text for _, text in self._path)))
+            self._list[-1].path = path  # nothing stands below the heading before
+        else:
+            self._list.append(_Section(path))
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
