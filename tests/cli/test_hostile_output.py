@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -20,6 +20,7 @@ from chatsvc.cli import main as command_line
 from chatsvc.cli.listener import Delivery
 from chatsvc.cli.listener import _show as show_delivery
 from chatsvc.cli.words import _items as completions
+from chatsvc.control import framing
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment
 from tests.cli.test_help import EVERY
 
@@ -50,6 +51,14 @@ def poisoned(value: Any) -> Any:
     return {name: poisoned(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
+def received(stream: IO[bytes]) -> Any:
+    """One message; raises EOFError where there is none."""
+    head = stream.read(framing.LENGTH.size)
+    if not head:
+        raise EOFError
+    return json.loads(stream.read(framing.length_in(head)))
+
+
 class Between:
     """Listens in the place of a service's control socket, asks the service and poisons its answers."""
 
@@ -68,19 +77,20 @@ class Between:
                 peer, _ = self.listener.accept()
             except OSError:
                 return
-            with peer, suppress(OSError):
-                self._serve(peer)
+            # A command may keep its connection while another one runs.
+            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
 
     def _serve(self, peer: socket.socket) -> None:
-        asked = peer.makefile("rb").read()
-        with socket.socket(socket.AF_UNIX) as service:
+        with peer, socket.socket(socket.AF_UNIX) as service, suppress(OSError, EOFError):
             service.connect(str(self.real))
-            service.sendall(asked)
-            service.shutdown(socket.SHUT_WR)
-            answer = json.loads(service.makefile("rb").read() or b"{}")
-        if self.refuses or "refused" in answer:
-            answer = {"refused": "no" + HOSTILE}
-        peer.sendall(json.dumps(poisoned(answer)).encode())
+            asking, answering = peer.makefile("rb"), service.makefile("rb")
+            while True:
+                service.sendall(framing.pack(received(asking)))
+                answer = received(answering)
+                file = answering.read(answer.get(framing.FILE, 0))
+                if self.refuses or "refused" in answer:
+                    answer, file = {"refused": "no" + HOSTILE}, b""
+                peer.sendall(framing.pack(poisoned(answer)) + file)
 
     def close(self) -> None:
         """End the thread."""
@@ -178,6 +188,8 @@ def run(capfd: pytest.CaptureFixture[str], site: Site, *words: str) -> tuple[str
     return out, err, status
 
 
+# A refused command leaves its output file to the end of its process, which here is that of the tests.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("path", EVERY, ids=" ".join)
 def test_no_command_prints_what_a_terminal_obeys(
     path: tuple[str, ...], hostile: tuple[Site, Between, dict[str, list[str]]], capfd: pytest.CaptureFixture[str]
