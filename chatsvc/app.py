@@ -18,7 +18,7 @@ from chatsvc.api.outside import Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.times import now_ms
@@ -160,11 +160,11 @@ class App:
                 running = connect(folder.path)
                 if running is not None:
                     running.close()
-                    raise Refused(
+                    raise CommandError(
                         f"a chatsvc is running on {folder.path} already: stop it first, or set data_dir to another folder"
                     ) from None
                 if asyncio.get_running_loop().time() > deadline:
-                    raise Refused(f"another chatsvc holds {folder.path}") from None
+                    raise CommandError(f"another chatsvc holds {folder.path}") from None
             await asyncio.sleep(0.05)
 
     async def _listen(self, interface: Interface) -> Callable[[], Awaitable[None]]:
