@@ -18,7 +18,7 @@ from chatsvc.api.outside import Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.times import now_ms
@@ -36,7 +36,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, messages, retention, unanswered
+from chatsvc.usecases import backups, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.conversation_locks import ConversationLocks
 from chatsvc.usecases.daemon_threads import in_daemon_thread
@@ -118,9 +118,7 @@ class App:
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
         egress = Egress(allowed=self.config.egress == "all")
-        engines = {
-            kind: ENGINES[kind](self.config, egress) for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}
-        }
+        engines = {kind: ENGINES[kind](self.config, egress) for kind in {tier.engine for tier in self.config.models.values()}}
         for engine in engines.values():
             self._undo.append(engine.close)
         locks = ConversationLocks()
@@ -162,11 +160,11 @@ class App:
                 running = connect(folder.path)
                 if running is not None:
                     running.close()
-                    raise Refused(
+                    raise CommandError(
                         f"a chatsvc is running on {folder.path} already: stop it first, or set data_dir to another folder"
                     ) from None
                 if asyncio.get_running_loop().time() > deadline:
-                    raise Refused(f"another chatsvc holds {folder.path}") from None
+                    raise CommandError(f"another chatsvc holds {folder.path}") from None
             await asyncio.sleep(0.05)
 
     async def _listen(self, interface: Interface) -> Callable[[], Awaitable[None]]:

@@ -7,7 +7,7 @@ import pwd
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 if TYPE_CHECKING:
     import ctypes
@@ -42,7 +42,7 @@ def groups_of(uid: int, gid: int) -> tuple[int, list[int]]:
 
 
 def become(uid: int, gid: int, *, keep_low_ports: bool = False) -> None:
-    """Become another user for good, without capabilities. `keep_low_ports` keeps CAP_NET_BIND_SERVICE. Raises Refused.
+    """Become another user for good, without capabilities. `keep_low_ports` keeps CAP_NET_BIND_SERVICE. Raises CommandError.
 
     To be called before any thread is started: the kernel keeps capabilities for each thread.
     """
@@ -65,7 +65,7 @@ def become(uid: int, gid: int, *, keep_low_ports: bool = False) -> None:
         libc.prctl(_PR_SET_KEEPCAPS, 0, 0, 0, 0)
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     except OSError as fault:
-        raise Refused(f"root's privileges cannot be given up for those of {user_name(uid)}: {fault.strerror}") from None
+        raise CommandError(f"root's privileges cannot be given up for those of {user_name(uid)}: {fault.strerror}") from None
     _verify(uid, primary, kept)
 
 
@@ -88,7 +88,7 @@ def _verify(uid: int, gid: int, kept: set[int]) -> None:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in stream if ":\t" in line)
     left = [name for name in _CLEARED if int(status[name], 16) & ~allowed]
     if os.getresuid() != (uid,) * 3 or os.getresgid() != (gid,) * 3 or uid == 0 or left or _can_return():
-        raise Refused(f"root's privileges cannot be given up for those of {user_name(uid)}")
+        raise CommandError(f"root's privileges cannot be given up for those of {user_name(uid)}")
 
 
 def _can_return() -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 MOST_LINKS = 40
 _ANYBODY = -1
@@ -52,7 +52,7 @@ def has_foreign_writers(status: os.stat_result) -> bool:
 
 @contextmanager
 def resolved(path: Path, *, follow_last: bool = True) -> Iterator[Found]:
-    """Walk to the end of a path; raises Refused for an unsafe step, and OSError. The descriptors are closed at the end."""
+    """Walk to the end of a path; raises CommandError for an unsafe step, and OSError. The descriptors are closed at the end."""
     walk = _Walk(path, follow_last=follow_last)
     try:
         yield walk.run()
@@ -61,7 +61,7 @@ def resolved(path: Path, *, follow_last: bool = True) -> Iterator[Found]:
 
 
 def open_trusted(path: Path, flags: int = os.O_RDONLY) -> int:
-    """Open an existing file. Raises OSError and, as root, Refused for a path that others could change."""
+    """Open an existing file. Raises OSError and, as root, CommandError for a path that others could change."""
     if not is_root():
         return os.open(path, flags | os.O_CLOEXEC)
     with resolved(path) as found:
@@ -125,7 +125,7 @@ class _Walk:
         is_safe = status.st_uid != 0 if self._may_change == _ANYBODY else self._may_change in (0, status.st_uid)
         if not is_safe and is_root():
             who = "others" if self._may_change == _ANYBODY else f"the user {self._may_change}"
-            raise Refused(f"{self._path} is not opened as root: {who} may change where this path leads, to a file of another user")
+            raise CommandError(f"{self._path} is not opened as root: {who} may change where this path leads, to a file of another user")
         if self._may_change <= 0:
             self._may_change = status.st_uid
             if status.st_uid == 0 and stat.S_ISDIR(status.st_mode) and others_may_write(status):
@@ -157,7 +157,7 @@ def _device(path: str) -> int:
 
 
 def nearest_folder(path: Path) -> tuple[int, os.stat_result]:
-    """Return an O_PATH descriptor and the status of the nearest existing folder above a path. Raises Refused and OSError."""
+    """Return an O_PATH descriptor and the status of the nearest existing folder above a path. Raises CommandError and OSError."""
     for parent in path.absolute().parents:
         try:
             with resolved(parent) as found:
@@ -169,7 +169,7 @@ def nearest_folder(path: Path) -> tuple[int, os.stat_result]:
 
 
 def make_folders(path: Path, mode: int = 0o755) -> int:
-    """Make a folder with missing parents and return its O_PATH descriptor. Raises Refused and OSError."""
+    """Make a folder with missing parents and return its O_PATH descriptor. Raises CommandError and OSError."""
     missing: list[str] = []
     folder = -1
     for parent in (path.absolute(), *path.absolute().parents):
@@ -188,5 +188,5 @@ def make_folders(path: Path, mode: int = 0o755) -> int:
         os.close(folder)
         folder = deeper
         if os.fstat(folder).st_uid != os.geteuid():
-            raise Refused(f"{path} is not made: another user has made {name} meanwhile")
+            raise CommandError(f"{path} is not made: another user has made {name} meanwhile")
     return folder

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from chatsvc.acme.client import AcmeError, Client, Proof
 from chatsvc.config import Acme
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
 from chatsvc.tls import certificates
 from chatsvc.tls.door import Door
@@ -54,12 +54,12 @@ class Keeper:
         self.due = 0.0
 
     def open(self) -> None:
-        """Show what is stored, or a makeshift that nobody trusts; raises Refused where the folder cannot be used."""
+        """Show what is stored, or a makeshift that nobody trusts; raises CommandError where the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account_key()
         except (OSError, ValueError) as fault:
-            raise Refused(f"what is kept for ACME in {self._folder} cannot be used: {fault}") from None
+            raise CommandError(f"what is kept for ACME in {self._folder} cannot be used: {fault}") from None
         try:
             self._door.show(self._folder / CERTIFICATE)
             self.due = self._due_at((self._folder / CERTIFICATE).read_bytes())

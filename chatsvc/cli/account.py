@@ -8,8 +8,10 @@ import click
 
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.output import call, call_all, echo, json_option, show, written
+from chatsvc.cli.refusals import sentence
 from chatsvc.cli.words import ACCOUNT, PLAN, SUBSCRIPTION
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
+from chatsvc.domain.refusals import Refused
 
 COLUMNS = ("id", "name", "plan", "subscription_status", "messages_used", "messages_limit", "message_credits")
 
@@ -185,10 +187,10 @@ def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
         try:
             begun = call(ctx, "account.import_begin", record=record)["id"]
         except Refused as fault:
-            raise Refused(f"{file}, line {line}: {fault}") from None
+            raise CommandError(f"{file}, line {line}: {sentence(fault)}") from None
         try:
             if begun != account_id:
-                raise Refused(f"{file} is of another account than it says")
+                raise CommandError(f"{file} is of another account than it says")
             read = 0
             for batch in batches:
                 read += len(batch)
@@ -203,12 +205,12 @@ def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
 
 
 def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, Any]]) -> list[Any]:
-    """Import records, each with the number of its line; raises Refused with the line that is refused."""
+    """Import records, each with the number of its line; raises CommandError with the line that is refused."""
     try:
         imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])["webhooks"]
     except Refused as fault:
         if len(batch) == 1:
-            raise Refused(f"{file}, line {batch[0][0]}: {fault}") from None
+            raise CommandError(f"{file}, line {batch[0][0]}: {sentence(fault)}") from None
         # Nothing of the batch was written. One record at a time shows which one it is.
         return [webhook for one in batch for webhook in _put(ctx, file, account, [one])]
     return imported

@@ -9,7 +9,7 @@ from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, json_option, show, written
 from chatsvc.domain import refusals
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import is_root
 
 FILE = click.argument("file", type=InputPath(exists=False))
@@ -72,10 +72,10 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
         try:
             found = {**rendering.backup_verified(backups.verify(file.reopened, key)), "file": str(file)}
         except refusals.Refused as refusal:
-            raise Refused(str(refusal.facts["fault"]).replace(str(file.reopened), str(file))) from None
+            raise CommandError(str(refusal.facts["fault"]).replace(str(file.reopened), str(file))) from None
     show(found, as_json)
     if not found["valid"]:
-        raise Refused(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
+        raise CommandError(f"{file} cannot be restored: {'; '.join(map(str, found['faults']))}")  # type: ignore[call-overload]  # a list
 
 
 def _key(file: InputFile | None) -> bytes | None:

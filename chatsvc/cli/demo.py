@@ -129,7 +129,7 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
     from aiohttp import ClientSession
 
     from chatsvc import samples
-    from chatsvc.domain.errors import Refused
+    from chatsvc.domain.errors import CommandError
 
     headers = {"Authorization": f"Bearer {key}"}
     async with ClientSession(headers=headers, trust_env=False) as session:
@@ -138,7 +138,7 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
             async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
                 answer = await response.json()
                 if response.status != 200:
-                    raise Refused(
+                    raise CommandError(
                         f"the demo's message was answered with {response.status} {answer.get('error')}: {answer.get('message_en')}"
                     )
             data = answer["data"]
@@ -148,14 +148,14 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
 
 async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
     """What the bot has taken down arrives at the demo's own receiver, signed."""
-    from chatsvc.domain.errors import Refused
+    from chatsvc.domain.errors import CommandError
 
     try:
         delivery = await asyncio.wait_for(deliveries.get(), WEBHOOK_S)
     except TimeoutError:
-        raise Refused(f"the demo's webhook did not arrive within {WEBHOOK_S:.0f} s") from None
+        raise CommandError(f"the demo's webhook did not arrive within {WEBHOOK_S:.0f} s") from None
     if not delivery.valid:
-        raise Refused("the demo's webhook arrived with a wrong signature")
+        raise CommandError("the demo's webhook arrived with a wrong signature")
     record = delivery.envelope["data"]
     say(
         f"\nThe webhook {delivery.event} arrived, its signature is right: {record['visitor_name']}, {record['visitor_email']}",

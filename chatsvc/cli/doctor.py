@@ -8,7 +8,7 @@ import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import counted, echo, json_option, show
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
@@ -43,4 +43,4 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         show({"healthy": not faults, "checks": checks}, True)
     if faults:
-        raise Refused(f"{counted(faults, 'fault', 'faults')} found")
+        raise CommandError(f"{counted(faults, 'fault', 'faults')} found")

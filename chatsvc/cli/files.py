@@ -18,7 +18,7 @@ import click
 
 from chatsvc.cli.main import HAND_OVER, OUTPUTS
 from chatsvc.cli.output import echo
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 from chatsvc.trusted_paths import is_root, open_trusted, resolved
 
@@ -107,10 +107,10 @@ class OutputFile:
             if found.file is None:
                 return os.dup(found.folder)
             if not self._over:
-                raise Refused(f"{self.path} is there already: {self._rule}")
+                raise CommandError(f"{self.path} is there already: {self._rule}")
         with resolved(self.path) as found:
             if found.file is None:
-                raise Refused(f"{self.path} is a link to a file that is not there")
+                raise CommandError(f"{self.path} is a link to a file that is not there")
             self._name = found.name
             if not stat.S_ISREG(os.fstat(found.file).st_mode):
                 # A terminal, a pipe or /dev/null is written to, not replaced.
@@ -130,7 +130,7 @@ class OutputFile:
         self._is_parents = True
 
     def keep(self) -> None:
-        """Flush the file to the disk and give it its name; raises Refused and OSError."""
+        """Flush the file to the disk and give it its name; raises CommandError and OSError."""
         stream = self.open()
         stream.flush()
         if self._part:
@@ -139,7 +139,7 @@ class OutputFile:
             self.name_it()
 
     def name_it(self) -> None:
-        """Give the `.part` file its name; raises Refused and OSError."""
+        """Give the `.part` file its name; raises CommandError and OSError."""
         if not self._part:
             return
         if self._over:
@@ -148,7 +148,7 @@ class OutputFile:
             try:
                 os.link(self._part, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder, follow_symlinks=False)
             except FileExistsError:
-                raise Refused(f"{self.path} is there already: {self._rule}") from None
+                raise CommandError(f"{self.path} is there already: {self._rule}") from None
             except OSError as fault:
                 if fault.errno not in (errno.EPERM, errno.EOPNOTSUPP):
                     raise
@@ -210,7 +210,7 @@ def _wait_and_name(child: int, outputs: list[OutputFile]) -> None:
                 output.name_it()
             else:
                 output.drop()
-        except (Refused, OSError) as fault:
+        except (CommandError, OSError) as fault:
             echo(f"chatsvc: {one_line(fault)}", err=True)
             status = 1
             output.drop()

@@ -19,7 +19,7 @@ from aiohttp import (
 )
 
 from chatsvc.cli.output import echo, to_json
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.session import open_session
@@ -44,7 +44,7 @@ Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
-    """Post what `fetch` gives, page by page; raises Refused at the first one that the receiver does not take."""
+    """Post what `fetch` gives, page by page; raises CommandError at the first one that the receiver does not take."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -66,7 +66,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
                     echo(to_json(line))
                 if outcome is not None:
                     _sum_up(told, follow=follow, as_json=as_json)
-                    raise Refused(f"stopped at {event['event']} {event['record_id']}: {outcome}")
+                    raise CommandError(f"stopped at {event['event']} {event['record_id']}: {outcome}")
                 after = event["number"]
             if events:
                 continue

@@ -13,7 +13,7 @@ import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import json_option, show
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 if TYPE_CHECKING:
     from chatsvc.config import Server
@@ -38,12 +38,12 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
     """
     server = load_config(ctx).server
     if not server.port and server.socket is None:
-        raise Refused("server.listen has port 0, any free one: nobody knows which to ask")
+        raise CommandError("server.listen has port 0, any free one: nobody knows which to ask")
     state = _ask(server, timeout_s)
     show({"status": state}, as_json)
     if state != "ready":
         place = server.socket or f"{server.host or '*'}:{server.port}"
-        raise Refused(f"the service on {place} is not ready: {state}")
+        raise CommandError(f"the service on {place} is not ready: {state}")
 
 
 class _SocketConnection(http.client.HTTPConnection):

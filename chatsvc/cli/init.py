@@ -11,7 +11,7 @@ import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, echo, json_option, show
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 FILE = "config.yaml"
@@ -64,11 +64,11 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
 
 
 def _make(file: Path) -> None:
-    """Write a new configuration, as the owner of its folder where root runs this. Raises Refused and OSError."""
+    """Write a new configuration, as the owner of its folder where root runs this. Raises CommandError and OSError."""
     from chatsvc.trusted_paths import is_root, make_folders, nearest_folder
 
     if os.path.lexists(file):
-        raise Refused(f"{file} is a link to a file that is not there: remove it first")
+        raise CommandError(f"{file} is a link to a file that is not there: remove it first")
     text = resources.files("chatsvc.config").joinpath("example.yaml").read_bytes()
     if is_root():
         above, status = nearest_folder(file)

@@ -12,7 +12,7 @@ from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
 from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.terminal import one_line
 
@@ -35,13 +35,13 @@ def knowledge() -> None:
 
 
 def read_text(path: InputFile) -> str:
-    """Read a file as UTF-8; raises Refused."""
+    """Read a file as UTF-8; raises CommandError."""
     from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 
     try:
         return decode(path.name, _bytes_of(path))
     except KnowledgeFileError as fault:
-        raise Refused(str(fault)) from None
+        raise CommandError(str(fault)) from None
 
 
 def _bytes_of(path: InputFile) -> bytes:
@@ -53,11 +53,11 @@ def _bytes_of(path: InputFile) -> bytes:
 
 
 def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
-    """Read knowledge files in a process of their own, in the bot's language; raises Refused with every fault of every file."""
+    """Read knowledge files in a process of their own, in the bot's language; raises CommandError with every fault of every file."""
     from chatsvc.usecases.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > _AT_ONCE:
-        raise Refused(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
+        raise CommandError(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
     files = [(path.name, _bytes_of(path)) for path in paths]
     # Started before the call: after it root is the data folder's owner, who may not be allowed to execute the program.
     with FileReader() as reader:

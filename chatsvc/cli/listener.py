@@ -17,7 +17,7 @@ from aiohttp import web
 
 from chatsvc.cli.output import echo, to_json
 from chatsvc.domain import signing
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 
@@ -64,7 +64,7 @@ class Receiver:
                 await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
             except OSError as fault:
                 why = "another program listens there" if fault.errno == errno.EADDRINUSE else fault.strerror
-                raise Refused(f"cannot listen on 127.0.0.1:{port}: {why}") from None
+                raise CommandError(f"cannot listen on 127.0.0.1:{port}: {why}") from None
             yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}/"
         finally:
             await runner.cleanup()

@@ -8,7 +8,7 @@ import click
 
 from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.output import call, echo, json_option, show
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 
 @click.group()
@@ -20,7 +20,7 @@ def key_in(file: InputFile) -> str:
     with file.open() as stream:
         text = stream.read(1024).decode("ascii", "replace").strip()
     if not re.fullmatch("[0-9a-fA-F]{64}", text):
-        raise Refused(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
+        raise CommandError(f"{file} does not hold a master key: 64 hexadecimal digits, as `openssl rand -hex 32` makes them")
     return text
 
 

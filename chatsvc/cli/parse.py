@@ -11,7 +11,7 @@ from chatsvc.cli.knowledge import read_text
 from chatsvc.cli.output import echo, fields, json_option, show
 from chatsvc.domain import language as languages
 from chatsvc.domain import times
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.shapes import Json
 from chatsvc.domain.terminal import one_line
 
@@ -47,9 +47,9 @@ def parse(
     from chatsvc.engines.reading import knows_country
 
     if not knows_country(country.upper()):
-        raise Refused(f"{country!r} is no country; one is written with two letters, like TR")
+        raise CommandError(f"{country!r} is no country; one is written with two letters, like TR")
     if language is not None and not languages.is_tag(language):
-        raise Refused(f"{language!r} is no language tag; one is written like tr or en-GB")
+        raise CommandError(f"{language!r} is no language tag; one is written like tr or en-GB")
     if file is None:
         show(_read(text or "", clock, country.upper(), language), as_json)
         return
@@ -64,18 +64,18 @@ def parse(
 
 
 def _clock(now: str | None, timezone: str) -> datetime:
-    """The wall clock, naive; raises Refused."""
+    """The wall clock, naive; raises CommandError."""
     zone = times.zone(timezone)
     if zone is None:
-        raise Refused(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")
+        raise CommandError(f"{timezone!r} is no time zone; one is written like Europe/Istanbul")
     if now is None:
         return datetime.now(UTC).astimezone(zone).replace(tzinfo=None)
     try:
         clock = datetime.fromisoformat(now.strip())
     except ValueError:
-        raise Refused(f"{now!r} is no time; one is written like 2026-11-20T10:00") from None
+        raise CommandError(f"{now!r} is no time; one is written like 2026-11-20T10:00") from None
     if clock.tzinfo is not None:
-        raise Refused(f"{now!r} has a time zone of its own; write the local time, like 2026-11-20T10:00, and --timezone")
+        raise CommandError(f"{now!r} has a time zone of its own; write the local time, like 2026-11-20T10:00, and --timezone")
     return clock
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from chatsvc import __version__
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.transfer import FORMAT, VERSION
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Writer:
 
 
 def check(path: InputFile) -> str:
-    """Check a file and return the account's id. Raises Refused for a damaged file or a newer version."""
+    """Check a file and return the account's id. Raises CommandError for a damaged file or a newer version."""
     digest, lines, last = hashlib.sha256(), 0, b""
     header: Any = None
     for line in _lines(path):
@@ -51,18 +51,18 @@ def check(path: InputFile) -> str:
             header = _header(path, line)
         last = line
     if not last:
-        raise Refused(f"{path} is empty")
+        raise CommandError(f"{path} is empty")
     if _value(last) != {"end": lines, "sha256": digest.hexdigest()}:
-        raise Refused(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
+        raise CommandError(f"{path} is damaged or was not written to its end: its last line does not fit what is before it")
     return str(header["account"])
 
 
 def _header(path: InputFile, line: bytes) -> Any:
     header = _value(line)
     if not isinstance(header, dict) or header.get("format") != FORMAT or type(header.get("version")) is not int:
-        raise Refused(f"{path} is no file of `chatsvc account export`")
+        raise CommandError(f"{path} is no file of `chatsvc account export`")
     if header["version"] > VERSION:
-        raise Refused(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
+        raise CommandError(f"{path} is of version {header['version']}, this chatsvc knows {VERSION}: install a newer one")
     return header
 
 
@@ -88,7 +88,7 @@ def records(path: InputFile) -> Iterator[list[tuple[int, Any]]]:
         if number == 0 or (isinstance(value, dict) and "end" in value):
             continue
         if not isinstance(value, list) or len(value) != 2 or (number == 1) is not (value[0] == "account"):
-            raise Refused(f"{path} has a line that is no record, line {number + 1}")
+            raise CommandError(f"{path} has a line that is no record, line {number + 1}")
         batch.append((number + 1, value))
         size += len(line)
         if number == 1 or size > BATCH:
@@ -97,4 +97,4 @@ def records(path: InputFile) -> Iterator[list[tuple[int, Any]]]:
     if batch:
         yield batch
     elif number < 2:
-        raise Refused(f"{path} has no account in it")
+        raise CommandError(f"{path} has no account in it")

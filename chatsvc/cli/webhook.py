@@ -12,7 +12,7 @@ from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import call, call_all, echo, json_option, show
 from chatsvc.cli.words import BOT, EVENT
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 ATTEMPT_COLUMNS = ("id", "at", "event", "record_id", "success", "status_code", "error", "duration_ms", "url")
 KEEP_IT = "Keep the signing key now: it is not shown again."
@@ -102,10 +102,10 @@ def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 def _signing_key(file: InputFile) -> str:
-    """The signing key in a file; raises Refused for an empty one, with which anybody could sign."""
+    """The signing key in a file; raises CommandError for an empty one, with which anybody could sign."""
     key = file.read_bytes().decode("utf-8", "replace").strip()
     if not key.startswith("whsec_"):
-        raise Refused(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")
+        raise CommandError(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")
     return key
 
 
@@ -113,7 +113,7 @@ def _end(attempts: list[dict[str, Any]]) -> None:
     failed = [attempt for attempt in attempts if not attempt["success"]]
     if failed:
         what = "the delivery" if len(attempts) == 1 else f"{len(failed)} of {len(attempts)} deliveries"
-        raise Refused(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
+        raise CommandError(f"{what} failed: {', '.join(sorted({str(attempt['error']) for attempt in failed}))}")
 
 
 @webhook.command()
@@ -214,7 +214,7 @@ def verify(signing_key_file: InputFile, signature: str, body_file: InputFile, as
     valid = signing.verify(_signing_key(signing_key_file), body_file.read_bytes(), signature)
     show({"valid": valid}, as_json)
     if not valid:
-        raise Refused("the signature is not that of this body under this key")
+        raise CommandError("the signature is not that of this body under this key")
 
 
 @webhook.command()
@@ -281,5 +281,5 @@ def forward(ctx: click.Context, /, bot: str, url: str, since: str | None, follow
 
     config = load_config(ctx, "chatsvc.cli.forwarder")
     if config.egress == "none":
-        raise Refused("the configuration says egress: none, so nothing is sent")
+        raise CommandError("the configuration says egress: none, so nothing is sent")
     asyncio.run(post_all(url, fetch, client_context(config.webhooks.ca_file), follow=follow, as_json=as_json))

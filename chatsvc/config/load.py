@@ -13,7 +13,7 @@ from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
 from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 from chatsvc.trusted_paths import open_trusted
@@ -190,7 +190,7 @@ def _secret(section: Section, key: str, read: Callable[[str], str], default: str
         return Secret(_secret_in(path, read))
     except OSError as fault:
         section.refuse(f"the file cannot be read: {why(fault)}", key_file)
-    except Refused as fault:
+    except CommandError as fault:
         section.refuse(str(fault), key_file)
     except ValueError as fault:
         section.refuse(f"in the file: {fault}", key_file)

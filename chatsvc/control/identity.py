@@ -15,7 +15,7 @@ from pathlib import Path
 from chatsvc import config
 from chatsvc.config import Config, Document
 from chatsvc.control import client
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.privileges import become
 from chatsvc.trusted_paths import has_foreign_writers, is_root, nearest_folder, resolved
 
@@ -38,7 +38,7 @@ class Identity:
     def load(self, named: str | None, environ: Mapping[str, str], cwd: Path) -> Config:
         """Locate the configuration, become the service's user, and interpret the configuration as that user.
 
-        Raises ConfigError and Refused.
+        Raises ConfigError and CommandError.
         """
         path = config.locate(named, environ, cwd)
         if not is_root():
@@ -54,16 +54,16 @@ class Identity:
         """Read a configuration of root's. Become the owner of any other one, and return None."""
         with resolved(path) as found:
             if found.file is None:
-                raise Refused(f"{path} leads to a file that is not there")
+                raise CommandError(f"{path} leads to a file that is not there")
             status, folder = os.fstat(found.file), os.fstat(found.folder)
             if is_implicit and (status.st_uid or folder.st_uid or has_foreign_writers(folder)):
-                raise Refused(f"{path} is not taken as root, for others may put it there: name it with -c if it is meant")
+                raise CommandError(f"{path} is not taken as root, for others may put it there: name it with -c if it is meant")
             if status.st_uid:
                 self.become(status.st_uid, status.st_gid)
                 return None
             if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 who = "everybody" if status.st_mode & stat.S_IWOTH else "its group"
-                raise Refused(f"{who} may write {path}, so root does not read it: chmod go-w {path}")
+                raise CommandError(f"{who} may write {path}, so root does not read it: chmod go-w {path}")
             descriptor = os.open(f"/proc/self/fd/{found.file}", os.O_RDONLY | os.O_CLOEXEC)
         try:
             return config.read(path, environ, descriptor)
@@ -77,7 +77,7 @@ class Identity:
             self.become(uid, gid, folder, keep_low_ports=self._listens and document.low_port())
 
     def become(self, uid: int, gid: int, folder: Path | None = None, *, keep_low_ports: bool = False) -> None:
-        """Import late modules, connect to the service on `folder`, and become this user; raises Refused."""
+        """Import late modules, connect to the service on `folder`, and become this user; raises CommandError."""
         from chatsvc.usecases.administration import OPERATIONS
 
         for operation in OPERATIONS.values():
@@ -94,7 +94,7 @@ class Identity:
 def data_owner(folder: Path) -> tuple[int, int]:
     """Return user and group id of the data folder's owner. A missing folder has the owner of its nearest parent.
 
-    Raises Refused where root may not use it.
+    Raises CommandError where root may not use it.
     """
     try:
         status = _status(folder)
@@ -104,22 +104,22 @@ def data_owner(folder: Path) -> tuple[int, int]:
     except NotADirectoryError:
         return 0, 0  # refused, with the reason, where it is used
     except OSError as fault:
-        raise Refused(f"the data folder {folder} cannot be used: {fault.strerror}") from None
+        raise CommandError(f"the data folder {folder} cannot be used: {fault.strerror}") from None
     os.close(descriptor)
     if status.st_uid == 0 and has_foreign_writers(status):
-        raise Refused(f"root makes no data folder {folder} where others may write: make it for the service's user first")
+        raise CommandError(f"root makes no data folder {folder} where others may write: make it for the service's user first")
     return status.st_uid, status.st_gid
 
 
 def _status(folder: Path) -> os.stat_result | None:
-    """Return the data folder's status, None if it is missing. Raises Refused for a link, and for a folder that others may write."""
+    """Return the data folder's status, None if it is missing. Raises CommandError for a link, and for a folder that others may write."""
     try:
         with resolved(folder, follow_last=False) as found:
             status = os.fstat(found.file) if found.file is not None else None
     except FileNotFoundError:
         return None
     if status is not None and stat.S_ISLNK(status.st_mode):
-        raise Refused(f"the data folder {folder} is a link: set data_dir to the folder itself")
+        raise CommandError(f"the data folder {folder} is a link: set data_dir to the folder itself")
     if status is not None and status.st_uid == 0 and stat.S_ISDIR(status.st_mode) and has_foreign_writers(status):
-        raise Refused(f"the data folder {folder} is root's, but others may write it: chmod 700 {folder}")
+        raise CommandError(f"the data folder {folder} is root's, but others may write it: chmod 700 {folder}")
     return status

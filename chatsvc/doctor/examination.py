@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from chatsvc.config import Config, ConfigError
 from chatsvc.doctor import files, model, network
 from chatsvc.doctor.report import Check, fault
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
 
 
@@ -24,7 +24,7 @@ def examine(load: Callable[[], Config]) -> Iterator[Check]:
             "configuration", f"{unreadable.filename}: {unreadable.strerror}", "name a file that can be read: -c FILE, or $CHATSVC_CONFIG"
         )
         return
-    except Refused as refusal:
+    except CommandError as refusal:
         yield fault("configuration", str(refusal), "keep configuration and data in folders that root or the service's user alone may write")
         return
     try:

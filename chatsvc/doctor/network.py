@@ -15,7 +15,7 @@ from chatsvc.control import client
 from chatsvc.doctor import owner
 from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.targets import check_url
 from chatsvc.outbound.own_addresses import own_addresses
 from chatsvc.outbound.tls import client_context
@@ -64,7 +64,11 @@ def _running(service: socket.socket, where: str) -> Iterator[Check]:
         yield fault("service", f"it runs, but has not answered within {ANSWER_S} seconds", remedy)
         return
     except Refused as refusal:
-        yield warning("service", f"it runs, but {refusal}", "start it anew after an upgrade: systemctl restart chatsvc")
+        yield warning(
+            "service",
+            f"it runs, but refuses to tell its connections: {refusal}",
+            "start it anew after an upgrade: systemctl restart chatsvc",
+        )
         return
     yield ok("service", f"running; to listen on {where}")
     if egress["store_fault"]:

@@ -260,6 +260,3 @@ REPLY_FAILURES: dict[str, tuple[str, str]] = {
 
 class CommandError(Exception):
     """A command, `serve` among them, cannot be carried out; the text says why, for the person at the terminal."""
-
-
-Refused = CommandError

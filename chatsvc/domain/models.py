@@ -51,7 +51,6 @@ class Bot(NamedTuple):
     opening_hours: str | None = None
     ask_back: bool | None = None
     greeting: str | None = None
-    fallback: str | None = None
 
 
 class ApiKey(NamedTuple):
@@ -113,13 +112,12 @@ class HistoryMessage(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn of a conversation; `role` is "user" or "assistant", `evidence` the origin of a reply as JSON, for the operator."""
+    """One turn of a conversation; `role` is "user" or "assistant"."""
 
     id: str
     role: str
     content: str
     created_at: int
-    evidence: str | None = None
 
 
 class SendMessage(NamedTuple):

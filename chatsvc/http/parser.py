@@ -15,7 +15,7 @@ from aiohttp.http import HttpRequestParser, RawRequestMessage
 from multidict import CIMultiDictProxy
 from yarl import URL
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.http.faults import BadRequest, BodyBroken
 
 MAX_HEAD = 32 * 1024  # bytes of request line and fields
@@ -27,11 +27,13 @@ _END = b"\r\n\r\n"
 
 
 def check_parser() -> None:
-    """Refuse to start unless the installed aiohttp has the C parser of a tested version; raises Refused."""
+    """Refuse to start unless the installed aiohttp has the C parser of a tested version; raises CommandError."""
     if tuple(int(part) for part in aiohttp_version.split(".")[:2]) != _TESTED:
-        raise Refused(f"chatsvc needs aiohttp {_TESTED[0]}.{_TESTED[1]}, and this is {aiohttp_version}: install chatsvc's own requirements")
+        raise CommandError(
+            f"chatsvc needs aiohttp {_TESTED[0]}.{_TESTED[1]}, and this is {aiohttp_version}: install chatsvc's own requirements"
+        )
     if http_parser.HttpRequestParser is http_parser.HttpRequestParserPy:
-        raise Refused("aiohttp runs without its C parser, which is the stricter one: reinstall aiohttp from a wheel")
+        raise CommandError("aiohttp runs without its C parser, which is the stricter one: reinstall aiohttp from a wheel")
 
 
 class Head(NamedTuple):

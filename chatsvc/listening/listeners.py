@@ -11,7 +11,7 @@ from typing import Any
 from chatsvc import background
 from chatsvc.config import Acme, Limits
 from chatsvc.config import Server as Settings
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.http.admission import Admission
 from chatsvc.http.client_address import ClientAddresses
 from chatsvc.http.server import HttpServer, Observe
@@ -53,7 +53,7 @@ class Listeners:
         self.http_port = 0
 
     async def open(self) -> None:
-        """Begin to listen; raises Refused, and then nothing is open."""
+        """Begin to listen; raises CommandError, and then nothing is open."""
         try:
             await self._begin()
         except BaseException:
@@ -123,4 +123,4 @@ def _trust(acme: Acme) -> ssl.SSLContext:
     try:
         return client_context(acme.ca_file)
     except OSError as fault:
-        raise Refused(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None
+        raise CommandError(f"server.acme.ca_file {acme.ca_file} cannot be used: {fault.strerror or fault}") from None

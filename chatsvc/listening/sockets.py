@@ -9,14 +9,14 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 
 BACKLOG = 1024
 SOCKET_MODE = 0o660
 
 
 async def on_port(host: str, port: int) -> list[socket.socket]:
-    """Listen on host:port, on every address of the host; "" is every interface. Raises Refused."""
+    """Listen on host:port, on every address of the host; "" is every interface. Raises CommandError."""
     opened: list[socket.socket] = []
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -25,7 +25,7 @@ async def on_port(host: str, port: int) -> list[socket.socket]:
     except OSError as fault:
         for listener in opened:
             listener.close()
-        raise Refused(f"cannot listen on {host}:{port}: {fault.strerror or fault}") from fault
+        raise CommandError(f"cannot listen on {host}:{port}: {fault.strerror or fault}") from fault
     return opened
 
 
@@ -47,7 +47,7 @@ def _listen(family: int, kind: int, protocol: int, address: Any) -> socket.socke
 
 
 def on_socket(path: Path) -> socket.socket:
-    """Listen on a Unix socket for the process's user and group, replacing an abandoned one; raises Refused."""
+    """Listen on a Unix socket for the process's user and group, replacing an abandoned one; raises CommandError."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         if _is_abandoned(path):
@@ -58,7 +58,7 @@ def on_socket(path: Path) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as fault:
         listener.close()
-        raise Refused(f"cannot listen on unix:{path}: {fault.strerror or fault}") from fault
+        raise CommandError(f"cannot listen on unix:{path}: {fault.strerror or fault}") from fault
     return listener
 
 

@@ -7,7 +7,7 @@ from typing import Self
 from aiohttp import hdrs, web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.metrics.collector import Exposition
 
 PATH = "/metrics"
@@ -23,14 +23,14 @@ class MetricsListener:
 
     @classmethod
     async def open(cls, exposition: Exposition, host: str, port: int) -> Self:
-        """Begin to listen; raises Refused where that cannot be."""
+        """Begin to listen; raises CommandError where that cannot be."""
         listener = cls(exposition)
         await listener._runner.setup()
         try:
             await web.TCPSite(listener._runner, host or None, port).start()
         except OSError as fault:
             await listener.close()
-            raise Refused(f"cannot listen on {host}:{port} for metrics: {fault.strerror or fault}") from fault
+            raise CommandError(f"cannot listen on {host}:{port} for metrics: {fault.strerror or fault}") from fault
         listener.port = listener._runner.addresses[0][1]
         return listener
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.tls.door import Door
 
 log = logging.getLogger(__name__)
@@ -22,12 +22,12 @@ class CertificateFiles:
         self._seen: object = None
 
     def open(self) -> None:
-        """Take the files up for the first time; raises Refused where they cannot be used."""
+        """Take the files up for the first time; raises CommandError where they cannot be used."""
         self._seen = self._state()
         try:
             self._door.show(*self._files)
         except OSError as fault:
-            raise Refused(f"{self._named()} cannot be used: {fault.strerror or fault}") from None
+            raise CommandError(f"{self._named()} cannot be used: {fault.strerror or fault}") from None
 
     def look(self) -> None:
         """Take the files up again if they have changed; what cannot be used is told once, and the one before stays in force."""

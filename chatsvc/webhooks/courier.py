@@ -8,7 +8,7 @@ import orjson
 
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.signing import sign
 from chatsvc.domain.targets import Target
 from chatsvc.outbound.egress import Egress, EgressRefused
@@ -99,13 +99,13 @@ class Courier:
 def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
     """Build a courier from the configuration; `port` is the one really bound, `egress` the ledger of its connections.
 
-    Raises Refused where `webhooks.ca_file` cannot be used.
+    Raises CommandError where `webhooks.ca_file` cannot be used.
     """
     settings, server = config.webhooks, config.server
     try:
         tls = client_context(settings.ca_file)
     except OSError as fault:
-        raise Refused(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
+        raise CommandError(f"webhooks.ca_file {settings.ca_file} cannot be used: {fault.strerror or fault}") from None
     listeners = ([(server.host, port)] if server.socket is None else []) + ([server.http] if server.http else [])
     listeners += [config.metrics.listen] if config.metrics.listen else []
     guard = Guard(own_addresses(listeners, server.public_url), settings.allowed_networks)

@@ -19,7 +19,7 @@ from aiohttp import ClientSession, UnixConnector
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.addresses import TargetRefused
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.listening.redirect import CHALLENGES
 from chatsvc.outbound.egress import Egress
 from chatsvc.store.master_key import MasterKey
@@ -78,7 +78,7 @@ async def ask(port: int, request: str) -> tuple[bytes, str]:
 async def test_a_port_that_is_taken_is_told_and_leaves_nothing_open(plain: Config) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(Refused, match=f"cannot listen on 127.0.0.1:{port}"):
+        with pytest.raises(CommandError, match=f"cannot listen on 127.0.0.1:{port}"):
             async with App(replace(plain, server=replace(plain.server, http=("127.0.0.1", port)))):
                 pass
 
@@ -141,7 +141,7 @@ async def test_a_socket_on_which_somebody_listens_is_left_alone(config: Config, 
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(path))
         other.listen()
-        with pytest.raises(Refused, match="cannot listen on unix:"):
+        with pytest.raises(CommandError, match="cannot listen on unix:"):
             async with App(on_socket(config, path)):
                 pass
         assert mode(path)
@@ -149,14 +149,14 @@ async def test_a_socket_on_which_somebody_listens_is_left_alone(config: Config, 
 
 async def test_what_is_no_socket_is_never_removed(config: Config, path: Path) -> None:
     path.touch(mode=0o600)  # noqa: ASYNC240  # one file, before anything runs
-    with pytest.raises(Refused, match="cannot listen on unix:"):
+    with pytest.raises(CommandError, match="cannot listen on unix:"):
         async with App(on_socket(config, path)):
             pass
     assert mode(path) == 0o600
 
 
 async def test_a_folder_that_is_not_there_is_told(config: Config, path: Path) -> None:
-    with pytest.raises(Refused, match="No such file or directory"):
+    with pytest.raises(CommandError, match="No such file or directory"):
         async with App(on_socket(config, path / "deeper")):
             pass
 

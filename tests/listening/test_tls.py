@@ -13,7 +13,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.config import Config, Tls
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.http import connection
 from chatsvc.listening import acceptor
 from chatsvc.tls import files
@@ -115,7 +115,7 @@ async def test_a_new_pair_that_cannot_be_used_leaves_the_old_one_and_is_told_onc
 def test_a_pair_that_cannot_be_used_from_the_start_is_refused(tmp_path: Path) -> None:
     tls = put(tmp_path)
     tls.key_file.write_text("no key")
-    with pytest.raises(Refused, match="cannot be used") as refused:
+    with pytest.raises(CommandError, match="cannot be used") as refused:
         CertificateFiles(Door(), tls.cert_file, tls.key_file).open()
     assert "no key" not in str(refused.value).replace(str(tls.key_file), "")
 

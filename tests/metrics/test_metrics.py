@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from chatsvc.api.routes import SUPPORTED_ENDPOINTS
 from chatsvc.app import App
 from chatsvc.config import Config, Metrics
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.domain.models import Usage
 from chatsvc.domain.tallies import Histogram
 from chatsvc.engines import Reply
@@ -223,7 +223,7 @@ async def test_the_interface_has_no_metrics(app: App, session: ClientSession) ->
 
 async def test_a_port_that_is_taken_is_refused(app: App, config: Config, tmp_path: Path) -> None:
     other = replace(config, data_dir=tmp_path / "other", metrics=Metrics(("127.0.0.1", app.metrics_port)))
-    with pytest.raises(Refused, match=rf"cannot listen on 127\.0\.0\.1:{app.metrics_port} for metrics: "):
+    with pytest.raises(CommandError, match=rf"cannot listen on 127\.0\.0\.1:{app.metrics_port} for metrics: "):
         await App(other).__aenter__()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.domain.errors import Refused
+from chatsvc.domain.errors import CommandError
 from chatsvc.trusted_paths import make_folders, open_trusted, resolved
 
 OTHER, THIRD = 1234, 4321
@@ -82,7 +82,7 @@ def test_what_a_user_could_have_redirected_is_refused(place: Path) -> None:
     folder(home / "inner")
     made(home / "inner" / "file")
     for name in ("home/roots", "home/anothers", "home/link", "home/up/secret", "in-roots-folder", "home/inner/file", "home/../secret"):
-        with pytest.raises(Refused, match=f"is not opened as root: the user {OTHER} may change"):
+        with pytest.raises(CommandError, match=f"is not opened as root: the user {OTHER} may change"):
             open_trusted(place / name)
 
 
@@ -95,7 +95,7 @@ def test_a_file_of_roots_in_a_folder_that_others_may_write_is_refused_unless_it_
     made(shared / "theirs", OTHER)
     assert read(shared / "theirs") == "theirs"
     if is_open:
-        with pytest.raises(Refused, match="others may change"):
+        with pytest.raises(CommandError, match="others may change"):
             open_trusted(shared / "file")
     else:
         assert read(shared / "file") == "file"
@@ -140,6 +140,6 @@ def test_folders_are_made_where_they_are_missing_and_not_in_those_of_another_use
     os.close(make_folders(place / "a" / "b", 0o700))
     assert (place / "a" / "b").stat().st_mode & 0o777 == 0o700
     link(place / "theirs", place / "a", OTHER)
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         make_folders(place / "theirs" / "c")
     assert not (place / "a" / "c").exists()
