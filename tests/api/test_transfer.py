@@ -141,7 +141,7 @@ async def test_the_new_installation_answers_as_the_old_one_did(
     assert (moved["id"], moved["messages_used"]) == (caller.account, 6)
     there = Caller(elsewhere, session, caller.account, caller.bot, caller.key)
     assert await answers(there) == await answers(caller)
-    assert len(await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)) == 3
+    assert len((await webhooks.attempts(elsewhere.services, ADMIN, bot=caller.bot, limit=10)).items) == 3
     # The visitor goes on where it was.
     await there.send("and now?", "v1")
     assert engine.turns[-1].history[0].content == SAID
