@@ -36,7 +36,7 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, retention, unanswered
+from chatsvc.usecases import backups, messages, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.conversation_locks import ConversationLocks
 from chatsvc.usecases.daemon_threads import in_daemon_thread
@@ -118,7 +118,9 @@ class App:
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
         egress = Egress(allowed=self.config.egress == "all")
-        engines = {kind: ENGINES[kind](self.config, egress) for kind in {tier.engine for tier in self.config.models.values()}}
+        engines = {
+            kind: ENGINES[kind](self.config, egress) for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}
+        }
         for engine in engines.values():
             self._undo.append(engine.close)
         locks = ConversationLocks()

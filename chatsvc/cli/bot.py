@@ -21,6 +21,7 @@ SETTINGS = (
     click.option("--opening-hours", metavar="HOURS", help='Such as "Mon-Fri 9-18, Sat 10-14" or "her gün 9-22, pazar kapalı".'),
     click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?"; by default only outside the API.'),
     click.option("--greeting", help="The reply to a greeting."),
+    click.option("--fallback", type=click.Choice(["knowledge", "none"]), help="What replies where the model fails; by default nothing."),
 )
 
 

@@ -49,7 +49,7 @@ def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> Non
 def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json: bool) -> None:
     """Show a conversation with its newest messages.
 
-    Messages are shown oldest first, times in UTC.
+    Messages are shown oldest first, times in UTC; under a reply stand the entries that it came from, with their scores.
 
     \b
     Examples:
@@ -64,6 +64,15 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     show(found, False)
     for message in messages:
         echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}\n{indented(message['content'], '  ')}")
+        if message["evidence"]:
+            echo(f"  ({one_line(_origin(message['evidence']))})")
+
+
+def _origin(evidence: dict[str, Any]) -> str:
+    """Describe the origin of a reply: the search's decision and confidence, and the entries with their scores."""
+    head = f"{evidence['decision']}, confidence {evidence['confidence']:.2f}; " if evidence["decision"] else ""
+    entries = ", ".join(f"{entry['id']} {entry['score']:.2f}" for entry in evidence["entries"])
+    return f"{head}entries: {entries or 'none'}"
 
 
 @conversation.command()

@@ -64,7 +64,7 @@ def account(result: AccountUsage) -> Json:
 
 def bot(result: Bot) -> Json:
     """Write a chatbot with its settings."""
-    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting")
+    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
     return {**shapes.chatbot(result), **{name: getattr(result, name) for name in settings}}
 
 
@@ -188,7 +188,8 @@ def conversation(result: Conversation) -> Json:
 
 def thread(result: Thread) -> Json:
     """Write a conversation with its newest messages."""
-    return shapes.conversation_detail(result.conversation, result.messages)
+    detail = shapes.conversation_detail(result.conversation, result.messages)
+    return {**detail, "messages": [shapes.message_for_operator(message) for message in result.messages]}
 
 
 def transcripts(result: TranscriptPage) -> Json:

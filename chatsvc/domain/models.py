@@ -51,6 +51,7 @@ class Bot(NamedTuple):
     opening_hours: str | None = None
     ask_back: bool | None = None
     greeting: str | None = None
+    fallback: str | None = None
 
 
 class ApiKey(NamedTuple):
@@ -112,12 +113,13 @@ class HistoryMessage(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn of a conversation; `role` is "user" or "assistant"."""
+    """One turn of a conversation; `role` is "user" or "assistant", `evidence` the origin of a reply as JSON, for the operator."""
 
     id: str
     role: str
     content: str
     created_at: int
+    evidence: str | None = None
 
 
 class SendMessage(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
@@ -63,6 +64,11 @@ def conversation(c: Conversation) -> Json:
 def message(m: Message) -> Json:
     """Write a message of a conversation (DECISIONS.md section 1)."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
+
+
+def message_for_operator(m: Message) -> Json:
+    """Write a message with the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null."""
+    return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence)}
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:

@@ -5,9 +5,10 @@ Engines write nothing and know nothing of accounts, quota or storage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.errors import REPLY_FAILURES
@@ -15,6 +16,10 @@ from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 
 EMPTY_REASONS = frozenset({"empty", "truncated"})
 UNAVAILABLE_REASONS = frozenset(REPLY_FAILURES) - EMPTY_REASONS
+
+
+MAX_EVIDENCE = 5
+"""Entries that are kept with a reply."""
 
 
 class EngineError(Exception):
@@ -101,6 +106,25 @@ class Evidence(NamedTuple):
     entries: tuple[tuple[str, float], ...]
     decision: str | None = None
     confidence: float | None = None
+
+    @classmethod
+    def of(cls, result: SearchResult) -> Self:
+        """Describe a search result."""
+        return cls(_scores(result.hits), result.decision, round(result.confidence, 4))
+
+    @classmethod
+    def of_hits(cls, hits: Iterable[Hit]) -> Self:
+        """Describe entries that were given to a model."""
+        return cls(_scores(sorted(hits, key=lambda hit: -hit.score)))
+
+    def to_json(self) -> str:
+        """Encode for the store."""
+        entries = [{"id": entry_id, "score": score} for entry_id, score in self.entries]
+        return json.dumps({"entries": entries, "decision": self.decision, "confidence": self.confidence})
+
+
+def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
+    return tuple((hit.entry.id, round(hit.score, 4)) for hit in hits[:MAX_EVIDENCE])
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class Thread(NamedTuple):
 
 def _messages(connection: sqlite3.Connection, number: int, limit: int) -> list[Message]:
     rows = connection.execute(
-        "SELECT id, role, content, created_at FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
+        "SELECT id, role, content, created_at, evidence FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
     ).fetchall()
     return [Message(*row) for row in reversed(rows)]
 

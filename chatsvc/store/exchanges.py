@@ -51,6 +51,7 @@ class NewExchange(NamedTuple):
     idempotency: Idempotency | None
     dialogue: str | None = None
     captured: NewCapture | None = None
+    evidence: str | None = None
 
 
 class Counts(NamedTuple):
@@ -134,8 +135,9 @@ def _messages(connection: sqlite3.Connection, exchanges: list[NewExchange], numb
     ids = iter(_ids(2 * len(exchanges)))
     rows: list[object] = []
     for x, number in zip(exchanges, numbers, strict=True):
-        rows += number, next(ids), "user", x.message, x.accepted_at, number, next(ids), "assistant", x.reply, x.replied_at
-    at_once(connection, "INSERT INTO messages (conversation, id, role, content, created_at) VALUES ", "(?, ?, ?, ?, ?)", rows)
+        rows += number, next(ids), "user", x.message, x.accepted_at, None
+        rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence
+    at_once(connection, "INSERT INTO messages (conversation, id, role, content, created_at, evidence) VALUES ", "(?, ?, ?, ?, ?, ?)", rows)
 
 
 def _usage(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:

@@ -302,6 +302,11 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX accounts_by_age ON accounts (created_at, id);
     CREATE INDEX api_keys_by_age ON api_keys (created_at, id);
     """,
+    # 7: the engine that replies where a bot's model fails, and the origin of each reply (JSON).
+    """
+    ALTER TABLE bots ADD COLUMN fallback TEXT;
+    ALTER TABLE messages ADD COLUMN evidence TEXT;
+    """,
 )
 
 

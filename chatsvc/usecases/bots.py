@@ -86,12 +86,19 @@ def _opening_hours(_: Services, value: str) -> str | None:
         raise refusals.opening_hours_invalid(fault=str(fault)) from None
 
 
+def _fallback(_: Services, value: str) -> str | None:
+    if value not in ("knowledge", "none"):
+        raise refusals.fallback_invalid(fallback=value)
+    return None if value == "none" else value
+
+
 _CHECKS: dict[str, Callable[[Services, str], str | None]] = {
     "model": _tier,
     "timezone": _timezone,
     "country": _country,
     "language": _language,
     "opening_hours": _opening_hours,
+    "fallback": _fallback,
 }
 
 

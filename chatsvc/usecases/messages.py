@@ -8,6 +8,7 @@ import json
 import logging
 import time
 import uuid
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -30,6 +31,9 @@ from chatsvc.usecases.services import Services
 log = logging.getLogger(__name__)
 
 HISTORY_MESSAGES = 40
+FALLBACK = "knowledge"
+# Seconds of the deadline that are left for the fallback engine.
+FALLBACK_S = 1.0
 OTHER_FIELDS = Because(
     tr="Bu “Idempotency-Key” daha önce başka alanlarla kullanıldı.",
     en="This “Idempotency-Key” was used before with other fields.",
@@ -178,7 +182,7 @@ async def _context(request: _Request, accepted: _Accepted) -> _Context:
     return _Context(history, since, generation)
 
 
-async def _turn(request: _Request, accepted: _Accepted, history: ConversationHistory, tier: Tier) -> Turn:
+async def _turn(request: _Request, accepted: _Accepted, history: ConversationHistory, tier: Tier, spare_s: float) -> Turn:
     message = request.message
     return Turn(
         bot=accepted.bot,
@@ -188,7 +192,7 @@ async def _turn(request: _Request, accepted: _Accepted, history: ConversationHis
         language=message.language,
         knowledge=await request.services.knowledge.of(accepted.bot),
         model=tier.model,
-        timeout_s=accepted.deadline - request.locks.deadlines.loop.time(),
+        timeout_s=accepted.deadline - spare_s - request.locks.deadlines.loop.time(),
         now_ms=accepted.at,
         dialogue=history.dialogue,
         may_capture=history.captured < MOST_A_DAY,
@@ -208,10 +212,27 @@ async def _ask(request: _Request, accepted: _Accepted, tier: Tier, engine: Engin
 
 
 async def _reply(request: _Request, accepted: _Accepted, tier: Tier, engine: Engine) -> tuple[Reply, _Context]:
+    """Ask the engine and, where it fails and the bot has a fallback, its knowledge; one deadline for both."""
+    falls_back = accepted.bot.fallback == FALLBACK and tier.engine != FALLBACK
     try:
-        with request.locks.deadlines.until(accepted.deadline):
+        return await _reply_by(request, accepted, tier, engine, spare_s=FALLBACK_S if falls_back else 0.0)
+    except EngineError as fault:
+        # `no_answer` is the model's answer.
+        if not falls_back or fault.reason == "no_answer":
+            raise
+        log.warning("bot %s: the model failed, its knowledge is asked: %s", accepted.bot.id, fault)
+        request.services.tallies.reply(tier.name, fault.reason, 0.0)
+        with suppress(EngineError):
+            return await _reply_by(request, accepted, tier, request.services.engines[FALLBACK])
+        raise
+
+
+async def _reply_by(request: _Request, accepted: _Accepted, tier: Tier, engine: Engine, *, spare_s: float = 0.0) -> tuple[Reply, _Context]:
+    """Ask one engine; `spare_s` of the remaining seconds are not used."""
+    try:
+        with request.locks.deadlines.until(accepted.deadline - spare_s):
             context = await _context(request, accepted)
-            reply = await engine.reply(await _turn(request, accepted, context.history, tier))
+            reply = await engine.reply(await _turn(request, accepted, context.history, tier, spare_s))
     except TimeoutError:
         raise EngineError("timeout", "the deadline has passed") from None
     if not reply.text.strip():
@@ -279,6 +300,7 @@ def _new_exchange(
         idempotency=exchanges.Idempotency(key.key, key.fingerprint, json.dumps(exchange)) if key else None,
         dialogue=reply.dialogue,
         captured=captured,
+        evidence=reply.evidence.to_json() if reply.evidence else None,
     )
 
 

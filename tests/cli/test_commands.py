@@ -18,7 +18,7 @@ ACCOUNT = {
 }  # fmt: skip
 BOT = {
     "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at", "account_id", "instructions", "timezone",
-    "country", "language", "opening_hours", "ask_back", "greeting",
+    "country", "language", "opening_hours", "ask_back", "greeting", "fallback",
 }  # fmt: skip
 KEY = {"id", "account_id", "name", "prefix", "status", "created_at", "expires_at", "revoked_at", "last_used_at"}
 ENTRY = {"id", "question", "alt", "answer", "language", "source"}
@@ -138,6 +138,7 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
         "opening_hours": None,
         "ask_back": None,
         "greeting": None,
+        "fallback": None,
     }
     settings = {
         "name": "Reception",
@@ -149,6 +150,7 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
         "language": "en-GB",
         "opening-hours": "mon-fri 09:00-18:00; sat 10:00-14:00",
         "greeting": "Hello! Ğüş",
+        "fallback": "knowledge",
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", value)]
     changed = site.json("bot", "set", made["id"], *options, "--ask-back", "on")
@@ -157,8 +159,8 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
     assert site.json("bot", "show", made["id"]) == changed
     assert site.json("bot", "list", "--account", account) == [changed]
     assert changed in site.json("bot", "list")
-    taken = site.json("bot", "set", made["id"], "--greeting", "", "--opening-hours", "", "--ask-back", "off")
-    assert (taken["greeting"], taken["opening_hours"], taken["ask_back"]) == (None, None, False)
+    taken = site.json("bot", "set", made["id"], "--greeting", "", "--opening-hours", "", "--ask-back", "off", "--fallback", "none")
+    assert (taken["greeting"], taken["opening_hours"], taken["ask_back"], taken["fallback"]) == (None, None, False, None)
     assert site.json("bot", "deactivate", made["id"])["active"] is False
     assert site.json("bot", "show", made["id"])["active"] is False
     assert site.json("bot", "activate", made["id"])["active"] is True

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import NamedTuple
 
 NEAR_DAYS = 21
 """Days before and after today within which a date counts as computed."""
@@ -29,6 +28,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"(?<!\w)\+?\(?\d[\d ()./–-]{5,}\d(?!\w)")
+_FIGURES = re.compile(r"\d|@|\w\.\w|Sok|Sk\.|Cad|Mah|Bulv|Blv|Meydan|Street|St\.|Road|Rd\.|Ave|Boulevard|Lane|Square")
 _STREET = re.compile(
     r"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]* ){1,4})(?:Sokak|Sokağı|Sk\.|Caddesi|Cadde|Cad\.|Mahallesi|Mah\.|Bulvarı|Blv\.|Meydanı"
     r"|Street|St\.|Road|Rd\.|Avenue|Ave\.|Boulevard|Lane|Square)(?!\w)"
@@ -89,28 +89,41 @@ def folded(text: str) -> str:
     return text.replace("İ", "i").replace("I", "ı" if re.search("[çğışöüÇĞİŞÖÜ]", text) else "i").lower()
 
 
-class Known(NamedTuple):
-    """The figures of one text, ready for comparison."""
+class Known:
+    """The figures of one text, each kind read when it is first needed."""
 
-    text: str
-    digits: str
-    values: frozenset[Decimal]
-    clocks: frozenset[Clock]
-    days: frozenset[tuple[int, int]]
-    percentages: frozenset[Decimal]
+    def __init__(self, text: str) -> None:
+        self.text = folded(text)
+
+    @cached_property
+    def digits(self) -> str:
+        """Every run of digits that may be a phone number's, without separators."""
+        return " ".join(re.sub(r"\D", "", match[0]) for match in re.finditer(r"\d[\d ()./–+-]*\d", self.text))
+
+    @cached_property
+    def values(self) -> frozenset[Decimal]:
+        """Every number, in each way that it may be meant."""
+        return frozenset(_all_values(self.text))
+
+    @cached_property
+    def clocks(self) -> frozenset[Clock]:
+        """Every time of day, as hour and minute."""
+        return frozenset((int(match[1]), int(match[2])) for match in _CLOCK.finditer(self.text))
+
+    @cached_property
+    def days(self) -> frozenset[tuple[int, int]]:
+        """Every calendar day, as month and day."""
+        return frozenset(day[:2] for _, day in _days(self.text))
+
+    @cached_property
+    def percentages(self) -> frozenset[Decimal]:
+        """Every percentage."""
+        return frozenset(value for match in _PERCENT.finditer(self.text) for value in _values(match[1] or match[2]))
 
 
-def read(text: str) -> Known:
-    """Collect the figures of a text; takes some milliseconds for 100 KB."""
-    text = folded(text)
-    return Known(
-        text=text,
-        digits=" ".join(re.sub(r"\D", "", match[0]) for match in re.finditer(r"\d[\d ()./–+-]*\d", text)),
-        values=frozenset(_all_values(text)),
-        clocks=frozenset((int(match[1]), int(match[2])) for match in _CLOCK.finditer(text)),
-        days=frozenset(day[:2] for _, day in _days(text)),
-        percentages=frozenset(value for match in _PERCENT.finditer(text) for value in _values(match[1] or match[2])),
-    )
+def has_figures(text: str) -> bool:
+    """Report whether a text has anything that Sources.unknown() checks."""
+    return _FIGURES.search(text) is not None
 
 
 class Sources:
@@ -123,7 +136,7 @@ class Sources:
         self, known: Iterable[Known], near: Iterable[str], spoken: Iterable[str], now: datetime, days: Iterable[date] = ()
     ) -> None:
         self._near, self._spoken = tuple(near), tuple(spoken)
-        self._known = (*known, read("\n".join((*self._near, *self._spoken))))
+        self._known = (*known, Known("\n".join((*self._near, *self._spoken))))
         self._now = now
         near_days = ((now + timedelta(days=n)).date() for n in range(-NEAR_DAYS, NEAR_DAYS + 1))
         self._days = {(day.month, day.day) for day in (*near_days, *days)}

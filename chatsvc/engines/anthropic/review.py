@@ -7,7 +7,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain import times
-from chatsvc.domain.captures import Captured
+from chatsvc.domain.captures import Captured, CapturedRecord
 from chatsvc.domain.models import Bot
 from chatsvc.engines import EngineError, Hit, Knowledge, Turn
 from chatsvc.engines.anthropic import claims, grounding, tools
@@ -35,14 +35,14 @@ class Review:
             return f"{_HEAD} It held a tool call as text. Call the tool itself, or answer the visitor in plain words."
         if tools.NO_ANSWER in text:
             raise EngineError("no_answer", "its tool, written as text")
-        knowledge, settings = _known_of(self._turn.knowledge), _known_of_bot(self._turn.bot)
-        claim = claims.untrue_claim(text, (knowledge.text, settings.text), self._turn.captured, noted=self._captured is not None)
+        known = _known_of(self._turn.knowledge), _known_of_bot(self._turn.bot)
+        claim = claims.untrue_claim(text, [one.text for one in known], self._turn.captured, noted=self._captured is not None)
         if claim is not None:
             return (
                 f"{_HEAD} It says that something was done which no tool did: “{claim}” Answer again and say only what is true: what "
                 f"tools noted, and that the business has yet to do it. {_NO_ANSWER}"
             )
-        unknown = self._sources(knowledge, settings).unknown(text)
+        unknown = self._sources(known).unknown(text) if grounding.has_figures(text) else []
         if unknown:
             named = ", ".join(f"“{one}”" for one in unknown[:MAX_NAMED])
             return (
@@ -51,33 +51,32 @@ class Review:
             )
         return None
 
-    def _sources(self, knowledge: grounding.Known, settings: grounding.Known) -> grounding.Sources:
+    def _sources(self, known: tuple[grounding.Known, ...]) -> grounding.Sources:
         turn = self._turn
         spoken = [past.content for past in turn.history if past.role == "user"] + [turn.message]
         # Earlier replies were reviewed, or came from the knowledge.
         replies = [past.content for past in turn.history if past.role != "user"]
         entries = [f"{hit.entry.question}\n{hit.entry.answer}" for hit in self._hits]
-        noted = [self._captured, *(self._captured.change.appointment,)] if self._captured and self._captured.change else [self._captured]
-        moments = [one for one in (*turn.captured, *noted) if one is not None]
+        moments: list[CapturedRecord | Captured] = [*turn.captured, *([self._captured] if self._captured else [])]
         days = [one.date for one in moments if one.date]
         clocks = [f"{one.time:%H:%M}" for one in moments if one.time]
         contacts = [text for one in moments for text in (one.visitor_phone, one.visitor_email) if text]
         ids = [record.id for record in turn.captured]
         near = [*entries, *replies, *clocks, *contacts, *ids]
-        return grounding.Sources((knowledge, settings), near, spoken, times.local(turn.now_ms, turn.bot.timezone), days)
+        return grounding.Sources(known, near, spoken, times.local(turn.now_ms, turn.bot.timezone), days)
 
 
 def _known_of(knowledge: Knowledge) -> grounding.Known:
     known = _known.get(knowledge)
     if known is None:
         words = (text for entry in knowledge.entries for text in (entry.question, *entry.alt, entry.answer))
-        known = _known[knowledge] = grounding.read("\n".join(words))
+        known = _known[knowledge] = grounding.Known("\n".join(words))
     return known
 
 
 @lru_cache(maxsize=256)
 def _known_of_settings(settings: tuple[str | None, ...]) -> grounding.Known:
-    return grounding.read("\n".join(filter(None, settings)))
+    return grounding.Known("\n".join(filter(None, settings)))
 
 
 def _known_of_bot(bot: Bot) -> grounding.Known:

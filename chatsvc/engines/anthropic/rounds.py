@@ -21,9 +21,6 @@ MAX_ROUNDS = 6
 SPARE_S = 0.5
 """Seconds of the deadline that are left for writing a capture when waiting for the model's words about it ends."""
 
-MAX_EVIDENCE = 5
-"""Entries that are kept with a reply."""
-
 Ask = Callable[[dict[str, object]], Awaitable[bytes]]
 
 
@@ -95,9 +92,7 @@ class _Conversation:
         return _continued(body, said, [{"type": "text", "text": answer.clean(complaint)}])
 
     def _reply(self, text: str) -> Reply:
-        hits = sorted(self._notes.hits, key=lambda hit: -hit.score)[:MAX_EVIDENCE]
-        evidence = Evidence(tuple((hit.entry.id, round(hit.score, 4)) for hit in hits))
-        return Reply(text, self._spent, self._notes.captured, evidence=evidence)
+        return Reply(text, self._spent, self._notes.captured, evidence=Evidence.of_hits(self._notes.hits))
 
     def _results(self, said: answer.ModelAnswer, _: Turn) -> list[dict[str, object]]:
         if said.stop != "max_tokens":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from chatsvc.engines import EngineError, Reply, Turn, language, threads
+from dataclasses import replace
+
+from chatsvc.engines import EngineError, Evidence, Reply, Turn, language, threads
 from chatsvc.engines.knowledge.dialogue import ask_back, flow, lookup, smalltalk
 
 _NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
@@ -42,11 +44,11 @@ def _reply(turn: Turn) -> Reply:
         return Reply("\n\n".join(entry.answer for entry in several))
     finding = lookup.find(turn)
     if finding.decision == "answer":
-        return Reply(finding.hits[0].entry.answer)
+        return Reply(finding.hits[0].entry.answer, evidence=Evidence.of(finding))
     if wish is not None:
         return flow.begin(turn, wish)
     if finding.decision == "ask" and _may_ask(turn):
-        return ask_back.ask(turn, finding)
+        return replace(ask_back.ask(turn, finding), evidence=Evidence.of(finding))
     raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
 
 

@@ -1,0 +1,101 @@
+"""Fallback to a bot's knowledge where its model fails, and the origin that is kept with each reply."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.control import rendering
+from chatsvc.domain.models import Usage
+from chatsvc.engines import EngineError, Evidence, Reply, Turn
+from chatsvc.usecases import bots, conversations, erasure, knowledge
+from chatsvc.usecases.file_reading import read_files
+from tests.api.test_transfer import taken_out
+from tests.conftest import Caller
+from tests.fakes import ADMIN, ScriptedEngine, failing
+
+FAQ = "language: en\n\n## When are you open?\nalt: opening hours\n\nFrom nine to six.\n\n## Do you repair bicycles?\n\nYes, all makes.\n"
+ASKED = "when are you open"
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a deadline of two seconds."""
+    return replace(config, anthropic=replace(config.anthropic, timeout_s=2.0))
+
+
+@pytest.fixture
+async def desk(caller: Caller) -> Caller:
+    """A bot with a model, knowledge and a fallback."""
+    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([("faq.en.md", FAQ.encode())], "en"))
+    await bots.change(caller.app.services, ADMIN, bot=caller.bot, fallback="knowledge")
+    return caller
+
+
+@pytest.mark.parametrize("reason", ["overloaded", "timeout", "not_configured", "empty", "bad_response"])
+async def test_where_the_model_fails_the_knowledge_answers(desk: Caller, engine: ScriptedEngine, reason: str) -> None:
+    engine.script = failing(reason)
+    answer = await desk.send(ASKED, "v")
+    assert (answer.status, answer.json["data"]["reply"]) == (200, "From nine to six.")
+    await bots.change(desk.app.services, ADMIN, bot=desk.bot, fallback="none")
+    assert (await desk.send(ASKED, "v")).json["reason"] == reason
+
+
+async def test_what_the_knowledge_does_not_know_is_the_models_failure(desk: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("overloaded")
+    assert (await desk.send("who won the cup in 1987", "v")).json["reason"] == "overloaded"
+
+
+async def test_no_answer_is_the_models_answer(desk: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("no_answer")
+    assert (await desk.send(ASKED, "v")).json["reason"] == "no_answer"
+
+
+async def test_a_model_that_never_answers_leaves_time_for_the_knowledge(
+    desk: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = []
+
+    async def never(turn: Turn) -> Reply:
+        left.append(turn.timeout_s)
+        await asyncio.sleep(60)
+        raise EngineError("timeout")
+
+    monkeypatch.setattr(engine, "reply", never)
+    answer = await desk.send(ASKED, "v")
+    assert (answer.status, answer.json["data"]["reply"]) == (200, "From nine to six.")
+    assert left[0] <= 1.0
+
+
+async def test_the_origin_of_a_reply_is_the_operators_alone(desk: Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("Hi.", Usage(1, 1), evidence=Evidence((("k1", 0.75), ("k2", 0.5))))
+    await desk.send("hello", "v")
+    engine.script = failing("overloaded")
+    await desk.send(ASKED, "v")
+    engine.script = lambda _: Reply("Bye.")
+    await desk.send("bye", "v")
+    (listed,) = (await desk.get("/conversations")).json["data"]
+    shown = await conversations.show(desk.app.services, ADMIN, conversation=listed["id"])
+    asked, hi, _, fallen, _, bye = (message["evidence"] for message in rendering.thread(shown)["messages"])  # type: ignore[attr-defined]
+    assert (asked, bye) == (None, None)
+    assert hi == {"entries": [{"id": "k1", "score": 0.75}, {"id": "k2", "score": 0.5}], "decision": None, "confidence": None}
+    entries = {entry.answer: entry.id for entry in await knowledge.list_all(desk.app.services, ADMIN, bot=desk.bot)}
+    assert (fallen["entries"][0]["id"], fallen["decision"]) == (entries["From nine to six."], "answer")
+    assert 0.5 < fallen["confidence"] <= 1
+    detail = (await desk.get(f"/conversations/{listed['id']}")).json["data"]
+    assert {tuple(message) for message in detail["messages"]} == {("id", "role", "content", "created_at")}
+
+
+async def test_the_origin_of_a_reply_moves_and_goes_with_its_message(desk: Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("Hi.", Usage(1, 1), evidence=Evidence((("k1", 0.75),)))
+    await desk.send("hello", "v")
+    messages = [record for kind, record in await taken_out(desk.app.services, desk.account) if kind == "message"]
+    assert [record["evidence"] for record in messages] == [
+        None,
+        '{"entries": [{"id": "k1", "score": 0.75}], "decision": null, "confidence": null}',
+    ]
+    await erasure.erase(desk.app.services, ADMIN, user_id="v")
+    assert [kind for kind, _ in await taken_out(desk.app.services, desk.account) if kind == "message"] == []
