@@ -250,7 +250,7 @@ class App:
                 if result is not None:
                     await result
             except StoreUnavailable as fault:
-                log.error("the store cannot be used: %s", fault)
+                log.error("the store cannot answer: %s", fault)
             except Exception:
                 log.exception("fault while stopping")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -507,3 +508,31 @@ def test_the_check_of_sql_itself_knows_data_from_fixed_texts(tmp_path: Path, tex
     file = tmp_path / "module.py"
     file.write_text(f"def unit(connection, a):\n    {text}\n")
     assert bool(Sql(file).wrong) is holds_data
+
+
+def test_sqlite_stays_in_the_store_and_its_tests() -> None:
+    """Else the second store behind the same operations would have to change their callers."""
+    tests, drivers = Path(__file__).parent, {"sqlite3", "aiosqlite"}
+    wrong = []
+    for path in sorted(tests.rglob("*.py")):
+        inside = path.relative_to(tests).as_posix()
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Import) and drivers & {alias.name for alias in node.names}:
+                wrong.append(inside)
+            if isinstance(node, ast.ImportFrom) and node.module in drivers:
+                wrong.append(inside)
+    assert [one for one in wrong if not one.startswith("store/")] == []
+    assert wrong
+
+
+def test_units_of_work_are_made_in_the_store_alone() -> None:
+    """Use-cases call named operations: neither SQL nor a connection is theirs."""
+    wrong = []
+    for path in FILES:
+        inside = path.relative_to(ROOT).as_posix()
+        calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+        if not inside.startswith("store/"):
+            wrong += [
+                f"{inside}:{node.lineno}" for node in calls if re.fullmatch(r"(.*\.)?_?(db|database)\.(read|write)", ast.unparse(node.func))
+            ]
+    assert wrong == []

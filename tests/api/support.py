@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sqlite3
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from aiohttp import ClientSession
@@ -18,6 +17,7 @@ from chatsvc.app import App
 from chatsvc.domain.errors import PROBLEMS
 from tests.conftest import Answer, Caller
 from tests.fakes import START
+from tests.store import inspection
 
 LIMIT = "X-RateLimit-Limit"
 REMAINING = "X-RateLimit-Remaining"
@@ -149,82 +149,42 @@ def request(
 
 async def insert_conversations(app: App, caller: Caller, last_message_at: Iterable[int], channel: str = "api") -> list[str]:
     """Conversations straight into the store, as an exchange would have left them; their ids in the order of `last_message_at`."""
-    rows = [(str(uuid.uuid4()), caller.account, caller.bot, channel, f"u-{uuid.uuid4()}", at, at, at) for at in last_message_at]
-
-    def unit(connection: sqlite3.Connection) -> None:
-        connection.executemany(
-            """
-            INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
-            """,
-            rows,
-        )
-        connection.execute(
-            """
-            INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
-            """,
-            (caller.account, caller.bot, channel, len(rows)),
-        )
-
-    await app.services.db.write(unit)
+    rows = [(str(uuid.uuid4()), caller.account, caller.bot, channel, f"u-{uuid.uuid4()}", at, at, at, 0) for at in last_message_at]
+    columns = "id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count"
+    await inspection.insert(app, "conversations", columns, rows)
+    await execute(
+        app,
+        """
+        INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (:1, :2, :3, :4)
+        ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
+        """,
+        *(caller.account, caller.bot, channel, len(rows)),
+    )
     return [row[0] for row in rows]
 
 
 async def insert_history(app: App, caller: Caller, messages: int, characters: int) -> str:
     """One conversation with so many messages of that length, straight into the store."""
     (conversation,) = await insert_conversations(app, caller, [START])
-
-    def unit(connection: sqlite3.Connection) -> None:
-        number = connection.execute("SELECT number FROM conversations WHERE id = ?", (conversation,)).fetchone()[0]
-        connection.executemany(
-            "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, 'user', ?, ?)",
-            ((number, str(uuid.uuid4()), "x" * characters, START) for _ in range(messages)),
-        )
-        connection.execute("UPDATE conversations SET message_count = ? WHERE number = ?", (messages, number))
-
-    await app.services.db.write(unit)
+    await insert_messages(app, conversation, [("user", "x" * characters, START)] * messages)
     return conversation
+
+
+async def insert_messages(app: App, conversation: str, messages: Iterable[tuple[str, str, int]]) -> None:
+    """Messages of a conversation straight into the store: (role, content, created_at)."""
+    ((number,),) = await execute(app, "SELECT number FROM conversations WHERE id = :1", conversation)
+    rows = [(number, str(uuid.uuid4()), *message) for message in messages]
+    await inspection.insert(app, "messages", "conversation, id, role, content, created_at", rows)
+    await execute(app, "UPDATE conversations SET message_count = :1 WHERE number = :2", len(rows), number)
 
 
 async def insert_usage(app: App, caller: Caller, records: Iterable[tuple[int, int, int]], bot: str | None = None) -> None:
     """Usage records straight into the store: (created_at, tokens, micro-dollars)."""
     rows = [(caller.account, bot or caller.bot, *record) for record in records]
-
-    def unit(connection: sqlite3.Connection) -> None:
-        connection.executemany(
-            "INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd) VALUES (?, ?, ?, ?, ?)", rows
-        )
-
-    await app.services.db.write(unit)
+    await inspection.insert(app, "usage_records", "account_id, bot_id, created_at, tokens, cost_micro_usd", rows)
 
 
-async def execute(app: App, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-    """One statement, on the connection that writes."""
-
-    def unit(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-        return connection.execute(statement, arguments).fetchall()
-
-    return await app.services.db.write(unit)
-
-
-@asynccontextmanager
-async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
-    """SQLite itself refuses every statement that touches `table`, on all connections, as it does where the disk fails it."""
-    database: Any = app.services.db
-
-    def refuse(_: int, name: str | None, *__: object) -> int:
-        return sqlite3.SQLITE_DENY if name == table else sqlite3.SQLITE_OK
-
-    async def ask(whom: Callable[..., int] | None) -> None:
-        for thread in (*database.readers, database.writer):
-            await thread.run(lambda connection: connection.set_authorizer(whom))
-
-    await ask(refuse)
-    try:
-        yield
-    finally:
-        await ask(None)
+execute, out_of_reach = inspection.execute, inspection.out_of_reach
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import uuid
 
 from chatsvc.app import App
-from tests.api.support import UUID, assert_headers, envelope, insert_conversations, until
+from tests.api.support import UUID, assert_headers, envelope, insert_conversations, insert_messages, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import START, FakeClock, ScriptedEngine
 
@@ -15,16 +14,7 @@ from tests.fakes import START, FakeClock, ScriptedEngine
 async def _with_messages(app: App, caller: Caller, count: int) -> str:
     """A conversation of `count` messages, numbered from 0 in their text."""
     (conversation,) = await insert_conversations(app, caller, [START])
-
-    def unit(connection: sqlite3.Connection) -> None:
-        (number,) = connection.execute("SELECT number FROM conversations WHERE id = ?", (conversation,)).fetchone()
-        connection.executemany(
-            "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (?, ?, ?, ?, ?)",
-            ((number, str(uuid.uuid4()), ("user", "assistant")[n % 2], str(n), START + n) for n in range(count)),
-        )
-        connection.execute("UPDATE conversations SET message_count = ? WHERE id = ?", (count, conversation))
-
-    await app.services.db.write(unit)
+    await insert_messages(app, conversation, [(("user", "assistant")[n % 2], str(n), START + n) for n in range(count)])
     return conversation
 
 

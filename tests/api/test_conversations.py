@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 import uuid
 from typing import Any
 
@@ -340,12 +339,9 @@ async def _move(app: App, caller: Caller, which: int, clock: FakeClock) -> str:
     """One conversation gets a message a moment later, as an exchange writes it."""
     clock.now += 1
 
-    def unit(connection: sqlite3.Connection) -> str:
-        rows = connection.execute("SELECT id FROM conversations WHERE account_id = ? ORDER BY number", (caller.account,)).fetchall()
-        if not rows:
-            return ""
-        (moved,) = rows[which % len(rows)]
-        connection.execute("UPDATE conversations SET last_message_at = max(last_message_at, ?) WHERE id = ?", (clock.now, moved))
-        return str(moved)
-
-    return await app.services.db.write(unit)
+    rows = await execute(app, "SELECT id FROM conversations WHERE account_id = :1 ORDER BY number", caller.account)
+    if not rows:
+        return ""
+    moved = str(rows[which % len(rows)][0])
+    await execute(app, "UPDATE conversations SET last_message_at = max(last_message_at, :1) WHERE id = :2", clock.now, moved)
+    return moved

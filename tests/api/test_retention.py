@@ -78,10 +78,10 @@ async def test_an_event_goes_with_its_attempts_unless_it_was_sent_again_lately_o
         await execute(
             caller.app,
             "INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, body, at, success)"
-            " VALUES (hex(randomblob(8)), ?, ?, 'd', x'00', ?, ?)",
+            " VALUES (hex(randomblob(8)), :1, :2, 'd', x'00', :3, :4)",
             *(number, caller.bot, at, success),
         )
-    await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number = ?", numbers[3])
+    await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number = :1", numbers[3])
     clock.advance(10 * DAY_S + 1)
     await retention.once(caller.app.services)
     assert [row[0] for row in await execute(caller.app, "SELECT number FROM webhook_events ORDER BY number")] == numbers[1:4]

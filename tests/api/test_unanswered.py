@@ -137,7 +137,7 @@ async def test_questions_of_an_older_version_lose_their_personal_data(caller: Ca
         await execute(
             caller.app,
             "INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at)"
-            " VALUES (?, ?, ?, 'en', 2, 1, 2)",
+            " VALUES (:1, :2, :3, 'en', 2, 1, 2)",
             *(caller.bot, folded, f"Do you mend umbrellas? Mail {name}@example.com"),
         )
     await unanswered.mask(caller.app.services)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from typing import Any
 
 from tests.cli.support import Site
+from tests.store.inspection import query
 
 ABSENT = "00000000-0000-4000-8000-000000000000"
 
@@ -21,8 +20,7 @@ def acts(site: Site, *ids: str) -> list[tuple[str, str]]:
 
 def stored(site: Site) -> str:
     """All that the table holds."""
-    with closing(sqlite3.connect(f"file:{site.data / 'chatsvc.db'}?mode=ro", uri=True)) as connection:
-        return repr(connection.execute("SELECT * FROM audit_records").fetchall())
+    return repr(query(site.data / "chatsvc.db", "SELECT * FROM audit_records"))
 
 
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.cli.support import Serving, Site
 from tests.crash.books import disagreements, threads
+from tests.store.inspection import query
 
 KNOWLEDGE = "language: en\n\n## When are you open?\nalt: opening hours\nalt: are you open\n\nFrom nine to six.\n"
 
@@ -151,8 +151,7 @@ def test_a_damaged_backup_is_neither_valid_nor_restored(damage: str, shop: Shop,
 
 def test_any_database_is_no_backup(shop: Shop, tmp_path: Path) -> None:
     stranger = tmp_path / "stranger.db"
-    with closing(sqlite3.connect(stranger)) as connection:
-        connection.execute("CREATE TABLE a (b)")
+    query(stranger, "CREATE TABLE a (b)")
     shop.json("account", "list")
     for file in (stranger, shop.data / "chatsvc.db"):
         assert not shop.refused_with("backup", "verify", file)["valid"]
@@ -210,11 +209,11 @@ def test_without_its_master_key_a_backup_is_not_restored(shop: Shop, elsewhere: 
 def test_what_was_pending_when_a_backup_was_made_is_not_sent_by_the_restored_store(shop: Shop, elsewhere: Site, tmp_path: Path) -> None:
     file = tmp_path / "one.backup"
     shop.json("webhook", "set", shop.desk, "https://8.8.8.8/hook", "--event", "request.created")
-    with closing(sqlite3.connect(shop.data / "chatsvc.db")) as connection, connection:
-        connection.execute(
-            "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (?, 'request.created', 'r', '{}', 1, 0)",
-            (shop.desk,),
-        )
+    query(
+        shop.data / "chatsvc.db",
+        "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (:1, 'request.created', 'r', '{}', 1, 0)",
+        shop.desk,
+    )
     shop.json("backup", "create", file, "--with-master-key")
     elsewhere.json("backup", "restore", file)
     (attempt,) = elsewhere.json("webhook", "attempts", shop.desk)

@@ -7,12 +7,10 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import datetime, timedelta, tzinfo
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -26,6 +24,7 @@ from tests.cli.model_thread import ModelThread, settings
 from tests.cli.support import Site, environment, run
 from tests.engines.model_server import ModelServer, Step, answers, fails
 from tests.faults.disks import small_disk
+from tests.store.inspection import query
 
 
 def _free_port() -> int:
@@ -66,8 +65,7 @@ def _add(site: Site, text: str) -> None:
 
 
 def _sql(site: Site, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(site.data / "chatsvc.db")) as connection, connection:
-        connection.execute(statement, values)
+    query(site.data / "chatsvc.db", statement, *values)
 
 
 def _certificate(site: Site, *names: str, ago: int = 0) -> None:
@@ -166,7 +164,7 @@ def _open_key(site: Site) -> None:
 
 
 def _clock_behind(site: Site) -> None:
-    _sql(site, "UPDATE accounts SET updated_at = ?", int(time.time() * 1000) + 86_400_000)
+    _sql(site, "UPDATE accounts SET updated_at = :1", int(time.time() * 1000) + 86_400_000)
 
 
 def _no_certificate(site: Site) -> None:

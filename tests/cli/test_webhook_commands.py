@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import threading
 import time
@@ -25,6 +24,7 @@ from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
 from tests.engines.model_server import ModelServer, calls, says
+from tests.store.inspection import query
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver
 from tests.webhooks.support import headers
@@ -233,9 +233,7 @@ def test_where_somebody_looks_at_it_a_long_resend_tells_how_far_it_is(fresh: Sit
     bot = site.bot(site.account())
     set_hook(site, bot, hooks.url)
     insert(site, bot, 130, stored.ATTEMPTED)
-    db = DirectDatabase(site.data / "chatsvc.db")
-    finish(db.write(fail_all))
-    finish(db.close())
+    fail_all(site.data / "chatsvc.db")
     ours, theirs = os.openpty()
     command = [*CHATSVC, "-c", str(site.config), "webhook", "resend", "--bot", bot, "--failed-since", "2026-01-01", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment()) as process:
@@ -250,13 +248,14 @@ def test_where_somebody_looks_at_it_a_long_resend_tells_how_far_it_is(fresh: Sit
     assert len(hooks.receiver.bodies) == 130
 
 
-def fail_all(connection: sqlite3.Connection) -> None:
-    """Every event has an attempt that failed."""
-    connection.execute(
+def fail_all(database: Path) -> None:
+    """Give every event an attempt that failed."""
+    query(
+        database,
         """
         INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, body, at, success, duration_ms)
         SELECT 'attempt ' || number, number, bot_id, 'd', x'', 1795176868123, 0, 1 FROM webhook_events
-        """
+        """,
     )
 
 

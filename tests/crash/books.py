@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from tests.store.inspection import query
 
 Rows = list[tuple[Any, ...]]
 
@@ -42,30 +42,29 @@ AGREEMENTS = {
 def disagreements(database: Path) -> list[str]:
     """Everything that does not agree; empty where all is well."""
     found: list[str] = []
-    with closing(sqlite3.connect(database)) as connection:
-        for check, good in (("integrity_check", [("ok",)]), ("foreign_key_check", [])):
-            result = connection.execute(f"PRAGMA {check}").fetchall()
-            if result != good:
-                found.append(f"{check}: {result}")
-        for name, (one, other) in AGREEMENTS.items():
-            kept, counted = connection.execute(one).fetchall(), connection.execute(other).fetchall()
-            if kept != counted:
-                found.append(f"{name}: {set(kept) ^ set(counted)}")
-        for number, roles in connection.execute(
-            "SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) GROUP BY 1"
-        ):
-            spoken = roles.split(",")
-            if spoken != ["user", "assistant"] * (len(spoken) // 2):
-                found.append(f"the messages of conversation {number} do not alternate: {roles}")
+    for check, good in (("integrity_check", [("ok",)]), ("foreign_key_check", [])):
+        result = query(database, f"PRAGMA {check}")
+        if result != good:
+            found.append(f"{check}: {result}")
+    for name, (one, other) in AGREEMENTS.items():
+        kept, counted = query(database, one), query(database, other)
+        if kept != counted:
+            found.append(f"{name}: {set(kept) ^ set(counted)}")
+    for number, roles in query(
+        database, "SELECT conversation, group_concat(role) FROM (SELECT * FROM messages ORDER BY number) GROUP BY 1"
+    ):
+        spoken = roles.split(",")
+        if spoken != ["user", "assistant"] * (len(spoken) // 2):
+            found.append(f"the messages of conversation {number} do not alternate: {roles}")
     return found
 
 
 def threads(database: Path) -> dict[str, list[tuple[str, str]]]:
     """The exchanges of each visitor, in order: (message, reply)."""
-    with closing(sqlite3.connect(database)) as connection:
-        rows = connection.execute(
-            "SELECT user_id, role, content FROM messages JOIN conversations ON conversations.number = conversation ORDER BY messages.number"
-        ).fetchall()
+    rows = query(
+        database,
+        "SELECT user_id, role, content FROM messages JOIN conversations ON conversations.number = conversation ORDER BY messages.number",
+    )
     said: dict[str, list[str]] = {}
     for user_id, _, content in rows:
         said.setdefault(user_id, []).append(content)
@@ -79,12 +78,10 @@ def times_written(database: Path) -> Counter[str]:
 
 def totals(database: Path) -> tuple[int, int, int]:
     """Messages, tokens and micro-dollars of all usage records."""
-    with closing(sqlite3.connect(database)) as connection:
-        messages, tokens, cost = connection.execute("SELECT count(*), total(tokens), total(cost_micro_usd) FROM usage_records").fetchone()
+    ((messages, tokens, cost),) = query(database, "SELECT count(*), total(tokens), total(cost_micro_usd) FROM usage_records")
     return int(messages), int(tokens), int(cost)
 
 
 def credits_left(database: Path) -> dict[str, int]:
     """The message credits of each account."""
-    with closing(sqlite3.connect(database)) as connection:
-        return dict(connection.execute("SELECT id, message_credits FROM accounts"))
+    return dict(query(database, "SELECT id, message_credits FROM accounts"))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from chatsvc.store import accounts, exchanges
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.fakes import START
+from tests.store.inspection import query
 from tests.store.support import ignore, new_exchange
 
 
 def half_deleted(database: Path, account: str) -> None:
     """Fill the account, then begin to delete it and stop after one batch, as a crash would."""
     db = DirectDatabase(database)
-    bot = finish(db.read(lambda connection: connection.execute("SELECT id FROM bots WHERE account_id = ?", (account,)).fetchone()[0]))
+    ((bot,),) = query(database, "SELECT id FROM bots WHERE account_id = :1", account)
     for i in range(1500):
         finish(exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i), ignore))
     finish(accounts.delete(db, account, START, ignore))
@@ -25,11 +24,9 @@ def half_deleted(database: Path, account: str) -> None:
 
 def left_of(database: Path, account: str) -> int:
     """How many rows still belong to the account."""
-    with closing(sqlite3.connect(database)) as connection:
-        tables = ("accounts", "bots", "conversations", "usage_records", "allowances", "conversation_counts", "api_keys")
-        owned: int = 0
-        for table in tables:
-            column = "id" if table == "accounts" else "account_id"
-            owned += connection.execute(f"SELECT count(*) FROM {table} WHERE {column} = ?", (account,)).fetchone()[0]  # noqa: S608
-        owned += connection.execute("SELECT count(*) FROM messages").fetchone()[0]
+    tables = ("accounts", "bots", "conversations", "usage_records", "allowances", "conversation_counts", "api_keys")
+    owned: int = query(database, "SELECT count(*) FROM messages")[0][0]
+    for table in tables:
+        column = "id" if table == "accounts" else "account_id"
+        owned += query(database, f"SELECT count(*) FROM {table} WHERE {column} = :1", account)[0][0]  # noqa: S608
     return owned

@@ -7,13 +7,11 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,12 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
-from chatsvc.store import exchanges, migrations
+from chatsvc.store import migrations
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
+from tests.store.inspection import query, write_exchanges
 from tests.store.support import furnish, new_exchange
 
 ROUNDS = int(os.environ.get("CHATSVC_CRASH", "3"))
@@ -306,11 +305,8 @@ def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_ste
     db = DirectDatabase(whole)
     finish(furnish(db))
 
-    def fill(connection: sqlite3.Connection) -> None:
-        for number in range(EXCHANGES):
-            exchanges._write(connection, [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}")])
-
-    finish(db.write(fill))
+    several = [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}") for number in range(EXCHANGES)]
+    finish(write_exchanges(db, several))
     finish(db.close())
     before = len(migrations.MIGRATIONS)
     takes_s = max(migration(whole.with_name("once.db"), whole), migration(whole.with_name("twice.db"), whole))
@@ -324,25 +320,19 @@ def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_ste
             assert process.stdout.readline() == b"begins\n"
             time.sleep(random.uniform(0, takes_s))
             process.send_signal(signal.SIGKILL)
-        with closing(sqlite3.connect(file)) as connection:
-            done = connection.execute("PRAGMA user_version").fetchone()[0] - before
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'later__'")}
-            assert there == {f"later_{n}" for n in range(done)}
-            assert connection.execute("SELECT count(*), sum(content LIKE '%' || ?) FROM messages", ("." * done,)).fetchone() == (
-                2 * EXCHANGES,
-                2 * EXCHANGES,
-            )
+        done = query(file, "PRAGMA user_version")[0][0] - before
+        assert query(file, "PRAGMA integrity_check") == [("ok",)]
+        there = {name for (name,) in query(file, "SELECT name FROM sqlite_master WHERE name LIKE 'later__'")}
+        assert there == {f"later_{n}" for n in range(done)}
+        grown = query(file, "SELECT count(*), sum(content LIKE '%' || :1) FROM messages", "." * done)
+        assert grown == [(2 * EXCHANGES, 2 * EXCHANGES)]
         reached.append(done)
         # The next start goes on where it was, and does nothing a second time.
         subprocess.run(command, check=True, capture_output=True)
         assert disagreements(file) == []
-        with closing(sqlite3.connect(file)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (before + len(STEPS),)
-            last = connection.execute("SELECT count(*), count(DISTINCT content) FROM later_5").fetchone()
-            assert last == (2 * EXCHANGES, 2 * EXCHANGES)
-            assert connection.execute(
-                "SELECT count(*) FROM messages WHERE content LIKE '%......' AND content NOT LIKE '%.......'"
-            ).fetchone() == (2 * EXCHANGES,)
+        assert query(file, "PRAGMA user_version") == [(before + len(STEPS),)]
+        assert query(file, "SELECT count(*), count(DISTINCT content) FROM later_5") == [(2 * EXCHANGES, 2 * EXCHANGES)]
+        once = query(file, "SELECT count(*) FROM messages WHERE content LIKE '%......' AND content NOT LIKE '%.......'")
+        assert once == [(2 * EXCHANGES,)]
         file.unlink()
     print(f"{len(reached)} migrations killed after so many steps: {reached}")  # noqa: T201

@@ -7,9 +7,7 @@ import json
 import os
 import random
 import signal
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from tests.cli.support import Serving, Site
 from tests.crash.books import disagreements
 from tests.crash.test_kill import GONE, Customer, post
 from tests.engines.model_server import ModelServer, says
+from tests.store.inspection import query
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import Receiver
 
@@ -71,8 +70,7 @@ async def load_until_killed(serving: Serving, who: Customer, name: str, acknowle
 
 
 def rows(site: Site, statement: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(site.data / "chatsvc.db")) as connection:
-        return connection.execute(statement).fetchall()
+    return query(site.data / "chatsvc.db", statement)
 
 
 def check(site: Site, receiver: Receiver, acknowledged: set[str]) -> None:

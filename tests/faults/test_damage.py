@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from chatsvc.store.database import connect
 from chatsvc.store.direct import DirectDatabase, finish
 from tests.cli.support import Site, one_line
+from tests.store.inspection import query
 from tests.store.support import chat, furnish
 
 PAGE = 4096
@@ -95,9 +95,7 @@ def test_a_damaged_file_is_named_with_what_to_do_and_is_left_as_it_is(site: Site
 def test_the_database_of_another_program_gets_none_of_our_tables(site: Site) -> None:
     file = site.data / "chatsvc.db"
     file.unlink()
-    with closing(sqlite3.connect(file)) as other:
-        other.execute("CREATE TABLE bookmarks (url TEXT)")
-        other.commit()
+    query(file, "CREATE TABLE bookmarks (url TEXT)")
     before = file.read_bytes()
     for said in (refused_start(site), site.refused("account", "list")):
         assert said.startswith(f"{file} is another program's database: ")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,6 +22,7 @@ from tests.crash.books import disagreements
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.disks import Ballast, breakable_disk, make_read_only, small_disk
 from tests.faults.support import told
+from tests.store.inspection import locked, query
 from tests.webhooks.receiver import Receiver
 from tests.webhooks.support import CALL_ME, SAID, captures, settled
 
@@ -54,9 +53,9 @@ async def command(app: App, tmp_path: Path, *arguments: str) -> tuple[int, str]:
 
 def sums(caller: Caller) -> tuple[int, int]:
     """Messages of the account this month and of the bot, as they stand on the disk."""
-    with closing(sqlite3.connect(caller.app.config.data_dir / "chatsvc.db")) as connection:
-        used = connection.execute("SELECT coalesce(sum(messages_used), 0) FROM allowances").fetchone()[0]
-        bot = connection.execute("SELECT messages_used FROM bots WHERE id = ?", (caller.bot,)).fetchone()[0]
+    database = caller.app.config.data_dir / "chatsvc.db"
+    ((used,),) = query(database, "SELECT coalesce(sum(messages_used), 0) FROM allowances")
+    ((bot,),) = query(database, "SELECT messages_used FROM bots WHERE id = :1", caller.bot)
     return used, bot
 
 
@@ -144,15 +143,6 @@ async def test_a_disk_that_turns_read_only_is_told_and_reads_go_on(tmp_path: Pat
         with pytest.raises(StoreUnavailable, match="data cannot be used: Read-only file system"):
             async with App(config):
                 pass
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """A stranger who holds the database for himself."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as stranger:
-        stranger.execute("BEGIN EXCLUSIVE")
-        yield
-        stranger.execute("ROLLBACK")
 
 
 async def test_a_database_that_a_stranger_has_locked_is_told_and_goes_on_when_it_is_let_go(caller: Caller, engine: ScriptedEngine) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from time import monotonic
 
@@ -19,14 +17,14 @@ from tests.conftest import Caller
 from tests.crash.books import disagreements
 from tests.fakes import ADMIN, ScriptedEngine
 from tests.faults.support import soon
+from tests.store.inspection import query
 from tests.webhooks.receiver import OK, Receiver, trickle
 from tests.webhooks.support import CALL_ME, SAID, captures, url
 
 
 def attempts(folder: Path) -> list[tuple[int | None, str | None]]:
     """Success and error of every attempt, as they stand on the disk."""
-    with closing(sqlite3.connect(folder / "chatsvc.db")) as connection:
-        return connection.execute("SELECT success, error FROM webhook_attempts ORDER BY number").fetchall()
+    return query(folder / "chatsvc.db", "SELECT success, error FROM webhook_attempts ORDER BY number")
 
 
 async def customer(app: App, session: ClientSession) -> Caller:

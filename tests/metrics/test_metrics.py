@@ -26,6 +26,7 @@ from chatsvc.webhooks.courier import make_courier
 from tests.api.support import out_of_reach, until
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, ScriptedEngine, failing
+from tests.store.inspection import execute
 
 Labels = dict[str, str]
 TOPIC = Path(__file__).parents[2] / "chatsvc" / "help" / "metrics.md"
@@ -152,13 +153,8 @@ async def test_webhooks_are_counted_by_outcome_and_what_is_pending_is_seen(app: 
     app.services.egress.allowed = False
     await webhooks.put(app.services, ADMIN, bot=caller.bot, events=["request.created"], url="https://hooks.example.com/in")
     await webhooks.test(app.services, ADMIN, bot=caller.bot)
-    await app.services.db.write(
-        lambda connection: (
-            connection.execute(
-                "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (?, 'x', 'y', '{}', 0, 0)",
-                (caller.bot,),
-            ).rowcount
-        )
+    await execute(
+        app, "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (:1, 'x', 'y', '{}', 0, 0)", caller.bot
     )
     found = await scrape(app, session)
     assert found.value("chatsvc_webhook_attempts_total", outcome="egress_refused") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import date, time
@@ -18,6 +17,7 @@ from chatsvc.engines import Reply
 from chatsvc.usecases import webhooks
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
+from tests.store.inspection import execute
 from tests.webhooks.receiver import Receiver
 
 BOTH = ("request.created", "appointment.created")
@@ -63,10 +63,7 @@ async def attempts(caller: Caller) -> list[dict[str, Any]]:
 async def states(caller: Caller) -> list[tuple[str, int]]:
     """Every event with its state: 0 pending, 1 attempted, 2 kept."""
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-        return connection.execute("SELECT event, state FROM webhook_events WHERE bot_id = ? ORDER BY number", (caller.bot,)).fetchall()
-
-    return await caller.app.services.db.read(unit)
+    return await execute(caller.app, "SELECT event, state FROM webhook_events WHERE bot_id = :1 ORDER BY number", caller.bot)
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]], within_s: float = 5.0) -> None:

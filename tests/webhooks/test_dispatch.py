@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import signing
-from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
@@ -24,6 +21,7 @@ from chatsvc.webhooks.lanes import LANES
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store.inspection import add_events, insert, query
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, hang
 from tests.webhooks.support import (
@@ -200,8 +198,7 @@ async def test_the_attempt_is_in_the_file_before_the_connection_is_opened(
 
     async def look(_: object) -> None:
         file = caller.app.config.data_dir / "chatsvc.db"
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-            seen.extend(connection.execute("SELECT success, length(body) > 100 FROM webhook_attempts").fetchall())
+        seen.extend(query(file, "SELECT success, length(body) > 100 FROM webhook_attempts"))
 
     async with Receiver(authority.server("127.0.0.1"), on_accept=look) as receiver:
         await hook(caller, receiver)
@@ -252,23 +249,18 @@ async def more_bots(caller: Caller, count: int) -> list[str]:
     rest = ", ".join(columns - {"id", "number"})
     ids = [f"bot {number}" for number in range(count)]
 
-    def unit(connection: sqlite3.Connection) -> None:
-        for bot in ids:
-            connection.execute(f"INSERT INTO bots (id, {rest}) SELECT ?, {rest} FROM bots WHERE id = ?", (bot, caller.bot))  # noqa: S608
-            connection.execute("INSERT INTO webhooks VALUES (?, 'https://x.example', '[]', x'00', 0, 0)", (bot,))
-
-    await caller.app.services.db.write(unit)
+    for bot in ids:
+        copied = f"INSERT INTO bots (id, {rest}) SELECT :1, {rest} FROM bots WHERE id = :2"  # noqa: S608
+        await execute(caller.app, copied, bot, caller.bot)
+    webhooks_of = [(bot, "https://x.example", "[]", b"\0", 0, 0) for bot in ids]
+    await insert(caller.app, "webhooks", "bot_id, url, events, signing_key, created_at, updated_at", webhooks_of)
     return ids
 
 
 async def events(caller: Caller, *bots: str) -> None:
     """An event for each of these bots."""
 
-    def unit(connection: sqlite3.Connection) -> None:
-        for bot in bots:
-            stored.add_event(connection, Event(0, bot, "request.created", "r", "{}", 0), 0)
-
-    await caller.app.services.db.write(unit)
+    await add_events(caller.app.services.db, *((Event(0, bot, "request.created", "r", "{}", 0), None) for bot in bots))
 
 
 def made_of(event: Event, *_: object) -> tuple[bytes, str]:
@@ -382,12 +374,11 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     assert not stopping.done()
     gate.set()
     await stopping
-    with closing(sqlite3.connect(config.data_dir / "chatsvc.db")) as connection:
-        assert connection.execute("SELECT success, count(*) FROM webhook_attempts GROUP BY 1").fetchall() == [(1, LANES)]
-        assert connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone() == (5,)
-        number = connection.execute("SELECT event_number FROM webhook_attempts LIMIT 1").fetchone()[0]
-        connection.execute("UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = ?", (number,))
-        connection.commit()
+    database = config.data_dir / "chatsvc.db"
+    assert query(database, "SELECT success, count(*) FROM webhook_attempts GROUP BY 1") == [(1, LANES)]
+    assert query(database, "SELECT count(*) FROM webhook_events WHERE state = 0") == [(5,)]
+    ((number,),) = query(database, "SELECT event_number FROM webhook_attempts LIMIT 1")
+    query(database, "UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = :1", number)
     async with App(config, clock) as again:
         caller.app = again
         ended = await settled(caller, LANES + 5)
@@ -470,7 +461,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
 async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
     """Each delivery ends at once, so that queues end and begin again all the time; every event is told exactly once, in its order."""
     db, told, bot = caller.app.services.db, [], caller.bot
-    await execute(caller.app, "INSERT INTO webhooks VALUES (?, 'https://x.example', '[]', x'00', 0, 0)", bot)
+    await execute(caller.app, "INSERT INTO webhooks VALUES (:1, 'https://x.example', '[]', x'00', 0, 0)", bot)
 
     async def deliver(sending: Sending) -> Outcome:
         told.append(sending.event)
@@ -484,11 +475,8 @@ async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
     async def capture(number: int) -> None:
         await asyncio.sleep(random.uniform(0, 0.5))
 
-        def unit(connection: sqlite3.Connection) -> None:
-            first = stored.add_event(connection, Event(0, bot, f"{number}a", "r", "{}", 0), 0)
-            stored.add_event(connection, Event(0, bot, f"{number}b", "r", "{}", 0, first), 0)
-
-        await db.write(unit, lambda _: sender.wake(bot))
+        first, second = (Event(0, bot, f"{number}{letter}", "r", "{}", 0) for letter in "ab")
+        await add_events(db, (first, None), (second, first.event), applied=lambda _: sender.wake(bot))
 
     await asyncio.gather(*map(capture, range(600)))
 

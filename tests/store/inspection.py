@@ -1,0 +1,93 @@
+"""Looks at what a store holds and changes it, for the tests of other packages, which know neither driver nor placeholders.
+
+Values stand in a statement as `:1`, `:2` and so on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from chatsvc.app import App
+from chatsvc.store import exchanges, webhooks
+from chatsvc.store.database import Database
+from chatsvc.store.webhooks import Event
+
+Rows = list[tuple[Any, ...]]
+
+
+def _run(connection: sqlite3.Connection, statement: str, values: Sequence[object]) -> Rows:
+    return connection.execute(statement, {str(number): value for number, value in enumerate(values, 1)}).fetchall()
+
+
+def query(database: Path, statement: str, *values: object) -> Rows:
+    """Run one statement on a database file, in a transaction of its own."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        return _run(connection, statement, values)
+
+
+async def execute(app: App, statement: str, *values: object) -> Rows:
+    """Run one statement on the connection that writes."""
+    return await app.services.db.write(lambda connection: _run(connection, statement, values))
+
+
+async def insert(app: App, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
+    """Insert rows into a table, in one transaction."""
+    marks = ", ".join("?" * len(columns.split(", ")))
+    several = [tuple(row) for row in rows]
+    await app.services.db.write(
+        lambda connection: connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", several).rowcount  # noqa: S608
+    )
+
+
+async def add_events(db: Database, *events: tuple[Event, str | None], applied: Callable[[object], None] | None = None) -> None:
+    """Write pending events in one transaction; with each the name of the event among them that it follows."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        numbers: dict[str, int] = {}
+        for event, before in events:
+            follows = numbers[before] if before else None
+            numbers[event.event] = webhooks.add_event(connection, event._replace(follows=follows), webhooks.PENDING)
+
+    await db.write(unit, applied)
+
+
+async def write_exchanges(db: Database, several: Iterable[exchanges.NewExchange]) -> None:
+    """Write exchanges one by one, in one transaction."""
+
+    def unit(connection: sqlite3.Connection) -> None:
+        for exchange in several:
+            exchanges._write(connection, [exchange])
+
+    await db.write(unit)
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a database, as another program may do."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as stranger:
+        stranger.execute("BEGIN EXCLUSIVE")
+        yield
+        stranger.execute("ROLLBACK")
+
+
+@asynccontextmanager
+async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
+    """Have SQLite itself refuse every statement that uses a table, on all connections, as it does when the disk fails."""
+    database: Any = app.services.db
+
+    def refuse(_: int, name: str | None, *__: object) -> int:
+        return sqlite3.SQLITE_DENY if name == table else sqlite3.SQLITE_OK
+
+    async def ask(whom: Callable[..., int] | None) -> None:
+        for thread in (*database.readers, database.writer):
+            await thread.run(lambda connection: connection.set_authorizer(whom))
+
+    await ask(refuse)
+    try:
+        yield
+    finally:
+        await ask(None)
