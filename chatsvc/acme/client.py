@@ -1,4 +1,4 @@
-"""One conversation with an authority (RFC 8555): account, order, proofs, certificate. All of ACME's connections are made here."""
+"""ACME client (RFC 8555): account, order, challenges, certificate. All ACME connections are opened here."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ORDER_TIMEOUT_S = 300.0
 POLL_S = 1.0
 MAX_POLL_S = 15.0
 MAX_ANSWER = 1 << 20
-NONCE_TRIES = 10  # an authority may refuse a nonce for no fault of ours
+NONCE_TRIES = 10  # an authority may refuse a valid nonce
 _BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
 _MAX_TOLD = 300
 
 
 class AcmeError(Exception):
-    """The authority cannot be reached, or refuses; the text says why. `retry_after_s`: how long it wants to be left alone."""
+    """The authority cannot be reached or refuses; the text gives the reason. `retry_after_s` is the pause it asks for."""
 
     def __init__(self, text: str, retry_after_s: float = 0.0) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class AcmeError(Exception):
 
 
 class Proof(NamedTuple):
-    """What has to be shown for a name while the authority looks: `authorization` under `token` (HTTP-01), or its digest."""
+    """Response to the challenge of a domain: `authorization` under `token` (HTTP-01), or its digest (TLS-ALPN-01)."""
 
     domain: str
     token: str
@@ -46,13 +46,13 @@ class Proof(NamedTuple):
 Proving = Callable[[Sequence[Proof]], AbstractAsyncContextManager[None]]
 
 
-class _Answer(NamedTuple):
+class _AcmeResponse(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """The body; raises AcmeError where it is no object."""
+        """Decode the body; raises AcmeError where it is no object."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -63,7 +63,7 @@ class _Answer(NamedTuple):
 
 
 class Client:
-    """`async with Client(...) as client`. `challenge`: the kind that can be answered, such as `tls-alpn-01`."""
+    """ACME client, used with `async with`. `challenge` is the type that can be answered, such as `tls-alpn-01`."""
 
     def __init__(
         self, directory: str, key: ec.EllipticCurvePrivateKey, challenge: str, tls: ssl.SSLContext, egress: Egress | None = None
@@ -87,9 +87,9 @@ class Client:
         await self._session.close()
 
     async def certificate(self, domains: Sequence[str], email: str | None, request: bytes, proving: Proving) -> bytes:
-        """The chain (PEM) that the authority issues for the signing request (DER); raises AcmeError.
+        """Obtain the certificate chain (PEM) for a signing request (DER); raises AcmeError.
 
-        `proving` shows the proofs that it is given for as long as it is entered.
+        `proving` is a context manager that answers the challenges while it is entered.
         """
         try:
             async with asyncio.timeout(ORDER_TIMEOUT_S):
@@ -104,7 +104,7 @@ class Client:
         if directory.status != 200:
             raise AcmeError(f"the authority answered {directory.status} when asked for its directory", _retry_after_s(directory))
         self._places = directory.json()
-        # It is the same account for the same key: the one that there is is found, or a new one made.
+        # The account belongs to the key: an existing one is found, otherwise it is created.
         account: dict[str, Any] = {"termsOfServiceAgreed": True} | ({"contact": [f"mailto:{email}"]} if email else {})
         self._account = (await self._post(self._places["newAccount"], account)).headers["Location"]
         wanted = {"identifiers": [{"type": "dns", "value": domain} for domain in domains]}
@@ -121,7 +121,7 @@ class Client:
         for url in urls:
             authorization = (await self._post(url, None)).json()
             if authorization["status"] == "valid":
-                continue  # proved not long ago
+                continue  # proved recently
             domain = authorization["identifier"]["value"]
             offered = [one for one in authorization["challenges"] if one["type"] == self._challenge]
             if not offered:
@@ -137,7 +137,7 @@ class Client:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
-        """Ask until the state is one of `done`; raises AcmeError where it can become none of them."""
+        """Poll until the status is one of `done`; raises AcmeError for a status that cannot become one."""
         pause = POLL_S
         while True:
             answer = await self._post(url, None)
@@ -149,7 +149,7 @@ class Client:
             await asyncio.sleep(min(max(pause, _retry_after_s(answer)), MAX_POLL_S))
             pause *= 1.5
 
-    async def _post(self, url: str, payload: object | None) -> _Answer:
+    async def _post(self, url: str, payload: object | None) -> _AcmeResponse:
         for _ in range(NONCE_TRIES):
             nonce, self._nonce = self._nonce or await self._new_nonce(), None
             who = {"kid": self._account} if self._account else {"jwk": jws.jwk(self._key.public_key())}
@@ -166,7 +166,7 @@ class Client:
     async def _new_nonce(self) -> str:
         return (await self._send("HEAD", self._places["newNonce"])).headers["Replay-Nonce"]
 
-    async def _send(self, method: str, url: str, body: bytes | None = None) -> _Answer:
+    async def _send(self, method: str, url: str, body: bytes | None = None) -> _AcmeResponse:
         headers = {"Content-Type": "application/jose+json"} if body is not None else {}
         try:
             async with self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
@@ -175,13 +175,13 @@ class Client:
                     content += piece
                     if len(content) > MAX_ANSWER:
                         raise AcmeError("the authority's answer has no end")
-                return _Answer(response.status, response.headers, content)
+                return _AcmeResponse(response.status, response.headers, content)
         except (ClientError, OSError, ValueError) as fault:
             raise AcmeError(f"the authority cannot be reached: {_line(str(fault) or type(fault).__name__)}") from None
 
 
 def _why(found: dict[str, Any]) -> str:
-    """Why an order or an authorization came to nothing."""
+    """Word the reason why an order or authorization failed."""
     faults = [found.get("error"), *(one.get("error") for one in found.get("challenges", ()))]
     told = "; ".join(_told(fault) for fault in faults if isinstance(fault, dict))
     name = found.get("identifier", {}).get("value")
@@ -189,7 +189,7 @@ def _why(found: dict[str, Any]) -> str:
 
 
 def _told(problem: dict[str, Any]) -> str:
-    """A problem document (RFC 7807) in one line."""
+    """Word a problem document (RFC 7807) in one line."""
     return _line(f"{problem.get('detail') or 'no reason given'} ({problem.get('type') or 'unknown'})")
 
 
@@ -197,8 +197,8 @@ def _line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)[:_MAX_TOLD]
 
 
-def _retry_after_s(answer: _Answer) -> float:
+def _retry_after_s(answer: _AcmeResponse) -> float:
     try:
         return max(0.0, float(answer.headers.get("Retry-After", "")))
     except ValueError:
-        return 0.0  # a date, or nothing: our own pauses do
+        return 0.0  # a date, or absent: the client's own pauses apply

@@ -1,3 +1,3 @@
-"""The REST interface, version 2 (SPEC.md): route table, gates, bodies, rendering. Nothing here decides business."""
+"""REST interface, version 2 (SPEC.md): route table, gates, bodies, rendering."""
 
 BASE_PATH = "/api/v2"

@@ -1,4 +1,4 @@
-"""What a request brings, checked: the body of POST /messages, the Idempotency-Key, the parameters of a query."""
+"""Parsing and validation of request data: body of POST /messages, Idempotency-Key, query parameters."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def _parse_plain(body: bytes) -> dict[str, object] | None:
-    """What nearly every caller sends, a flat object of strings without escapes, at a tenth of the cost; None for all else."""
+    """Parse a flat object of strings without escapes, at a tenth of the cost; return None for anything else."""
     if b"\\" in body:
         return None
     try:
@@ -63,7 +63,7 @@ def _parse_plain(body: bytes) -> dict[str, object] | None:
         return None
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         return None
-    # Without escapes each key and each string has two quotes: any more are those of a field that came twice.
+    # Without escapes each key and each string has two quotes: more quotes mean a repeated field.
     return value if body.count(b'"') == 4 * len(value) else None
 
 
@@ -83,7 +83,7 @@ def _parse(body: bytes) -> dict[str, object]:
 
 
 def parse_message(body: bytes) -> SendMessage:
-    """The body of POST /messages (SPEC.md 4.3, DECISIONS.md section 1, body); raises the problems of SPEC.md 4.3 rule 6."""
+    """Parse the body of POST /messages (SPEC.md 4.3); raises the errors of its rule 6."""
     value = _parse(body)
     for name in value:
         if name not in FIELDS:
@@ -126,7 +126,7 @@ def _language(value: dict[str, object]) -> str | None:
 
 
 def idempotency_key(request: HttpRequest) -> str | None:
-    """The header Idempotency-Key, where it was sent; raises `invalid_json`."""
+    """Return the header Idempotency-Key if it was sent; raises `invalid_json`."""
     sent = request.headers.getall("Idempotency-Key", [])
     if not sent:
         return None
@@ -139,7 +139,7 @@ def idempotency_key(request: HttpRequest) -> str | None:
 
 
 def integer(text: str | None, default: int, most: int) -> int:
-    """A count from 1 to `most`: out of range is clamped, what is no plain ASCII integer counts as absent. Never an error."""
+    """Parse a count from 1 to `most`: out of range is clamped, no plain ASCII integer counts as absent."""
     if text is None or not _INTEGER.fullmatch(text):
         return default
     digits = text.lstrip("-0")

@@ -1,4 +1,4 @@
-"""The interface described for machines: an OpenAPI 3.1 document, made from the same tables that the interface itself uses."""
+"""OpenAPI 3.1 document of the interface, generated from the tables that the interface itself uses."""
 
 from __future__ import annotations
 

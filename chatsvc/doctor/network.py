@@ -20,7 +20,7 @@ from chatsvc.domain.targets import check_url
 from chatsvc.outbound.own_addresses import own_addresses
 from chatsvc.outbound.tls import client_context
 from chatsvc.store.examination import Examined
-from chatsvc.tls.certificates import term
+from chatsvc.tls.certificates import validity
 
 SOON_S = 14 * 86400
 ANSWER_S = 5
@@ -113,7 +113,7 @@ def certificates(config: Config) -> Iterator[Check]:
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(tls.cert_file, tls.key_file, password="")
-        found = term(Path(tls.cert_file).read_bytes())
+        found = validity(Path(tls.cert_file).read_bytes())
     except (OSError, ValueError, IndexError) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else type(problem).__name__
         remedy = "name a PEM certificate and the key that belongs to it, both readable for the service's user"

@@ -1,1 +1,1 @@
-"""Where callers come in: the sockets, the certificate that is shown there, and the end of it."""
+"""Listeners: sockets, accepting connections, TLS certificates, shutdown."""

@@ -21,8 +21,8 @@ from chatsvc.listening.acceptor import Acceptor, Endpoint
 from chatsvc.listening.redirect import Redirect
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
-from chatsvc.tls.door import Door
 from chatsvc.tls.files import CertificateFiles
+from chatsvc.tls.server_tls import ServerTls
 
 FOLDER = "acme"
 CERTIFICATE_RETRY_S = 60.0
@@ -62,15 +62,15 @@ class Listeners:
 
     async def _begin(self) -> None:
         settings, tokens = self._settings, dict[str, str]()
-        door, keep = self._door(tokens)
-        always = f"Strict-Transport-Security: max-age={settings.hsts_s}\r\n" if door and settings.hsts_s else ""
+        server_tls, keep = self._open_tls(tokens)
+        always = f"Strict-Transport-Security: max-age={settings.hsts_s}\r\n" if server_tls and settings.hsts_s else ""
         main = HttpServer(self._skin, self._admission, self._addresses, self._observe, always)
         self._servers.append(main)
         if settings.socket is not None:
             self._acceptor.listen(sockets.on_socket(settings.socket), Endpoint(main.connect, None))
             self._bound = settings.socket
         else:
-            self.port = await self._listen(main, settings.host, settings.port, door.context if door else None)
+            self.port = await self._listen(main, settings.host, settings.port, server_tls.context if server_tls else None)
         if settings.http is not None:
             redirect = HttpServer(Redirect(settings.public_url, tokens), self._admission, self._addresses)
             self._servers.append(redirect)
@@ -84,23 +84,23 @@ class Listeners:
             self._acceptor.listen(listener, Endpoint(server.connect, tls))
         return sockets.port_of(opened[0])
 
-    def _door(self, tokens: dict[str, str]) -> tuple[Door | None, Callable[[], Coroutine[Any, Any, None]] | None]:
+    def _open_tls(self, tokens: dict[str, str]) -> tuple[ServerTls | None, Callable[[], Coroutine[Any, Any, None]] | None]:
         """Return the TLS context's holder and the coroutine that renews its certificate."""
         settings = self._settings
         if settings.tls:
-            door = Door()
-            files = CertificateFiles(door, settings.tls.cert_file, settings.tls.key_file)
+            server_tls = ServerTls()
+            files = CertificateFiles(server_tls, settings.tls.cert_file, settings.tls.key_file)
             files.open()
-            return door, files.run
+            return server_tls, files.run
         if settings.acme:
             # Imported only where it is needed: it takes a while to load.
-            from chatsvc.acme.keeper import Keeper
+            from chatsvc.acme.manager import CertificateManager
 
-            door = Door()
+            server_tls = ServerTls()
             tls, shown = _trust(settings.acme), tokens if settings.http else None
-            keeper = Keeper(settings.acme, self._data_dir / FOLDER, door, tls, shown, egress=self._egress)
-            keeper.open()
-            return door, keeper.run
+            manager = CertificateManager(settings.acme, self._data_dir / FOLDER, server_tls, tls, shown, egress=self._egress)
+            manager.open()
+            return server_tls, manager.run
         return None, None
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Where Prometheus asks: GET /metrics on a listener of its own, for whoever can reach it."""
+"""Metrics listener: GET /metrics on a port of its own, without authentication."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH = "/metrics"
 
 
 class MetricsListener:
-    """Answers until it is closed; `port` is the one really bound."""
+    """HTTP server of the metrics; `port` is the one really bound."""
 
     def __init__(self, exposition: Exposition) -> None:
         self._exposition = exposition
@@ -23,7 +23,7 @@ class MetricsListener:
 
     @classmethod
     async def open(cls, exposition: Exposition, host: str, port: int) -> Self:
-        """Begin to listen; raises CommandError where that cannot be."""
+        """Begin to listen; raises CommandError where the address cannot be used."""
         listener = cls(exposition)
         await listener._runner.setup()
         try:

@@ -1,1 +1,1 @@
-"""TLS as this service speaks it to its callers: the certificate it shows, and where certificates come from."""
+"""TLS of the service's own listeners: the server's context, its certificate, and the files that may hold it."""

@@ -1,4 +1,4 @@
-"""Keys and certificates, in memory: what signs itself, what an authority is asked to sign, and until when one is good."""
+"""Keys, self-signed certificates, signing requests and validity periods; all in memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _ACME_IDENTIFIER = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.31")  # RFC 8737, sect
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A key on P-256, which every client and authority knows."""
+    """Make a key on P-256, which every client and authority supports."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """The key as PEM, in the clear."""
+    """Encode a key as unencrypted PEM."""
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def self_signed(names: Sequence[str], *, days: int, proof: bytes | None = None) -> tuple[bytes, bytes]:
-    """A certificate that vouches for itself, for host names and IP addresses, and its key; both PEM.
+    """Make a self-signed certificate for host names and IP addresses; return it and its key as PEM.
 
-    `proof`: the digest that makes it the answer to a TLS-ALPN-01 challenge (RFC 8737, section 3).
+    `proof` is the digest of a TLS-ALPN-01 challenge (RFC 8737, section 3) that the certificate answers.
     """
     key = new_key()
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "chatsvc")])
@@ -50,7 +50,7 @@ def self_signed(names: Sequence[str], *, days: int, proof: bytes | None = None) 
 
 
 def signing_request(names: Sequence[str], key: ec.EllipticCurvePrivateKey) -> bytes:
-    """What an authority is asked to sign (PKCS #10, DER)."""
+    """Make a certificate signing request (PKCS #10, DER)."""
     builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).add_extension(_alternatives(names), critical=False)
     return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
@@ -66,20 +66,20 @@ def _alternative(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-class Term(NamedTuple):
-    """For which names a certificate is good, from when and until when (Unix seconds)."""
+class Validity(NamedTuple):
+    """Names of a certificate and its period of validity, in Unix seconds."""
 
     names: frozenset[str]
     begin: float
     end: float
 
 
-def term(pem: bytes) -> Term:
-    """Of the first certificate in `pem`; raises ValueError where there is none."""
+def validity(pem: bytes) -> Validity:
+    """Return the validity of the first certificate in `pem`; raises ValueError where there is none."""
     certificate = x509.load_pem_x509_certificates(pem)[0]
     try:
         alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         names = [*alternatives.get_values_for_type(x509.DNSName), *map(str, alternatives.get_values_for_type(x509.IPAddress))]
     except x509.ExtensionNotFound:
         names = []
-    return Term(frozenset(names), certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())
+    return Validity(frozenset(names), certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())

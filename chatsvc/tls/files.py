@@ -1,4 +1,4 @@
-"""A certificate in files of the operator's: taken up again when they change."""
+"""Certificate files of the operator, loaded again when they change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from chatsvc.domain.errors import CommandError
-from chatsvc.tls.door import Door
+from chatsvc.tls.server_tls import ServerTls
 
 log = logging.getLogger(__name__)
 
@@ -15,35 +15,35 @@ LOOK_EVERY_S = 10.0
 
 
 class CertificateFiles:
-    """Shows the certificate at `door`, and whatever takes its place."""
+    """Loads a certificate and its key into `server_tls`, and again after each change."""
 
-    def __init__(self, door: Door, cert_file: Path, key_file: Path) -> None:
-        self._door, self._files = door, (cert_file, key_file)
+    def __init__(self, server_tls: ServerTls, cert_file: Path, key_file: Path) -> None:
+        self._server_tls, self._files = server_tls, (cert_file, key_file)
         self._seen: object = None
 
     def open(self) -> None:
-        """Take the files up for the first time; raises CommandError where they cannot be used."""
+        """Load the files for the first time; raises CommandError where they cannot be used."""
         self._seen = self._state()
         try:
-            self._door.show(*self._files)
+            self._server_tls.use_files(*self._files)
         except OSError as fault:
             raise CommandError(f"{self._named()} cannot be used: {fault.strerror or fault}") from None
 
     def look(self) -> None:
-        """Take the files up again if they have changed; what cannot be used is told once, and the one before stays in force."""
+        """Load the files again if they have changed; unusable ones are logged once and the previous certificate stays."""
         state = self._state()
         if state == self._seen:
             return
         self._seen = state
         try:
-            self._door.show(*self._files)
+            self._server_tls.use_files(*self._files)
         except OSError as fault:
             log.error("%s changed and cannot be used, the one before stays in force: %s", self._named(), fault.strerror or fault)
         else:
             log.info("%s changed: new connections get the new one", self._named())
 
     async def run(self) -> None:
-        """Look now and then, until cancelled."""
+        """Check periodically, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             self.look()
@@ -52,7 +52,7 @@ class CertificateFiles:
         return f"the certificate {self._files[0]} or its key {self._files[1]}"
 
     def _state(self) -> object:
-        """What differs when a file has been replaced or written, of what lies behind any links."""
+        """Return what changes when a file is replaced or written; links are followed."""
         return [self._stat(file) for file in self._files]
 
     @staticmethod

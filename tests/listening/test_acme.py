@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientError
 
-from chatsvc.acme import client, keeper
+from chatsvc.acme import client, manager
 from chatsvc.app import App
 from chatsvc.config import Acme, Config
 from tests.listening.support import Pebble, is_installed, pebble, session, shown
@@ -28,7 +28,7 @@ OTHER = "chat.example.org"
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for comes sooner."""
     monkeypatch.setattr(client, "POLL_S", 0.05)
-    monkeypatch.setattr(keeper, "RETRY_S", 0.2)
+    monkeypatch.setattr(manager, "RETRY_S", 0.2)
 
 
 @pytest.fixture(scope="module")

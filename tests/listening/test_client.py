@@ -15,10 +15,10 @@ from aiohttp import web
 
 from chatsvc.acme import client
 from chatsvc.acme.client import AcmeError, Client, Proof
-from chatsvc.acme.keeper import CERTIFICATE, Keeper
+from chatsvc.acme.manager import CERTIFICATE, CertificateManager
 from chatsvc.config import Acme
-from chatsvc.tls.certificates import new_key, self_signed, term
-from chatsvc.tls.door import Door
+from chatsvc.tls.certificates import new_key, self_signed, validity
+from chatsvc.tls.server_tls import ServerTls
 from tests.listening.support import free_port, shown
 from tests.webhooks.certificates import Authority
 
@@ -159,43 +159,43 @@ async def test_an_authority_that_does_not_answer_is_not_waited_for(forged: Forge
 async def test_what_was_issued_and_cannot_be_used_changes_nothing(forged: Forged, tmp_path: Path, issued: str) -> None:
     stranger, _ = self_signed([NAME], days=90)
     forged.put("/certificate", {"for another key": stranger, "no certificate": b"-----BEGIN", "nothing": b""}[issued])
-    door = Door()
+    server_tls = ServerTls()
     trusting = ssl.create_default_context(cafile=str(forged.ca_file))
-    keeper = Keeper(Acme((NAME,), None, f"{forged.url}/directory", None), tmp_path / "acme", door, trusting)
-    keeper.open()
-    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=door.context)
+    manager = CertificateManager(Acme((NAME,), None, f"{forged.url}/directory", None), tmp_path / "acme", server_tls, trusting)
+    manager.open()
+    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=server_tls.context)
     before = await shown(listener.sockets[0].getsockname()[1], NAME)
     with pytest.raises(AcmeError, match="no certificate for the key"):
-        await keeper.renew()
+        await manager.renew()
     assert await shown(listener.sockets[0].getsockname()[1], NAME) == before
     assert not list((tmp_path / "acme").rglob(CERTIFICATE))
     listener.close()
 
 
-def keeper_over(folder: Path, now: float) -> Keeper:
-    """A keeper with a clock that stands still."""
-    return Keeper(
-        Acme((NAME,), None, "https://ca.example/directory", None), folder, Door(), ssl.create_default_context(), clock=lambda: now
+def manager_over(folder: Path, now: float) -> CertificateManager:
+    """A manager with a clock that stands still."""
+    return CertificateManager(
+        Acme((NAME,), None, "https://ca.example/directory", None), folder, ServerTls(), ssl.create_default_context(), clock=lambda: now
     )
 
 
 def test_a_certificate_is_renewed_when_a_third_of_its_life_is_left(tmp_path: Path) -> None:
     pem = b"".join(self_signed([NAME], days=90))
-    keeper = keeper_over(tmp_path, 0)
-    keeper.open()
-    assert keeper.due == 0
+    manager = manager_over(tmp_path, 0)
+    manager.open()
+    assert manager.due == 0
     (folder,) = tmp_path.iterdir()
     (folder / CERTIFICATE).write_bytes(pem)
-    keeper.open()
-    _, begin, end = term(pem)
-    assert keeper.due == pytest.approx(begin + (end - begin) * 2 / 3, abs=1)
+    manager.open()
+    _, begin, end = validity(pem)
+    assert manager.due == pytest.approx(begin + (end - begin) * 2 / 3, abs=1)
 
 
 def test_what_is_stored_and_broken_is_replaced_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    keeper = keeper_over(tmp_path, 0)
-    keeper.open()
+    manager = manager_over(tmp_path, 0)
+    manager.open()
     (folder,) = tmp_path.iterdir()
     (folder / CERTIFICATE).write_bytes(b"half a certif")
-    keeper.open()
-    assert keeper.due == 0
+    manager.open()
+    assert manager.due == 0
     assert "cannot be used, another is asked for" in caplog.text

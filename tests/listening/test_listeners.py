@@ -37,7 +37,7 @@ def plain(config: Config, tmp_path: Path) -> Config:
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("path", ["/", "/api/v2/messages?a=b%20c&d", "//evil.example/x", f"{CHALLENGES}unknown"])
-async def test_whatever_is_asked_over_plain_http_is_led_to_https(plain: Config, method: str, path: str) -> None:
+async def test_whatever_is_challenge_over_plain_http_is_led_to_https(plain: Config, method: str, path: str) -> None:
     async with App(plain) as app:
         _, head = await ask(app.listeners.http_port, f"{method} {path} HTTP/1.1\r\nHost: evil.example\r\n\r\n")
     assert head.startswith("HTTP/1.1 308 Permanent Redirect\r\n")

@@ -1,4 +1,4 @@
-"""Certificates from files: taken up again when they change, without a word lost; and what is spoken at the door."""
+"""Certificates from files: taken up again when they change, without a word lost; and what is spoken at the server_tls."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from chatsvc.http import connection
 from chatsvc.listening import acceptor
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.tls.door import Door
 from chatsvc.tls.files import CertificateFiles
+from chatsvc.tls.server_tls import ServerTls
 from tests.api.support import Wire, request, until
 from tests.listening.support import session, shown
 
@@ -116,7 +116,7 @@ def test_a_pair_that_cannot_be_used_from_the_start_is_refused(tmp_path: Path) ->
     tls = put(tmp_path)
     tls.key_file.write_text("no key")
     with pytest.raises(CommandError, match="cannot be used") as refused:
-        CertificateFiles(Door(), tls.cert_file, tls.key_file).open()
+        CertificateFiles(ServerTls(), tls.cert_file, tls.key_file).open()
     assert "no key" not in str(refused.value).replace(str(tls.key_file), "")
 
 
@@ -165,22 +165,22 @@ async def test_requests_that_come_in_one_go_are_answered_over_tls_and_whoever_ha
 
 
 async def test_the_proof_for_an_authority_is_shown_to_the_authority_alone(tmp_path: Path) -> None:
-    door = Door()
-    door.show(*vars(put(tmp_path)).values())
-    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=door.context)
+    server_tls = ServerTls()
+    server_tls.use_files(*vars(put(tmp_path)).values())
+    listener = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=server_tls.context)
     port = listener.sockets[0].getsockname()[1]
     asking = ssl.create_default_context()
     asking.check_hostname, asking.verify_mode = False, ssl.CERT_NONE
     asking.set_alpn_protocols(["acme-tls/1"])
     common = await shown(port, NAME)
     proof = self_signed([NAME], days=1, proof=b"x" * 32)
-    door.prove({NAME: b"".join(proof)})
+    server_tls.set_challenges({NAME: b"".join(proof)})
     wanted = ssl.PEM_cert_to_DER_cert(proof[0].decode())
     assert await shown(port, NAME, asking) == wanted
     assert await shown(port, NAME) == common
     assert await shown(port, "elsewhere.example.com", asking) == common
     assert await asyncio.gather(*(shown(port, NAME, tls) for tls in [asking, None] * 10)) == [wanted, common] * 10
-    door.prove({})
+    server_tls.set_challenges({})
     assert await shown(port, NAME, asking) == common
     listener.close()
 

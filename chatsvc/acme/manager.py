@@ -1,4 +1,4 @@
-"""Keeps a good certificate at the door: the stored one, a makeshift before the first, a new one in time."""
+"""Certificate manager: loads the stored certificate, renews it in time, uses a temporary one before the first."""
 
 from __future__ import annotations
 
@@ -21,65 +21,65 @@ from chatsvc.config import Acme
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
 from chatsvc.tls import certificates
-from chatsvc.tls.door import Door
+from chatsvc.tls.server_tls import ServerTls
 
 log = logging.getLogger(__name__)
 
 ACCOUNT_KEY, CERTIFICATE = "account.key", "certificate.pem"
-LOOK_EVERY_S = 3600.0  # by the wall clock, which may be put right or sleep meanwhile
+LOOK_EVERY_S = 3600.0  # the wall clock may be corrected or suspended meanwhile
 RETRY_S, MAX_RETRY_S = 120.0, 6 * 3600.0
-MAKESHIFT_DAYS = 30
+TEMPORARY_DAYS = 30
 
 
-class Keeper:
-    """`tokens`: what a listener on port 80 answers under each token (HTTP-01); None where there is none, then TLS-ALPN-01 is used.
+class CertificateManager:
+    """Obtains and renews the certificate of `server_tls`; `due` is the time of the next renewal, in Unix seconds.
 
-    `due` is when to renew (Unix seconds).
+    `tokens` holds the HTTP-01 responses that a listener on port 80 serves; None: there is none, and TLS-ALPN-01 is used.
     """
 
     def __init__(
         self,
         settings: Acme,
         folder: Path,
-        door: Door,
+        server_tls: ServerTls,
         tls: ssl.SSLContext,
         tokens: dict[str, str] | None = None,
         clock: Callable[[], float] = time.time,
         egress: Egress | None = None,
     ) -> None:
-        self._settings, self._door, self._tls, self._tokens, self._clock = settings, door, tls, tokens, clock
+        self._settings, self._server_tls, self._tls, self._tokens, self._clock = settings, server_tls, tls, tokens, clock
         self._egress = egress
-        # Each authority has its own account and certificates: one that was tried before says nothing about the next.
+        # Each authority has its own account and certificates.
         self._folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "_", settings.directory.partition("://")[2])
         self.due = 0.0
 
     def open(self) -> None:
-        """Show what is stored, or a makeshift that nobody trusts; raises CommandError where the folder cannot be used."""
+        """Use the stored certificate, or a temporary self-signed one; raises CommandError where the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account_key()
         except (OSError, ValueError) as fault:
             raise CommandError(f"what is kept for ACME in {self._folder} cannot be used: {fault}") from None
         try:
-            self._door.show(self._folder / CERTIFICATE)
+            self._server_tls.use_files(self._folder / CERTIFICATE)
             self.due = self._due_at((self._folder / CERTIFICATE).read_bytes())
         except FileNotFoundError:
             log.info("no certificate yet: until %s has issued one, callers get one that nobody vouches for", self._settings.directory)
-            self._show_makeshift()
+            self._use_temporary()
         except (OSError, ValueError) as fault:
             log.error("the certificate in %s cannot be used, another is asked for: %s", self._folder, fault)
-            self._show_makeshift()
+            self._use_temporary()
 
-    def _show_makeshift(self) -> None:
-        self._door.show_pem(b"".join(certificates.self_signed(self._settings.domains, days=MAKESHIFT_DAYS)))
+    def _use_temporary(self) -> None:
+        self._server_tls.use_pem(b"".join(certificates.self_signed(self._settings.domains, days=TEMPORARY_DAYS)))
 
     def _due_at(self, pem: bytes) -> float:
-        """When to renew: when a third of its life is left; at once where it is for other names."""
-        names, begin, end = certificates.term(pem)
+        """Return the time of renewal: when a third of its life is left, at once if it is for other names."""
+        names, begin, end = certificates.validity(pem)
         return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
 
     async def run(self) -> None:
-        """Renew whenever it is due, until cancelled; what fails is tried again, less and less often."""
+        """Renew whenever it is due, until cancelled; failures are retried with back-off."""
         pause_s = RETRY_S
         while True:
             wait_s = self.due - self._clock()
@@ -100,7 +100,7 @@ class Keeper:
         return ", ".join(self._settings.domains)
 
     async def renew(self) -> None:
-        """Get a certificate and show it; raises AcmeError, and OSError for the account's key. Then the one before is still there."""
+        """Obtain a certificate and use it; on AcmeError, or OSError for the account key, the previous one stays."""
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
@@ -112,16 +112,16 @@ class Keeper:
             due = self._due_at(chain)
             if due <= self._clock():
                 raise AcmeError("what the authority issued is for other names or has run out: is this machine's clock right?")
-            self._door.show_pem(pem)
+            self._server_tls.use_pem(pem)
         except (OSError, ValueError):
             raise AcmeError("what the authority issued is no certificate for the key that it was asked to sign") from None
         self.due = due
         try:
             await asyncio.to_thread(_write, self._folder / CERTIFICATE, pem)
         except OSError as fault:
-            # It is in force; to ask again now would only use up what the authority allows.
+            # It is in use; requesting another now would only count against the authority's limits.
             log.error("the new certificate cannot be stored, another will be asked for at the next start: %s", fault)
-        log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.term(chain).end))
+        log.info("certificate for %s issued, good until %s UTC", self._names(), _day(certificates.validity(chain).end))
 
     @asynccontextmanager
     async def _proving(self, proofs: Sequence[Proof]) -> AsyncIterator[None]:
@@ -129,15 +129,15 @@ class Keeper:
             if self._tokens is not None:
                 self._tokens.update({proof.token: proof.authorization for proof in proofs})
             else:
-                self._door.prove({proof.domain: _proof_pem(proof) for proof in proofs})
+                self._server_tls.set_challenges({proof.domain: _proof_pem(proof) for proof in proofs})
             yield
         finally:
             if self._tokens is not None:
                 self._tokens.clear()
-            self._door.prove({})
+            self._server_tls.set_challenges({})
 
     def _account_key(self) -> ec.EllipticCurvePrivateKey:
-        """The key that is this service's account with the authority; made where there is none."""
+        """Load the account key, or create it."""
         file = self._folder / ACCOUNT_KEY
         if not file.exists():
             _write(file, certificates.key_pem(certificates.new_key()))
@@ -156,7 +156,7 @@ def _day(at: float) -> str:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Replace a file as a whole, for its owner alone: a crash leaves the one before."""
+    """Replace a file atomically, readable by its owner only."""
     draft = file.with_name(f"{file.name}.draft")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

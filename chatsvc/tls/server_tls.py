@@ -1,0 +1,72 @@
+"""Server TLS context whose certificate can be replaced while the listener runs."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+ACME_TLS = "acme-tls/1"
+_ASKED = b"\x0a" + ACME_TLS.encode()  # its encoding in the protocol list of a ClientHello
+_CLIENT_HELLO = 1
+
+
+def _context(cert_file: str | Path | None = None, key_file: str | Path | None = None) -> ssl.SSLContext:
+    """Make a context for TLS 1.2 or later; raises OSError (ssl.SSLError) for unusable files."""
+    # Not create_default_context(), which writes session keys to a file if SSLKEYLOGFILE is set.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if cert_file is not None:
+        # Without a pass phrase OpenSSL would ask for one on the terminal; an empty one fails instead.
+        context.load_cert_chain(cert_file, key_file, password="")
+    return context
+
+
+class ServerTls:
+    """Selects the current certificate for each handshake; established connections are not affected by a change."""
+
+    def __init__(self) -> None:
+        self.context = _context()
+        self.context.sni_callback = self._select_context
+        self._current = self.context
+        self._proofs: dict[str, ssl.SSLContext] = {}
+        self._is_challenge = False
+
+    def use_files(self, cert_file: str | Path, key_file: str | Path | None = None) -> None:
+        """Use this certificate, with its chain, for new connections; the key may be in the same file.
+
+        Raises OSError (ssl.SSLError) for unusable files, and keeps the previous certificate.
+        """
+        self._current = _context(cert_file, key_file)
+
+    def use_pem(self, pem: bytes) -> None:
+        """Use a certificate and key from memory; see use_files."""
+        self._current = _from_pem(pem)
+
+    def set_challenges(self, proofs: Mapping[str, bytes]) -> None:
+        """Set the certificate and key that answer the TLS-ALPN-01 challenge of each name (RFC 8737); empty for none."""
+        self._proofs = {name: _from_pem(pem) for name, pem in proofs.items()}
+        for context in self._proofs.values():
+            context.set_alpn_protocols([ACME_TLS])
+        # The authority and a client name the same host: only the offered protocol tells them apart, and before the certificate is
+        # selected only this hook knows it. It costs each handshake a little, so it is set while challenges are pending.
+        self.context._msg_callback = self._watch_client_hello if proofs else None  # type: ignore[attr-defined]  # not in typeshed
+
+    def _watch_client_hello(self, _: object, direction: str, _version: object, _content: object, message: int, data: bytes) -> None:
+        if direction == "read" and message == _CLIENT_HELLO:
+            self._is_challenge = _ASKED in data
+
+    def _select_context(self, caller: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
+        proof = self._proofs.get(name or "") if self._is_challenge else None
+        self._is_challenge = False
+        caller.context = proof or self._current
+
+
+def _from_pem(pem: bytes) -> ssl.SSLContext:
+    # OpenSSL loads certificates from files only; this one is in memory, so that the key reaches no disk.
+    with os.fdopen(os.memfd_create("certificate"), "wb") as file:
+        file.write(pem)
+        file.flush()
+        return _context(f"/proc/self/fd/{file.fileno()}")
