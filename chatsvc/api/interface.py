@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from chatsvc.api import BASE_PATH, bodies, render, routes
 from chatsvc.api.gates import GATES, RequestContext
@@ -29,7 +26,7 @@ class Interface:
     def __init__(self, services: Services, limiter: Limiter) -> None:
         self._services = services
         self._limiter = limiter
-        self._in_flight: Counter[str] = Counter()
+        self._in_flight: dict[str, int] = {}
         self.stopping = False
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
@@ -65,29 +62,24 @@ class Interface:
             raise unknown or errors.internal_error()
         if request.method == "POST":
             context.body = await bodies.read_body(request)
-        with self._counted(account):
-            return await operation(context)
-
-    def _check_capacity(self, account: str) -> None:
-        """Raise `service_unavailable` while stopping, over `max_in_flight`, and over the account's half of it."""
-        most = self._services.config.limits.max_in_flight
-        if self.stopping or self._services.tallies.in_flight >= most or self._in_flight[account] >= max(1, most // 2):
-            raise errors.service_unavailable()
-
-    @contextmanager
-    def _counted(self, account: str) -> Iterator[None]:
-        """Count a request as in flight, now that its body has arrived: a half-sent body keeps nobody out."""
-        self._check_capacity(account)
+            # Counted from now on: a half-sent body keeps nobody out.
+            self._check_capacity(account)
         tallies = self._services.tallies
         tallies.in_flight += 1
-        self._in_flight[account] += 1
+        self._in_flight[account] = self._in_flight.get(account, 0) + 1
         try:
-            yield
+            return await operation(context)
         finally:
             tallies.in_flight -= 1
             self._in_flight[account] -= 1
             if not self._in_flight[account]:
                 del self._in_flight[account]
+
+    def _check_capacity(self, account: str) -> None:
+        """Raise `service_unavailable` while stopping, over `max_in_flight`, and over the account's half of it."""
+        most = self._services.config.limits.max_in_flight
+        if self.stopping or self._services.tallies.in_flight >= most or self._in_flight.get(account, 0) >= max(1, most // 2):
+            raise errors.service_unavailable()
 
     def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:
         request = context.request

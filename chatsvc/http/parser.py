@@ -82,6 +82,8 @@ def _new_parser() -> HttpRequestParser:
 
 def _check_framing(message: RawRequestMessage) -> int:
     """Return the declared length; raises BadRequest. In requests for an upgrade the C parser skips some of these checks."""
+    if not message.chunked and "Content-Length" not in message.headers and "Transfer-Encoding" not in message.headers:
+        return 0
     codings, lengths = message.headers.getall("Transfer-Encoding", ()), message.headers.getall("Content-Length", ())
     if len(codings) + len(lengths) > 1 or (codings and codings[0].lower() != "chunked") or bool(codings) is not message.chunked:
         raise BadRequest("ambiguous framing")
@@ -121,6 +123,8 @@ class RequestParser:
         data = self._data
         if data[:1] in (b"\r", b"\n"):
             data = self._data = data.lstrip(b"\r\n")
+        if not data:
+            return None
         end = data.find(_END, max(0, self._searched - len(_END)))
         if end < 0:
             self._searched = len(data)
@@ -137,7 +141,7 @@ class RequestParser:
         """Refuse early what cannot become a request; raises BadRequest."""
         if len(data) >= MAX_HEAD:
             raise BadRequest("head too large")
-        if data and not (data[:1].isalpha() and data[:1].isupper()):
+        if not (data[:1].isalpha() and data[:1].isupper()):
             raise BadRequest("no request line")
         line_end = data.find(b"\n")
         if line_end >= 0 and not self._is_line_checked:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from urllib.parse import parse_qsl
 
 from multidict import CIMultiDictProxy, MultiDict
@@ -45,13 +44,13 @@ class HttpRequest:
         self.principal: str | None = None
         self.leases: list[Lease] = []
 
-    @cached_property
+    @property
     def query(self) -> MultiDict[str]:
-        """The query's parameters, decoded; `get` returns the first of several with one name."""
+        """The query's parameters, decoded anew at each access; `get` returns the first of several with one name."""
         text = self.target.partition("#")[0].partition("?")[2]
-        return MultiDict(parse_qsl(text, keep_blank_values=True))
+        return MultiDict(parse_qsl(text, keep_blank_values=True)) if text else MultiDict()
 
-    @cached_property
+    @property
     def cookies(self) -> Mapping[str, str]:
         """The cookies sent; the first counts where a name comes twice."""
         return cookies.parse(self.headers.getall("Cookie", ()))

@@ -59,20 +59,18 @@ class HttpResponse:
 
     def check(self) -> None:
         """Raise ValueError for a field with a line break or a character outside of Latin-1."""
-        fields = "".join(self._fields())
-        if "\n" in fields or "\r" in fields or "\0" in fields:
-            raise ValueError("a header field holds a line break")
-        fields.encode("latin-1")
-
-    def _fields(self) -> list[str]:
-        return [f"{name}: {value}" for name, value in self.headers]
+        fields = "".join([f"{name}{value}" for name, value in self.headers])
+        if not (fields.isascii() and fields.isprintable()):
+            fields.encode("latin-1")
+            if "\n" in fields or "\r" in fields or "\0" in fields:
+                raise ValueError("a header field holds a line break")
 
     def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:
         """Render the status line and all fields.
 
         `connection` is the value of the field of that name. `always` are complete lines that the listener adds.
         """
-        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}", *self._fields()]
+        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}", *[f"{name}: {value}" for name, value in self.headers]]
         if chunked:
             lines.append("Transfer-Encoding: chunked")
         elif isinstance(self.body, bytes) and self.has_body:

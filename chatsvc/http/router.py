@@ -44,6 +44,7 @@ class Router(Generic[Target]):
 
     def __init__(self, routes: Iterable[tuple[str, str, Target]] = (), *, decode: bool = True) -> None:
         self._root: _Node[Target] = _Node()
+        self._literal: dict[str, _Node[Target]] = {}
         self._decode = decode
         for method, template, target in routes:
             self.add(method, template, target)
@@ -61,14 +62,19 @@ class Router(Generic[Target]):
         if method in node.methods:
             raise ValueError(f"{method} {template} is routed twice")
         node.methods[method] = template, names, target
+        if not names:
+            self._literal[template] = node
 
     def find(self, method: str, path: str) -> RouteMatch[Target]:
         """Find the route of a request; raises NotFound and MethodNotAllowed."""
-        segments = path.split("/")
-        found = self._descend(self._root, segments, 1, []) if segments[0] == "" and len(segments) > 1 else None
-        if found is None:
-            raise NotFound(path)
-        node, values = found
+        values: list[str] = []
+        node = self._literal.get(path)
+        if node is None:
+            segments = path.split("/")
+            found = self._descend(self._root, segments, 1, []) if segments[0] == "" and len(segments) > 1 else None
+            if found is None:
+                raise NotFound(path)
+            node, values = found
         if method not in node.methods:
             raise MethodNotAllowed(sorted(node.methods))
         template, names, target = node.methods[method]
