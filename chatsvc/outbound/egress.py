@@ -9,14 +9,14 @@ PURPOSES = ("model", "webhook", "acme")
 
 
 class EgressRefused(OSError):
-    """The configuration allows no outbound connection. An OSError, since it is raised where sockets are opened."""
+    """Refusal of a connection by `egress: none`; an OSError, as it is raised where sockets are opened."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "egress: none")
 
 
 class Egress:
-    """The ledger of one process; `allowed` is False for `egress: none`. `opened` and `refused` count connections by purpose."""
+    """Ledger of one process; `allowed` is False for `egress: none`. `opened` and `refused` count connections by purpose."""
 
     def __init__(self, *, allowed: bool = True) -> None:
         self.allowed = allowed

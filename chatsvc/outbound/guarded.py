@@ -60,7 +60,7 @@ class KeepAliveHistory:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Rules for the addresses that guarded connections may reach, the name resolver, and the history of keep-alive."""
+    """Rules for the addresses of guarded connections, their name resolver, and the history of keep-alive."""
 
     own: Own
     allowed: Networks
@@ -85,7 +85,7 @@ DIAL: ContextVar[Dial] = ContextVar("dial")
 
 
 class _GuardedResolver(AbstractResolver):
-    """Looks a name up for each connection and checks all of its addresses, so that the checked ones are dialled."""
+    """Resolver that checks every address of a name, once for each connection, and returns those addresses."""
 
     def __init__(self, guard: Guard, egress: Egress, purpose: str) -> None:
         self._guard, self._egress, self._purpose = guard, egress, purpose
@@ -136,7 +136,7 @@ def _checked_socket(guard: Guard, egress: Egress, purpose: str, info: AddrInfoTy
 
 
 class GuardedConnector(TCPConnector):
-    """Connector that checks names and addresses by `guard` and reuses a connection only while it is open and idle for KEEP_S.
+    """Connector that checks each name and address; it reuses a connection only if it is still open and idle for at most KEEP_S.
 
     aiohttp resolves no literal address, but every connection needs a socket: the decisive check is in the socket factory.
     """

@@ -1,4 +1,4 @@
-"""The service's own addresses, which no webhook may reach: its listeners, its public name, those of its machine."""
+"""Addresses of the service itself, which no webhook may reach: listeners, public name, machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsvc.domain.addresses import IPAddress, Own
 
 
 class MachineAddresses:
-    """The addresses of this machine, read from the kernel at each test of membership."""
+    """Addresses of this machine, read from the kernel at each test of membership."""
 
     def __contains__(self, address: object) -> bool:
         """Report whether packets to `address` would stay on this machine; sends none."""

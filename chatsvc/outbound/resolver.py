@@ -19,7 +19,7 @@ Resolve = Callable[[str], Awaitable[Sequence[str | IPAddress]]]
 
 
 class LookupFailed(Exception):
-    """A name has no address, or the lookup took too long."""
+    """Failure of a lookup: the name has no address, or it took too long."""
 
 
 class SystemResolver:

@@ -1,4 +1,4 @@
-"""aiohttp sessions for outbound requests, entered in the egress ledger and, with a guard, checked against SSRF."""
+"""aiohttp sessions that count in the egress ledger and, with a guard, are protected against SSRF."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ async def resend_failed(services: Services, caller: Caller, *, bot: str, since: 
     numbers = await stored_attempts.failed_since(services.db, chatbot.id, instant_of(since), after)
     page, left = numbers[:limit], len(numbers[limit:])
     # Each event is checked again before it is sent: another call may have sent it.
-    sent = await _dispatcher(services).over_lanes(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
+    sent = await _dispatcher(services).deliver_each(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
     return ResentPage([attempt for attempt in sent if attempt], left, page[-1] if left else None)
 
 

@@ -85,7 +85,8 @@ class _WebhookSession:
 async def _drain(answer: aiohttp.ClientResponse, timeout_s: float) -> None:
     """Read the rest of a small answer, so that its connection can be reused; close the connection of any other."""
     try:
-        if (answer.content_length or 0) <= MAX_ANSWER_BYTES:
+        # Mostly it has arrived with the head.
+        if not answer.content.is_eof() and (answer.content_length or 0) <= MAX_ANSWER_BYTES:
             async with asyncio.timeout(timeout_s):
                 await answer.content.readexactly(MAX_ANSWER_BYTES)
     except (*FAULTS, EOFError):  # the latter where the answer was shorter

@@ -1,4 +1,4 @@
-"""The request of a delivery, byte for byte (SPEC.md 6.2)."""
+"""Requests of deliveries, byte for byte (SPEC.md 6.2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def build_request(event: str, delivery_id: str, created_at: int, bot_id: str, da
 
 
 def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str]:
-    """The headers that SPEC.md 6.2 names; `signature` is what domain.signing.sign() gave."""
+    """Build the headers of SPEC.md 6.2; `signature` is from domain.signing.sign()."""
     return {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,

@@ -13,7 +13,7 @@ _TAG_BYTES = 16
 
 
 class Unsealable(Exception):
-    """What is stored cannot be opened: another key, another row, or changed bytes. The text names the row and no secret."""
+    """Failure to decrypt: another key, another row, or changed bytes. The text names the row and no secret."""
 
 
 def seal(key: bytes, plaintext: str, row: str) -> bytes:
@@ -30,7 +30,7 @@ def seal(key: bytes, plaintext: str, row: str) -> bytes:
 
 
 def unseal(key: bytes, sealed: bytes, row: str) -> str:
-    """What seal() was given; raises Unsealable."""
+    """Decrypt a value of seal(); raises Unsealable."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -44,7 +44,7 @@ def unseal(key: bytes, sealed: bytes, row: str) -> str:
 
 
 def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
-    """The same where it is not known which of these keys has sealed it: the master key may just be changing."""
+    """Decrypt with the first key that fits: during a rotation of the master key there are two."""
     fault = Unsealable(f"there is no key for the secret of {row}")
     for key in keys:
         try:

@@ -37,7 +37,7 @@ from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row
 from chatsvc.webhooks.dispatcher import Dispatcher
 from chatsvc.webhooks.envelope import build_headers, build_request
-from chatsvc.webhooks.lanes import LANES
+from chatsvc.webhooks.slots import SLOTS_PER_BOT
 
 PACED_S = 4.0
 GROW_S = 4.0
@@ -132,7 +132,7 @@ class Bench:
         tls = ssl.create_default_context(cafile=str(self._config.webhooks.ca_file))
         left = iter(range(count))
 
-        async def lane(session: aiohttp.ClientSession) -> None:
+        async def slot(session: aiohttp.ClientSession) -> None:
             for _ in left:
                 async with session.post(self.ok, data=body, headers=headers, ssl=tls) as response:
                     await response.read()
@@ -140,7 +140,7 @@ class Bench:
 
         async with aiohttp.ClientSession() as session:
             begun = time.perf_counter()
-            await asyncio.gather(*(lane(session) for _ in range(LANES)))
+            await asyncio.gather(*(slot(session) for _ in range(SLOTS_PER_BOT)))
             return time.perf_counter() - begun
 
     async def paced(self, per_s: int, dead: int) -> list[float]:

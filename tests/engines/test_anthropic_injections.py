@@ -1,4 +1,4 @@
-"""Safety comes from code: a model that obeys every attacker notes nothing that its visitor has not typed (issue 3, bars)."""
+"""Safety comes from code: a model that obeys every attacker notes nothing that its visitor has not typed."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ async def test_an_unexpected_fault_after_a_delivery_repeats_nothing_and_ends_not
         return Outcome(sending.attempt_id, success=True, status_code=200, error=None, duration_ms=1)
 
     monkeypatch.setattr(sender, "_deliver", deliver)
-    monkeypatch.setattr(sender._lanes, "note", Planted(sender._lanes.note))
+    monkeypatch.setattr(sender._slots, "note", Planted(sender._slots.note))
     captures(engine)
     await caller.send(SAID, "v")
     await caller.send(SAID, "w")

@@ -17,7 +17,7 @@ from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
 from chatsvc.webhooks.dispatcher import Dispatcher
-from chatsvc.webhooks.lanes import LANES
+from chatsvc.webhooks.slots import SLOTS_PER_BOT
 from tests.api.support import UUID, execute, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -121,9 +121,9 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
 
 
 def has_answered(caller: Caller) -> None:
-    """As if the bot's receiver had answered once: it may have all of its lanes from the beginning."""
+    """As if the bot's receiver had answered once: it may have all of its slots from the beginning."""
     assert caller.app.services.dispatcher
-    caller.app.services.dispatcher._lanes.note(caller.bot, answered=True)
+    caller.app.services.dispatcher._slots.note(caller.bot, answered=True)
 
 
 async def hold_back(app: App) -> Dispatcher:
@@ -234,12 +234,12 @@ async def test_a_receiver_that_never_answers_delays_no_other(
         await hook(other, receiver)
         captures(engine, CALL_ME)
         has_answered(one)
-        for visitor in range(2 * LANES):
+        for visitor in range(2 * SLOTS_PER_BOT):
             assert (await one.send(SAID, f"v{visitor}")).status == 200
         await other.send(SAID, "v")
         await settled(other, 1)
-        assert dead.accepted <= LANES
-        assert [state for _, state in await states(one)].count(0) >= LANES
+        assert dead.accepted <= SLOTS_PER_BOT
+        assert [state for _, state in await states(one)].count(0) >= SLOTS_PER_BOT
         await one.app.services.courier.close()
 
 
@@ -308,7 +308,7 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
 
     sender = Dispatcher(caller.app.services.db, deliver, made_of, frozenset({"enterprise"}), lambda: 0)
     await sender.start()
-    resending = asyncio.create_task(sender.over_lanes(bot, [gate.wait]))
+    resending = asyncio.create_task(sender.deliver_each(bot, [gate.wait]))
     await asyncio.sleep(0)
     await events(caller, bot)
     sender.wake(bot)
@@ -320,7 +320,7 @@ async def test_an_event_that_comes_while_a_person_sends_others_again_gets_its_la
     gate.set()
     assert await resending == [True]
     await sender.stop()
-    assert sender._lanes._taken == 0
+    assert sender._slots._taken == 0
 
 
 async def test_where_nothing_is_heard_the_lane_rests_but_the_outcome_is_recorded_at_once(
@@ -362,28 +362,28 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     await hook(caller, receiver)
     captures(engine, CALL_ME)
     has_answered(caller)
-    for visitor in range(LANES + 5):
+    for visitor in range(SLOTS_PER_BOT + 5):
         await caller.send(SAID, f"v{visitor}")
 
-    async def all_lanes() -> bool:
-        return len(receiver.bodies) == LANES
+    async def all_slots() -> bool:
+        return len(receiver.bodies) == SLOTS_PER_BOT
 
-    await eventually(all_lanes)
+    await eventually(all_slots)
     stopping = asyncio.create_task(app.stop())
     await asyncio.sleep(0.1)
     assert not stopping.done()
     gate.set()
     await stopping
     database = config.data_dir / "chatsvc.db"
-    assert query(database, "SELECT success, count(*) FROM webhook_attempts GROUP BY 1") == [(1, LANES)]
+    assert query(database, "SELECT success, count(*) FROM webhook_attempts GROUP BY 1") == [(1, SLOTS_PER_BOT)]
     assert query(database, "SELECT count(*) FROM webhook_events WHERE state = 0") == [(5,)]
     ((number,),) = query(database, "SELECT event_number FROM webhook_attempts LIMIT 1")
     query(database, "UPDATE webhook_attempts SET success = NULL, status_code = NULL WHERE event_number = :1", number)
     async with App(config, clock) as again:
         caller.app = again
-        ended = await settled(caller, LANES + 5)
-    assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (LANES + 4) + ["interrupted"]
-    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == LANES + 5
+        ended = await settled(caller, SLOTS_PER_BOT + 5)
+    assert sorted(str(attempt["error"]) for attempt in ended) == ["None"] * (SLOTS_PER_BOT + 4) + ["interrupted"]
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == SLOTS_PER_BOT + 5
 
 
 async def test_the_next_start_records_what_is_pending_of_a_removed_webhook(
@@ -414,18 +414,18 @@ async def test_the_store_may_be_away_while_deliveries_are_under_way(
     await hook(caller, receiver)
     captures(engine, CALL_ME)
     has_answered(caller)
-    for visitor in range(LANES + 3):
+    for visitor in range(SLOTS_PER_BOT + 3):
         await caller.send(SAID, f"v{visitor}")
 
     async def arrived() -> bool:
-        return len(receiver.bodies) == LANES
+        return len(receiver.bodies) == SLOTS_PER_BOT
 
     await eventually(arrived)
     async with out_of_reach(caller.app, "webhook_attempts"):
         gate.set()
         await asyncio.sleep(0.2)
-    assert all(attempt["success"] for attempt in await settled(caller, LANES + 3))
-    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == LANES + 3
+    assert all(attempt["success"] for attempt in await settled(caller, SLOTS_PER_BOT + 3))
+    assert len({envelope["data"]["id"] for envelope in envelopes(receiver)}) == len(receiver.bodies) == SLOTS_PER_BOT + 3
 
 
 async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
@@ -441,17 +441,17 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     await hook(caller, receiver)
     captures(engine, CALL_ME)
     has_answered(caller)
-    for visitor in range(LANES + 3):
+    for visitor in range(SLOTS_PER_BOT + 3):
         await caller.send(SAID, f"v{visitor}")
 
     async def arrived() -> bool:
-        return len(receiver.bodies) == LANES
+        return len(receiver.bodies) == SLOTS_PER_BOT
 
     await eventually(arrived)
     await execute(caller.app, "UPDATE accounts SET deleted_at = 1")
     gate.set()
     await asyncio.sleep(0.1)
-    assert len(receiver.bodies) == LANES
+    assert len(receiver.bodies) == SLOTS_PER_BOT
     await execute(caller.app, "UPDATE accounts SET deleted_at = NULL")
     await accounts.delete(caller.app.services, ADMIN, account=caller.account)
     for table in ("webhook_attempts", "webhook_events", "webhooks", "requests", "bots"):

@@ -1,9 +1,9 @@
-"""The engine that asks a language model over the Anthropic Messages API, hosted or on-prem (DECISIONS.md section 3).
+"""Engine with a language model behind the Anthropic Messages API, hosted or on-prem (DECISIONS.md section 3).
 
-`prompt` makes the request, of which `stable` is what seldom changes, `client` sends it over a `connection`, `answer` reads what comes
-back, `faults` names what went wrong, `engine` binds them under one deadline, and `pace` has many begin one after another.
-Where a model may capture, `tools` says what it can call, `notes` checks what it brings, and `rounds` goes to and fro between them.
-`sdk` asks a server by the provider's own library, for people who look at an installation.
+`prompt` builds requests and `stable` caches their constant parts; `client` sends them over a `connection`; `answer` validates responses
+and `faults` classifies errors. `tools` defines the tools, `notes` executes their calls, `review` checks replies (`grounding`, `claims`),
+and `rounds` runs the exchange. `engine` has the deadline and retries, `pace` spreads the start of many calls. `sdk` queries a server
+with the provider's own library, for `doctor`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Detects claims of actions in a reply ("I have cancelled your appointment") and tool calls that a model wrote as text."""
+"""Detection of claimed actions ("I have cancelled your appointment") and of tool calls written as text."""
 
 from __future__ import annotations
 

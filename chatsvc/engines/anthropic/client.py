@@ -1,8 +1,8 @@
-"""POST /v1/messages: a sixth of the processor time that the provider's own library takes for a call.
+"""HTTP client for POST /v1/messages, with a pool of keep-alive connections.
 
-What stands on the wire is what that library would send (a test holds it against the library), but for its inventory of this machine.
-Nothing is taken from the surroundings: no proxy, no netrc, no cookie, no certificate that the environment names. Nothing is retried,
-no redirect followed and nothing unpacked; bytes come out of here, and `answer` reads them.
+Own code, since the provider's library takes six times the processor time for a call. A test compares the requests with those of
+the library, which adds only data about this machine. The environment has no effect: no proxy, netrc, cookies or certificates from it.
+Nothing is retried, no redirect is followed and nothing is decompressed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
 
 API_VERSION = "2026-10-21"
-"""The version of the Messages API that is spoken: that of the library."""
+"""Version of the Messages API, as the library sends it."""
 
 CONNECT_TIMEOUT_S = 10.0
-"""For a connection with its TLS handshake; the deadline of the turn bounds everything else.
+"""Limit for a connection with its TLS handshake, in seconds; the deadline of the turn limits everything else.
 
-Far more than a network takes: where thousands ask at once, a connection that stands is noticed only when the others have been sent.
+Much longer than a network needs: with thousands of calls at once, the event loop notices an open connection late.
 """
 
 CONNECTIONS = 5000
 
-# uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST that meets such a closing is lost, since it
-# is not idempotent and nobody sends it again: let go first. Anthropic's edge keeps connections for minutes.
+# uvicorn (vLLM) and Node (LM Studio) close an idle connection after 5 s. A POST sent at that moment is lost, as it is not idempotent:
+# close first. Anthropic's edge keeps connections for minutes.
 _IDLE_S_ON_PREM = 3.0
 _IDLE_S_HOSTED = 60.0
 
@@ -43,7 +43,7 @@ _IN_PATHS = "/%:@!$&'()*+,;=~"
 
 
 class Client:
-    """One client of one server that speaks the Messages API. Cheap to share: 2,000 calls at once are fine."""
+    """Client of one server; 2,000 concurrent calls are fine."""
 
     def __init__(self, base_url: str, api_key: str, *, hosted: bool, egress: Egress) -> None:
         """`base_url` without `/v1`; an empty `api_key` sends no credential. Raises OSError where the certificates cannot be read."""
@@ -56,14 +56,14 @@ class Client:
         self._idle_s = _IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM
         self._idle: deque[tuple[float, Connection]] = deque()
         self._busy: set[Connection] = set()
-        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._limit = asyncio.Semaphore(CONNECTIONS)
         self._connecting = Deadlines()
-        self._letting_go: asyncio.TimerHandle | None = None
+        self._evict_timer: asyncio.TimerHandle | None = None
 
     async def send(self, body: dict[str, object]) -> bytes:
-        """The body of a 2xx answer, unread, to what orjson can encode; raises Fault."""
-        async with self._room:
-            connection = self._kept() or await self._dialled()
+        """Post a body that orjson can encode; return the body of a 2xx answer. Raises Fault."""
+        async with self._limit:
+            connection = self._reuse() or await self._connect()
             self._busy.add(connection)
             try:
                 answer = await connection.ask(self._request(body))
@@ -86,15 +86,15 @@ class Client:
         content = orjson.dumps(body)
         return b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
 
-    async def _dialled(self) -> Connection:
+    async def _connect(self) -> Connection:
         try:
             with self._connecting.until(self._loop.time() + CONNECT_TIMEOUT_S):
                 return await self._dialler.open(partial(Connection, self._loop))
         except (OSError, UnicodeError) as error:
             raise Fault("unreachable", type(error).__name__, retryable=True) from None
 
-    def _kept(self) -> Connection | None:
-        """The connection that has been idle for the shortest time."""
+    def _reuse(self) -> Connection | None:
+        """Take the connection that was used last, if it is still open."""
         while self._idle:
             _, connection = self._idle.pop()
             if connection.quiet:
@@ -104,27 +104,27 @@ class Client:
 
     def _keep(self, connection: Connection) -> None:
         self._idle.append((self._loop.time() + self._idle_s, connection))
-        if self._letting_go is None:
-            self._letting_go = self._loop.call_later(self._idle_s, self._let_go)
+        if self._evict_timer is None:
+            self._evict_timer = self._loop.call_later(self._idle_s, self._evict_idle)
 
-    def _let_go(self) -> None:
-        """Close what has been idle for too long."""
+    def _evict_idle(self) -> None:
+        """Close connections that have been idle for too long."""
         loop = self._loop
         while self._idle and self._idle[0][0] <= loop.time():
             self._idle.popleft()[1].abort()
-        self._letting_go = loop.call_at(self._idle[0][0], self._let_go) if self._idle else None
+        self._evict_timer = loop.call_at(self._idle[0][0], self._evict_idle) if self._idle else None
 
     async def close(self) -> None:
-        """Close every connection; calls under way fail as unreachable."""
-        if self._letting_go is not None:
-            self._letting_go.cancel()
+        """Close every connection; calls in flight fail as unreachable."""
+        if self._evict_timer is not None:
+            self._evict_timer.cancel()
         for connection in (*self._busy, *(connection for _, connection in self._idle)):
             connection.abort()
         self._idle.clear()
 
 
 def _head(host: str, port: int | None, path: str, api_key: str) -> bytes:
-    """A request as far as it is always the same: up to its length."""
+    """Build the constant part of a request: its head up to the value of Content-Length."""
     lines = [
         f"POST {quote(path, _IN_PATHS)}/v1/messages HTTP/1.1",
         f"Host: {host if port is None else f'{host}:{port}'}",

@@ -1,6 +1,6 @@
-"""One connection to a model's server: a request goes out in one piece, and what comes back is read with aiohttp's parser.
+"""One connection to a model's server; answers are parsed by aiohttp's parser.
 
-aiohttp's own client takes twice the processor time for it, and four times the memory while thousands wait.
+Own code, since aiohttp's client takes twice the processor time, and four times the memory while thousands of calls wait.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from aiohttp.http import HttpResponseParser, RawResponseMessage
 from chatsvc.engines.anthropic.faults import Fault
 
 MAX_ANSWER_BYTES = 512 * 1024
-"""As much of an answer as is read: some 20 times what max_tokens allows, thinking included."""
+"""Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
 
 _WITHOUT_BODY = frozenset({101, 204, 304})
 
 
 class HttpAnswer(NamedTuple):
-    """An answer; `whole` is False where it has more than MAX_ANSWER_BYTES."""
+    """An HTTP answer; `whole` is False if it is larger than MAX_ANSWER_BYTES."""
 
     status: int
     headers: Mapping[str, str]
@@ -32,7 +32,7 @@ class HttpAnswer(NamedTuple):
 
 
 class Connection(BaseProtocol):
-    """Carries one request at a time. `usable`: it may be asked (again), as far as the event loop knows."""
+    """Carries one request at a time; `usable` is whether another one may follow, as far as the event loop knows."""
 
     __slots__ = ("_answer", "_body", "_head", "usable")
 
@@ -44,13 +44,13 @@ class Connection(BaseProtocol):
         self.usable = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It stands; both event loops have switched Nagle's algorithm off."""
+        """Store the transport; both event loops disable Nagle's algorithm."""
         self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
 
     def ask(self, request: bytes) -> asyncio.Future[HttpAnswer]:
-        """Send a request; what is given is its answer or a Fault. A caller who does not wait until the end has to `abort`.
+        """Send a request; return a future of its answer or a Fault. A caller that stops waiting has to `abort`.
 
-        No coroutine, since that would hold the request in memory until the answer has come.
+        Not a coroutine, which would keep the request in memory until the answer has come.
         """
         if self.transport is None:
             raise Fault("unreachable", "the connection was lost", retryable=True)
@@ -61,7 +61,7 @@ class Connection(BaseProtocol):
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing has come while it was idle, as far as the kernel knows: what comes then is its end."""
+        """Report whether the kernel has nothing to read on the idle connection; data would be its end."""
         raw = self.transport.get_extra_info("socket") if self.usable and self.transport is not None else None
         if raw is None or raw.fileno() < 0:
             return False
@@ -70,25 +70,25 @@ class Connection(BaseProtocol):
         return not poll.poll(0)
 
     def abort(self) -> None:
-        """Close it at once; whoever waits for an answer is told that the server is unreachable."""
+        """Close at once; a request in flight fails as unreachable."""
         self.usable = False
         if self.transport is not None:
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """A piece of an answer; what comes unasked ends the connection."""
+        """Parse a piece of an answer; unexpected data ends the connection."""
         if not data:
-            return  # aiohttp's way to say that a paused parser may go on; this one is never paused
+            return  # aiohttp resumes a paused parser so; this one is never paused
         if self._answer is None or self._answer.done():
             self.abort()
             return
         if self._parser is None:
-            # Only now: where thousands ask at once, there is time for it while they wait, and none before the last one has asked. The limit
-            # keeps it from pausing before there is too much. Nothing is unpacked: a bomb of 512 KiB would be 512 MiB.
+            # Created late: with thousands of calls at once there is time for it only while they wait. The limit keeps the parser from
+            # pausing early. Nothing is decompressed: a bomb of 512 KiB would be 512 MiB.
             self._parser = HttpResponseParser(self, self._loop, MAX_ANSWER_BYTES, read_until_eof=True, auto_decompress=False)
         try:
             messages, upgraded, rest = self._parser.feed_data(data)
-        except Exception as error:  # noqa: BLE001  # whatever the parser stumbles over is no HTTP
+        except Exception as error:  # noqa: BLE001  # any failure of the parser means that it is no HTTP
             self._fail(Fault("bad_response", type(error).__name__))
             return
         for message, body in messages:
@@ -100,10 +100,10 @@ class Connection(BaseProtocol):
             self._head, self._body = message, EMPTY_PAYLOAD if message.code in _WITHOUT_BODY else body
             self.usable = not message.should_close and message.code not in _WITHOUT_BODY
         self.usable = self.usable and not upgraded and not rest
-        self._look()
+        self._complete()
 
-    def _look(self) -> None:
-        """Tell the answer, if it is there."""
+    def _complete(self) -> None:
+        """Complete the future if the answer is complete."""
         if self._head is None or self._answer is None or self._answer.done():
             return
         body = self._body
@@ -125,7 +125,7 @@ class Connection(BaseProtocol):
         self.abort()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """The end; also that of an answer that said no length."""
+        """Handle the end of the connection, which also ends an answer without a length."""
         self.usable = False
         super().connection_lost(exc)
         if self._head is None:
@@ -135,7 +135,7 @@ class Connection(BaseProtocol):
                 self._parser.feed_eof()
             except Exception as error:  # noqa: BLE001  # an answer that broke off, in whatever way
                 self._fail(Fault("bad_response", type(error).__name__))
-            self._look()
+            self._complete()
             self._fail(Fault("bad_response", "the answer broke off"))
-        # They hold each other, and would wait for the garbage collector.
+        # Break the reference cycle.
         self._parser = None

@@ -1,4 +1,4 @@
-"""The engine: one deadline around all calls of one message, their retries and pauses."""
+"""Engine with one deadline for all calls of a message, their retries and pauses."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ WITHOUT_TOOLS_S = 600.0
 
 
 class AnthropicEngine:
-    """Replies from a model behind the Anthropic Messages API (DECISIONS.md section 3); fulfils `engines.Engine`.
+    """Replies from a model behind the Anthropic Messages API (DECISIONS.md section 3); implements `engines.Engine`.
 
-    `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the operator named
-    a secret that is not there: every reply is `not_configured`, whatever the server, and nothing is connected to. An on-prem
-    server that wants no key is told apart by an empty one: it gets no Authorization header at all. `timeout_s` (seconds) caps
-    the deadline of a turn; `max_retries` is how often a call is made again within it. `egress` lets its connections out, or does not.
+    `base_url` is Anthropic's or that of an on-prem server, with or without `/v1`. `api_key` None means that the configured secret is
+    missing: every reply is `not_configured`, and no connection is opened. An empty key means that an on-prem server needs none: no
+    Authorization header is sent. `timeout_s` (seconds) limits the deadline of a turn, `max_retries` the retries within it.
     """
 
     def __init__(self, *, base_url: str, api_key: str | None, timeout_s: float, max_retries: int, egress: Egress | None = None) -> None:
-        """Connects to nothing and imports nothing; raises ValueError for a `base_url` that is no http(s) address."""
+        """Open no connection; raises ValueError for a `base_url` that is no http(s) address."""
         self._base_url = without_v1(base_url)
         self._hosted = prompt.is_hosted(self._base_url)
         self._api_key = None if api_key is None else api_key.strip()
@@ -49,7 +48,7 @@ class AnthropicEngine:
         self._without_tools_until: dict[str, float] = {}
 
     async def start(self) -> None:
-        """Load the languages and make the client now: no visitor waits for them. Raises EngineError where there can be none."""
+        """Load the languages and create the client before the first message; raises EngineError."""
         if self._why_not_configured() is None and self._egress.allowed:
             language.load()
             self._ready_client()
@@ -65,7 +64,7 @@ class AnthropicEngine:
             raise EngineError("unreachable", "egress: none") from None
         limit = min(turn.timeout_s, self._timeout_s)
         if limit <= 0:
-            # A kept connection takes a request without a moment's wait, and so before a timer can end it.
+            # On a kept connection the request would be sent before a timer could fire.
             raise EngineError("timeout", "no time was left")
         try:
             ends_at = self._deadlines.loop.time() + limit
@@ -76,14 +75,14 @@ class AnthropicEngine:
             raise EngineError("timeout", f"no reply within {limit:.3g} s") from None
 
     async def close(self) -> None:
-        """Let go of connections; calls under way fail as unreachable. May be called twice."""
+        """Close connections; calls in flight fail as unreachable. May be called twice."""
         self._closed = True
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
     def _why_not_configured(self) -> str | None:
-        """Why no call can be made with this configuration; None where one can."""
+        """Return why the configuration allows no call; None if it does."""
         if self._api_key is None or (self._hosted and not self._api_key):
             return "no api_key"
         if not (self._api_key.isascii() and self._api_key.isprintable()):
@@ -91,7 +90,7 @@ class AnthropicEngine:
         return None
 
     def _ready_client(self) -> Client:
-        """The client, made once, where an event loop runs."""
+        """Return the client; it is created once, inside the event loop."""
         if self._closed:
             raise EngineError("unreachable", "the engine is closed")
         if self._client is None:
@@ -120,7 +119,7 @@ class AnthropicEngine:
         return reply
 
     async def _send(self, client: Client, ends_at: float, body: dict[str, object]) -> bytes:
-        """One call and its retries. A wait that would pass `ends_at` (loop time) is not begun: the fault itself is the better answer."""
+        """Make one call with its retries. A pause past `ends_at` (loop time) is not begun: the fault is raised instead."""
         for attempt in itertools.count():
             try:
                 return await client.send(body)
@@ -135,12 +134,12 @@ class AnthropicEngine:
 
 
 def _backoff_s(attempt: int) -> float:
-    """Seconds before the next attempt: doubling, with a quarter of jitter so that many visitors do not come back at once."""
+    """Compute the exponential back-off before the next attempt in seconds, with a quarter of jitter."""
     return min(FIRST_BACKOFF_S * 2.0 ** min(attempt, 10), MAX_BACKOFF_S) * (1 - 0.25 * random.random())
 
 
 def without_v1(base_url: str) -> str:
-    """`base_url` without the `/v1` that people copy along, which is added to it anyway; raises ValueError for no http(s) address."""
+    """Strip a trailing `/v1`, which is added anyway; raises ValueError for no http(s) address."""
     stripped = base_url.strip().rstrip("/").removesuffix("/v1").rstrip("/")
     parts = urlsplit(stripped)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.query:

@@ -1,7 +1,7 @@
-"""What went wrong with a call, as one of the reasons of DECISIONS.md section 1, "reason (502)"; pure functions.
+"""Classification of failed calls by the reasons of DECISIONS.md section 1, "reason (502)"; pure functions.
 
-Details carry status codes, class names, the provider's error type and its request id, nothing else: the words of an
-error may quote the prompt, and so the visitor.
+Details have only status codes, class names, the provider's error type and request id: an error's text may quote the prompt, and so
+the visitor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from chatsvc.engines import EngineError
 
 MAX_ERROR_CHARS = 65_536
-"""As much of an error's body as is looked at."""
+"""Characters of an error's body that are examined."""
 
 _BY_STATUS = {
     401: "provider_auth",
@@ -45,7 +45,7 @@ _TOO_LONG = re.compile(
     r"|context (size|length|window) (has been )?exceeded|exceeds? (the )?model'?s? (maximum )?context"  # LM Studio, llama.cpp
 )
 
-# What servers say that cannot call tools, or whose model cannot; the rest of the request is fine then.
+# Errors of servers or models that cannot call tools; the same request without tools may succeed.
 _NO_TOOLS = re.compile(
     r"(does not|doesn'?t|do not|not) support (tools?|tool[ _-]?(use|calls?|calling)|function[ _-]?calling)\b"  # Ollama, LiteLLM
     r"|(tools?|tool[ _-]?(use|calls?|calling)|function[ _-]?calling) (is|are) not (currently |yet )?supported"  # LM Studio, proxies
@@ -60,9 +60,9 @@ _REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
 
 
 class Fault(EngineError):
-    """A call that failed; `retryable` says whether asking again may help, `retry_after_s` (seconds) how long to wait first.
+    """A failed call; `retryable`: a retry may help, after `retry_after_s` seconds.
 
-    `no_tools` says that the same call without tools may do.
+    `no_tools`: the same call without tools may succeed.
     """
 
     def __init__(
@@ -75,11 +75,10 @@ class Fault(EngineError):
 
 
 def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
-    """The fault that an answer with a status other than 2xx stands for; `text` is its body, of whatever kind.
+    """Classify an answer with a status other than 2xx; `text` is its body.
 
-    Every 404 is `model_not_found`: Ollama, vLLM and proxies word it in as many ways, and the detail tells the operator
-    whether it was the Messages API that said so or something else at a wrong `base_url`. A redirect is never followed (it
-    would carry the key to another host) and is `bad_response`.
+    Every 404 is `model_not_found`, as servers word it differently; the detail shows the operator whether the Messages API answered or
+    something else at a wrong `base_url`. A redirect is `bad_response`: following it would send the key to another host.
     """
     body = _json(text[:MAX_ERROR_CHARS])
     kind = error_type(body)
@@ -105,7 +104,7 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
 
 
 def _is_retryable(status: int, headers: Mapping[str, str]) -> bool:
-    # Anthropic says so itself where it knows better.
+    # Anthropic's own verdict takes precedence.
     said = headers.get("x-should-retry")
     if said in ("true", "false"):
         return said == "true"
@@ -113,7 +112,7 @@ def _is_retryable(status: int, headers: Mapping[str, str]) -> bool:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait that the provider asks for (`retry-after-ms`, `retry-after` as seconds or a date), None if it does not."""
+    """Read the seconds to wait from `retry-after-ms` or `retry-after` (seconds or a date); None without them."""
     raw = headers.get("retry-after", "")
     try:
         seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(raw)
@@ -129,25 +128,25 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def error_type(body: object) -> str:
-    """The provider's name for its error where it has the shape of one (`invalid_request_error`), else an empty string."""
+    """Return the provider's error type, such as `invalid_request_error`; an empty string without one."""
     error = body.get("error") if isinstance(body, dict) else None
     kind = error.get("type") if isinstance(error, dict) else None
-    # Only a plain word: whatever else stands there could quote the request.
+    # Only a plain word: anything else could quote the request.
     return kind if isinstance(kind, str) and _PLAIN_WORD.fullmatch(kind) else ""
 
 
 def says_too_long(body: object) -> bool:
-    """Whether an error says that the prompt does not fit the model's context, in the words of any of the known servers."""
+    """Report whether an error of a known server means that the prompt is too long for the model's context."""
     return any(_TOO_LONG.search(words.lower()) for words in _words(body))
 
 
 def says_no_tools(body: object) -> bool:
-    """Whether an error says that this server or its model takes no tools."""
+    """Report whether an error means that this server or its model takes no tools."""
     return any(_NO_TOOLS.search(words.lower()) for words in _words(body))
 
 
 def _words(body: object) -> list[str]:
-    """What the error itself says; never other members, which may quote the request."""
+    """Return the error's own texts; other members may quote the request."""
     if isinstance(body, str):
         return [body]
     if not isinstance(body, dict):
@@ -160,7 +159,7 @@ def _words(body: object) -> list[str]:
 
 
 def _json(text: str) -> object:
-    """`text` as JSON where it is, else itself."""
+    """Parse JSON; return the text itself if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -90,7 +90,7 @@ def folded(text: str) -> str:
 
 
 class Known:
-    """The figures of one text, each kind read when it is first needed."""
+    """Figures of one text, each kind read when it is first needed."""
 
     def __init__(self, text: str) -> None:
         self.text = folded(text)
@@ -127,7 +127,7 @@ def has_figures(text: str) -> bool:
 
 
 class Sources:
-    """What a reply may repeat: the words of the knowledge, the bot's settings and the conversation, and days of its records.
+    """Texts that a reply may repeat: the knowledge, the bot's settings and the conversation, with the days of its records.
 
     `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote.
     """

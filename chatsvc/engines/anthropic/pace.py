@@ -1,4 +1,4 @@
-"""How many calls of a model begin at a time."""
+"""Pacing of calls: at most AT_A_TIME start in one iteration of the event loop."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ AT_A_TIME = 16
 
 
 class Pace:
-    """Lets a few begin in each turn of the event loop, and the others after what those have begun has gone on.
+    """First-come-first-served queue for starting calls, a few in each iteration of the event loop.
 
-    Where thousands come at once, all of them would otherwise take each step before any takes the next: the first request would be
-    sent when the last one is ready, and all replies come at the same time. Nobody waits for an answer here, only for processor time.
+    With thousands of calls at once, each step would otherwise be taken by all of them before the next step by any: the first request
+    would be sent when the last one is ready. Calls wait here only for processor time, not for answers.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Pace:
         self._turning = False
 
     async def turn(self) -> None:
-        """Wait until it is one's turn, first come first served; not at all where few come."""
+        """Wait for a start; returns at once if there are few."""
         loop = asyncio.get_running_loop()
         if not self._turning:
             self._turning = True

@@ -30,7 +30,7 @@ MAX_TOKENS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much is put into a prompt, in characters: all of a bot's knowledge up to `knowledge`, else passages up to `passages`."""
+    """Limits of a prompt in characters: the whole knowledge up to `knowledge`, else passages up to `passages`."""
 
     knowledge: int
     passages: int
@@ -100,7 +100,7 @@ _TAG = re.compile(r"([a-z]{2,3})(?:-([a-z]{2}|[a-z]{4}|[0-9]{3}))?(?:-.*)?", re.
 
 
 def is_hosted(base_url: str) -> bool:
-    """Whether `base_url` is Anthropic's own service rather than a server in the house."""
+    """Report whether `base_url` is Anthropic's own service, not an on-prem server."""
     host = urlsplit(base_url).hostname or ""
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 
@@ -135,7 +135,7 @@ def _changing(turn: Turn, hits: Sequence[Hit] | None) -> list[str]:
 
 
 def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[dict[str, object]]:
-    """Put what changes in front of the new message, and mark the conversation until there for the prompt cache."""
+    """Insert the changing parts before the new message, and mark the prefix until there for the prompt cache."""
     *past, last = said
     if past:
         past[-1] = {**past[-1], "content": [{"type": "text", "text": past[-1]["content"], "cache_control": stable.EPHEMERAL}]}
@@ -159,7 +159,7 @@ def _records(captured: Sequence[CapturedRecord]) -> list[str]:
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:
-    """The conversation, newest first until `budget` characters are used, then in order; user first, roles in turn.
+    """Build the messages of a conversation within `budget` characters: oldest first, beginning with the user, roles alternating.
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
     """
@@ -183,7 +183,7 @@ def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> li
 
 
 def language_name(tag: str) -> str | None:
-    """A BCP 47 tag in words ("English", "English (en-GB)"); None for what is no tag. The tag is the caller's, so little of it is let in."""
+    """Name the language of a BCP 47 tag ("English (en-GB)"); None if it is none. Little of the caller's text is let through."""
     match = _TAG.fullmatch(tag)
     if match is None:
         return None

@@ -1,8 +1,7 @@
-"""What a server that speaks the Messages API offers, asked by the provider's own library: for `doctor`, which has the time.
+"""List of a server's models by the provider's own library, for `doctor`.
 
-The only module that imports the anthropic package (about 1 s and 55 MB): never at the top of another one, and never in `serve`.
-What the library takes from its surroundings is kept away from it: credentials, profiles, headers and log level from ANTHROPIC_*,
-proxies and netrc, tracing.
+The only module that imports the anthropic package (about 1 s and 55 MB): never at the top of another module, never in `serve`.
+The environment has no effect on the library: credentials, profiles, headers and log level from ANTHROPIC_*, proxies, netrc, tracing.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ TIMEOUT_S = 10.0
 
 
 def _trim(request: httpx2.Request) -> None:
-    """No inventory of this machine goes out."""
+    """Remove the headers that describe this machine."""
     for name in [name for name in request.headers if name.startswith("x-stainless-")]:
         del request.headers[name]
 
 
 def models(base_url: str, api_key: str) -> list[str]:
-    """The names of the models that the server at `base_url` (without `/v1`) offers this key; raises Fault.
+    """List the names of the models that the server at `base_url` (without `/v1`) offers this key; raises Fault.
 
-    A server in the house that has no such list answers 404, which is the Fault `model_not_found`.
+    An on-prem server without such a list answers 404, which is the Fault `model_not_found`.
     """
     for name in ("anthropic", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -111,7 +111,7 @@ def entries_told(entries: Iterable[Entry], title: str) -> str:
 
 
 class _Facts(NamedTuple):
-    """The settings of a bot that stand in a prompt."""
+    """Settings of a bot that a prompt has."""
 
     name: str
     description: str | None

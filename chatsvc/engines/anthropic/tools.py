@@ -1,4 +1,4 @@
-"""Definitions of the tools that a model may call, and validation of the arguments that it sends; pure functions.
+"""Definitions of a model's tools, and validation of their arguments; pure functions.
 
 Arguments are validated here although the tools have schemas: many on-prem servers do not enforce them, and a visitor may have
 talked the model into anything.
