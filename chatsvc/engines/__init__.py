@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, Self
 
@@ -25,15 +26,17 @@ MAX_EVIDENCE = 5
 class EngineError(Exception):
     """Failure to reply; `reason` is one of DECISIONS.md section 1, "reason (502)".
 
-    `detail` is for the log only; it holds no secret and no text of a visitor. Raises ValueError for an unknown reason.
+    `detail` is for the log only; it holds no secret and no text of a visitor. `fallback` is a sentence in the visitor's language that
+    channels show in place of an answer; the interface does not. Raises ValueError for an unknown reason.
     """
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", *, fallback: str = "") -> None:
         if reason not in REPLY_FAILURES:
             raise ValueError(f"unknown reason {reason!r}")
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+        self.fallback = fallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,14 @@ class SearchResult:
     """Result of a search in a bot's knowledge.
 
     `decision` is "answer", "ask" or "abstain"; `confidence` (0 to 1) is the probability that the first hit is right; `hits` are
-    best first.
+    best first. `hedged` says that the first hit is likely enough to ask back by a hedged answer.
     """
 
     language: str
     decision: str
     confidence: float
     hits: tuple[Hit, ...]
+    hedged: bool = False
 
 
 class Knowledge(Protocol):
@@ -64,6 +68,11 @@ class Knowledge(Protocol):
 
     @property
     def entries(self) -> Sequence[Entry]: ...
+
+    @property
+    def languages(self) -> AbstractSet[str]:
+        """Primary tags of the entries' languages."""
+        ...
 
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False

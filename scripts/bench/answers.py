@@ -3,7 +3,8 @@
 CLINC150 is a bot of 150 entries with `--k` training phrasings each, asked by the whole test set and its out-of-scope questions, once
 a seed. Our own sets are in tests/answers/businesses; the vocabulary was made with four of the twelve (tuned on), the
 confidence weighed with four more (weighed on), the rest only measured by (held out).
-right: share of the questions that have an answer and get it; refused: share of the foreign questions that are not answered;
+right: share of the questions that have an answer and get it; or hedged: the same with hedged answers counted, and the precision of
+both together; refused: share of the foreign questions that are not answered outright;
 offered: of the questions not rightly answered, the share that is asked back with the right entry among the first three.
 """
 
@@ -28,6 +29,8 @@ FIGURES = {
     "precision": "precision",
     "with foreign": "precision_in_all",
     "right": "answered_rightly",
+    "or hedged": "rightly_with_hedged",
+    "its precision": "precision_with_hedged",
     "refused": "refused",
     "silent": "silent",
     "offered": "ask_coverage",

@@ -4,7 +4,8 @@
 
 A logistic regression (Newton's method, a little L2) over the signals of searches: bots made of some or all intents of CLINC150, asked by
 its validation set, and the sets of our own that judging.py names for it, whole and with entries and phrasings left out.
-CLINC150's test set and the other sets of our own are never looked at. Takes a few minutes.
+CLINC150's test set and the other sets of our own are never looked at. Then the figures of the weights in use, from which the
+thresholds are chosen. Takes a few minutes.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ NEARLY, FEW = 4.0, 6  # weight of a search for all but a phrasing itself; entrie
 DOCUMENT, ANSWERS = 8.0, 3  # weight of a search in a document, whose passages are made of so many answers
 TUNED = 0.4  # what is left of it where the vocabulary was made with the set, so that it looks surer than it may be
 L2 = 1.0
+THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.32, 0.35, 0.4, 0.5, 0.6, 0.64, 0.7)
 # (intents, phrasings, bots)
 BOTS = ((8, (3, 7), 9), (20, (3, 7, 10), 6), (50, (5, 10), 3), (None, (3, 5, 10), 1))
 ASKED, FOREIGN, ALL = 120, 60, 1_200  # questions to a bot: with and without an answer; to one of all intents
@@ -147,6 +149,24 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
     return [line[-1] / line[at] for at, line in enumerate(lines)]
 
 
+def bands() -> Iterator[str]:
+    """Figures from which the thresholds are chosen: the weighed sets, with and without other phrasings, at some confidences."""
+    found = []
+    for name, language in judging.businesses():
+        if name in judging.WEIGHED_ON:
+            entries, questions = judging.business(name, language)
+            for kept in (entries, [entry._replace(alt=()) for entry in entries]):
+                index = judging.index_of(kept)
+                found += [(index.search(question.text), question.expected) for question in questions]
+    answered, foreign = [one for one in found if one[1] is not None], [one for one in found if one[1] is None]
+    yield "# confidence: precision, share answered rightly, share of the foreign questions below it"
+    for least in THRESHOLDS:
+        above = [(result, expected) for result, expected in answered if result.confidence >= least]
+        right = sum(result.hits[0].entry.id == expected for result, expected in above)
+        below = sum(result.confidence < least for result, _ in foreign)
+        yield f"# {least:.2f}: {right / max(1, len(above)):.3f} {right / len(answered):.3f} {below / len(foreign):.3f}"
+
+
 def main() -> None:
     """See the module's docstring."""
     if len(sys.argv) != 2:
@@ -160,6 +180,7 @@ def main() -> None:
     for sign, weight, more in zip(names, weights[: len(names)], weights[len(names) :], strict=True):
         print(f'    "{sign}": ({weight:.2f}, {more:.2f}),')
     print("}")
+    print("\n".join(bands()))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ BUSINESSES = Path(__file__).parent / "businesses"
 # What the vocabulary was made with, and what the confidence was weighed with besides; the others are only ever measured.
 TUNED_ON = ("dental", "fashion", "restaurant", "vet")
 WEIGHED_ON = ("accounting", "cycles", "hotel", "studio")
+HELD_OUT = "held out"
 FOREIGN = "foreign"
 _ASKED_BACK = 3
 
@@ -41,6 +42,8 @@ class Tally:
     five: int = 0
     answered: int = 0
     right: int = 0  # answered, and with the right entry
+    hedged: int = 0  # answered with the name of the entry that the question is taken for
+    hedged_right: int = 0  # of these: with the right entry
     offered: int = 0  # not rightly answered, but asked back with the right entry among the first three
     foreign: int = 0  # questions that it has no answer to
     misled: int = 0  # of these: answered all the same
@@ -78,6 +81,16 @@ class Tally:
     def answered_rightly(self) -> float:
         """Share of the questions that get the right answer."""
         return _share(self.right, self.asked)
+
+    @property
+    def rightly_with_hedged(self) -> float:
+        """Share of the questions that get the right answer, hedged ones counted."""
+        return _share(self.right + self.hedged_right, self.asked)
+
+    @property
+    def precision_with_hedged(self) -> float:
+        """Share of the answers that are right, hedged ones counted, foreign questions left aside."""
+        return _share(self.right + self.hedged_right, self.answered + self.hedged)
 
     @property
     def refused(self) -> float:
@@ -119,6 +132,8 @@ def judge(index: Knowledge, questions: Iterable[Question], language: str | None 
             five=found and place < 5,
             answered=answers,
             right=right,
+            hedged=finding.hedged,
+            hedged_right=finding.hedged and found and place == 0,
             offered=asks and found and place < _ASKED_BACK,
         )
     return total
@@ -131,7 +146,7 @@ def businesses() -> list[tuple[str, str]]:
 
 def part(name: str) -> str:
     """What a set was used for: "tuned on", "weighed on" or, nothing but measuring, "held out"."""
-    return "tuned on" if name in TUNED_ON else "weighed on" if name in WEIGHED_ON else "held out"
+    return "tuned on" if name in TUNED_ON else "weighed on" if name in WEIGHED_ON else HELD_OUT
 
 
 def business(name: str, language: str) -> tuple[list[Entry], list[Question]]:

@@ -1,4 +1,4 @@
-"""Floors under the figures of the search, on the sets of our own; `scripts/bench/answers` prints them all."""
+"""Floors under the figures of the search, on the sets that tuning may see; `scripts/bench/answers` prints the held-out sets too."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.answers.judging import Tally
 
 @pytest.fixture(scope="module")
 def tallies() -> dict[str, Tally]:
-    """What came of all questions of the sets that the vocabulary was not made with, by language."""
+    """Return the tally of the questions of the sets seen in tuning, by language."""
     found = {"tr": Tally(), "en": Tally()}
     for name, language in judging.businesses():
-        if name not in judging.TUNED_ON:
+        if judging.part(name) != judging.HELD_OUT:
             entries, questions = judging.business(name, language)
             found[language] += judging.judge(judging.index_of(entries), questions)
     return found
@@ -23,15 +23,18 @@ def tallies() -> dict[str, Tally]:
 def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language: str, tallies: dict[str, Tally]) -> None:
     tally = tallies[language]
     assert (tally.asked, tally.foreign) == (480, 240)
-    assert tally.accuracy >= 0.70
-    assert tally.recall3 >= 0.85
-    assert tally.precision_in_all >= 0.88
-    assert tally.answered_rightly >= 0.45
-    assert tally.refused >= 0.90
-    assert tally.ask_coverage >= 0.50
+    assert tally.accuracy >= 0.80
+    assert tally.recall3 >= 0.90
+    assert tally.precision >= 0.97
+    assert tally.precision_in_all >= 0.89
+    assert tally.answered_rightly >= 0.58
+    assert tally.rightly_with_hedged >= 0.71
+    assert tally.precision_with_hedged >= 0.92
+    assert tally.refused >= 0.88
+    assert tally.ask_coverage >= 0.54
 
 
 def test_turkish_is_answered_as_well_as_english(tallies: dict[str, Tally]) -> None:
     turkish, english = tallies["tr"], tallies["en"]
     assert abs(turkish.accuracy - english.accuracy) <= 0.05
-    assert abs(turkish.answered_rightly - english.answered_rightly) <= 0.05
+    assert abs(turkish.rightly_with_hedged - english.rightly_with_hedged) <= 0.05

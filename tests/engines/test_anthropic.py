@@ -13,6 +13,7 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -68,6 +69,7 @@ class Shelf:
     """Knowledge whose search is by shared words."""
 
     entries: Sequence[Entry] = ()
+    languages: AbstractSet[str] = frozenset({"tr", "en"})
 
     def search(
         self,

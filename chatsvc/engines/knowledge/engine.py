@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from chatsvc.engines import EngineError, Evidence, Reply, Turn, language, threads
-from chatsvc.engines.knowledge.dialogue import ask_back, flow, lookup, smalltalk
-
-_NO_API_ASKING = "api"  # its callers get an error they can act on instead (SPEC.md 1.8)
+from chatsvc.engines import EngineError, Reply, Turn, language, threads
+from chatsvc.engines.knowledge.dialogue import answers, ask_back, fallbacks, flow, lookup, smalltalk
 
 
 class KnowledgeEngine:
@@ -36,21 +32,18 @@ def _reply(turn: Turn) -> Reply:
     if small is not None:
         own = lookup.search(turn, turn.message) if smalltalk.asks_who(turn) else None
         return Reply(own.hits[0].entry.answer if own and own.decision == "answer" else small)
+    if fallbacks.is_foreign(turn):
+        raise EngineError("no_answer", "a language that the bot does not have", fallback=fallbacks.sentence(turn))
     wish = flow.wish_of(turn)
     if wish is not None and wish.clear:
         return flow.begin(turn, wish)
-    several = lookup.several(turn)
-    if len(several) > 1:
-        return Reply("\n\n".join(entry.answer for entry in several))
     finding = lookup.find(turn)
-    if finding.decision == "answer":
-        return Reply(finding.hits[0].entry.answer, evidence=Evidence.of(finding))
+    sure = answers.answer(turn, finding)
+    if sure is not None:
+        return sure
     if wish is not None:
         return flow.begin(turn, wish)
-    if finding.decision == "ask" and _may_ask(turn):
-        return replace(ask_back.ask(turn, finding), evidence=Evidence.of(finding))
-    raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}")
-
-
-def _may_ask(turn: Turn) -> bool:
-    return turn.channel != _NO_API_ASKING if turn.bot.ask_back is None else turn.bot.ask_back
+    unsure = answers.unsure(turn, finding)
+    if unsure is not None:
+        return unsure
+    raise EngineError("no_answer", f"decision {finding.decision}, confidence {finding.confidence:.2f}", fallback=fallbacks.sentence(turn))

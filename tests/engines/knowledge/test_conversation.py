@@ -84,6 +84,9 @@ KNOWLEDGE = KnowledgeIndex(ENTRIES, "tr")
 ANSWERS = {one.id: one.answer for one in ENTRIES}
 
 
+QUIET = BOT._replace(ask_back=False)
+
+
 def turn(message: str, *history: str, bot: Bot = BOT, lang: str | None = None, channel: str = "web", dialogue: str | None = None) -> Turn:
     told = [HistoryMessage("assistant" if at % 2 else "user", text) for at, text in enumerate(history)]
     return Turn(bot, channel, message, told, lang, KNOWLEDGE, "", 30.0, NOW, dialogue)
@@ -137,11 +140,37 @@ async def test_the_answer_is_in_the_visitors_language_where_the_knowledge_has_it
     assert await said(turn(message)) == expected
 
 
-async def test_a_visitor_in_a_third_language_gets_the_bots_own() -> None:
-    english = BOT._replace(language="en")
-    for message in ("habt ihr heute offen, opening hours?", "horario, opening hours por favor", "часы работы, opening hours"):
-        assert await said(turn(message)) == "tr1"
-        assert await said(replace(turn(message, bot=english), knowledge=KnowledgeIndex(ENTRIES, "en"))) == "en1"
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("Haben Sie heute geöffnet, opening hours?", "Ich kann Ihnen hier leider nur auf Türkisch oder Englisch antworten."),
+        ("¿A qué hora abren hoy?", "Lo siento, aquí solo puedo responderle en turco o en inglés."),
+        ("Quels sont vos horaires d'ouverture ?", "Je ne peux malheureusement vous répondre ici qu’en turc ou en anglais."),
+        ("Сколько стоит стрижка?", "К сожалению, здесь я могу отвечать только на турецком или английском языке."),
+        ("كم سعر قص الشعر؟", "عذرًا، لا يمكنني الرد هنا إلا باللغة التركية أو الإنجليزية."),
+    ],
+)
+async def test_a_visitor_in_a_third_language_is_told_which_languages_the_bot_speaks(message: str, sentence: str) -> None:
+    with pytest.raises(EngineError) as error:
+        await ENGINE.reply(turn(message))
+    assert error.value.reason == "no_answer"
+    assert error.value.fallback.startswith(sentence)
+
+
+async def test_a_bot_of_one_language_names_that_one_and_a_bot_that_knows_the_visitors_answers() -> None:
+    english = KnowledgeIndex([entry for entry in ENTRIES if entry.language == "en"], "en")
+    with pytest.raises(EngineError) as error:
+        await ENGINE.reply(replace(turn("Wann habt ihr heute offen?"), knowledge=english))
+    assert "nur auf Englisch antworten" in error.value.fallback
+    german = KnowledgeIndex([*ENTRIES, Entry("de1", "Wann habt ihr offen?", ("Öffnungszeiten",), "Montag bis Freitag.", "de")], "tr")
+    assert (await ENGINE.reply(replace(turn("Wann habt ihr offen?"), knowledge=german))).text == "Montag bis Freitag."
+
+
+async def test_no_answer_has_a_sentence_for_the_visitor_in_the_visitors_language() -> None:
+    for message, sentence in (("makarna nasıl pişirilir", "Bu konuda elimde bilgi yok."), ("who won the match", "I'm afraid I don't")):
+        with pytest.raises(EngineError) as error:
+            await ENGINE.reply(turn(message, bot=QUIET))
+        assert error.value.fallback.startswith(sentence)
 
 
 async def test_an_answer_in_any_language_is_better_than_none() -> None:
@@ -273,7 +302,7 @@ HOURS_EN = ("when do you open", ANSWERS["en1"])
     ],
 )
 async def test_a_follow_up_leans_on_what_was_asked_before(history: tuple[str, ...], message: str, expected: str) -> None:
-    assert await said(turn(message, *history, channel="api")) == expected
+    assert await said(turn(message, *history, bot=QUIET)) == expected
 
 
 @pytest.mark.parametrize(
@@ -290,7 +319,7 @@ async def test_a_follow_up_leans_on_what_was_asked_before(history: tuple[str, ..
     ],
 )
 async def test_what_only_the_question_before_asked_for_is_no_answer(history: tuple[str, ...], message: str) -> None:
-    assert await said(turn(message, *history, channel="api")) == "no_answer"
+    assert await said(turn(message, *history, bot=QUIET)) == "no_answer"
 
 
 async def test_a_question_of_its_own_is_answered_for_itself() -> None:
@@ -335,7 +364,7 @@ class Unsure(KnowledgeIndex):
 
     def search(self, *asked: Any, **rest: Any) -> SearchResult:
         hits = tuple(Hit(one, 0.4) for one in (ENTRIES[2], ENTRIES[4], ENTRIES[3]))
-        return replace(super().search(*asked, **rest), decision="ask", hits=hits)
+        return replace(super().search(*asked, **rest), decision="ask", hits=hits, hedged=False)
 
 
 async def test_a_question_back_is_kept_for_the_next_message() -> None:
@@ -396,7 +425,7 @@ async def test_a_no_is_taken_for_what_it_is() -> None:
 async def test_another_question_is_answered_for_itself() -> None:
     assert await said(turn("saat kaçta açılıyorsunuz", dialogue=asked("tr2", "tr3"))) == "tr1"
     assert (await said(turn("teşekkürler", dialogue=asked("tr2", "tr3")))).startswith("Rica ederim")
-    assert await said(turn("4", dialogue=asked("tr2", "tr3"), channel="api")) == "no_answer"
+    assert await said(turn("4", dialogue=asked("tr2", "tr3"), bot=QUIET)) == "no_answer"
 
 
 @pytest.mark.parametrize(
@@ -417,4 +446,4 @@ async def test_another_question_is_answered_for_itself() -> None:
     ],
 )
 async def test_a_note_that_is_old_or_no_such_note_chooses_nothing(note: str) -> None:
-    assert await said(turn("ilki", dialogue=note, channel="api")) == "no_answer"
+    assert await said(turn("ilki", dialogue=note, bot=QUIET)) == "no_answer"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from chatsvc.engines.reading.folding import words
 from tests.engines.knowledge.test_index import SAMPLE
 
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
+QUIET = BOT._replace(ask_back=False)
 ENGINE: Engine = KnowledgeEngine()
 UNSURE = "prices for a family"
 UNSURE_TURKISH = "ya yağmur yağarsa ne yapıyorsunuz"
@@ -102,9 +104,9 @@ async def test_an_unsure_engine_asks_back_in_the_visitors_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("channel", "ask_back", "asks"), [("api", None, False), ("api", True, True), ("web", False, False), ("whatsapp", None, True)]
+    ("channel", "ask_back", "asks"), [("api", None, True), ("api", False, False), ("web", False, False), ("whatsapp", None, True)]
 )
-async def test_asking_back_is_a_setting_that_the_channel_decides_by_default(channel: str, ask_back: bool | None, asks: bool) -> None:
+async def test_asking_back_is_a_setting_that_is_on_by_default_on_every_channel(channel: str, ask_back: bool | None, asks: bool) -> None:
     bot = BOT._replace(ask_back=ask_back)
     if asks:
         assert "Did you mean" in await say(UNSURE, bot=bot, channel=channel)
@@ -131,7 +133,7 @@ async def test_a_short_follow_up_leans_on_the_question_before() -> None:
     history = ("do you deliver to my hotel", answer_of("en12"))
     for before in ((), ("hello", "Hello!")):
         with pytest.raises(EngineError):
-            await say("and villas?", history=before, channel="api")
+            await say("and to the airport?", history=before, bot=QUIET)
     assert await say("and villas?", history=history, channel="api") == answer_of("en12")
 
 
@@ -139,7 +141,7 @@ async def test_a_follow_up_does_not_get_the_answer_before_once_more() -> None:
     history = ("what are your opening hours", answer_of("en1"))
     for message in ("vegan pizza", "and to villages?", "why?"):
         with pytest.raises(EngineError):
-            await say(message, history=history, channel="api")
+            await say(message, history=history, bot=QUIET)
 
 
 async def test_closing_is_nothing_to_it() -> None:
@@ -183,6 +185,7 @@ class Watched:
     """A knowledge that notes which thread searches it."""
 
     entries: Sequence[Entry]
+    languages: AbstractSet[str] = frozenset({"tr", "en"})
     searched_by: list[threading.Thread] = field(default_factory=list)
 
     def search(self, *_: Any, **__: Any) -> SearchResult:

@@ -3,64 +3,58 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import smalltalk
-from chatsvc.engines.knowledge.search import lexicon
-from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.dialogue import facts, followups, smalltalk
+from chatsvc.engines.knowledge.search import confidence
+from chatsvc.engines.reading import mask_contacts
 from chatsvc.engines.reading.folding import words
 
-_FOLLOW_UP_WORDS = 5  # a message of at most so many words may be a follow-up
-_LOOKED_BACK = 3  # earlier questions, without small talk
-_SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
-_OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but"})  # of a follow-up
-_POINTING = frozenset({"it", "its", "onun", "bunun", "about"})  # words that refer to the earlier question
-_FEWEST = 2  # words left of a message without its opening
+_OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but", "ok", "so"})  # that are dropped to search again
+_FEWEST = 2  # words left of a message without its courtesies
 _COURTESY = 5  # words in one go
 _ASKED_IN = 600  # characters in which several questions are told apart
-_MOST_ASKED = 3
 # between two questions: a full stop or the like, a word that adds another one, or the end of a Turkish one typed without a mark
 _PARTS = re.compile(
-    r"[?!.;\n]+(?=\s|$)|,\s+(?:and\s+)?(?:also|ayrıca|ayrica|bir de|birde)\s+|\s+(?:and also|ve ayrıca|ve ayrica|ve bir de)\s+"
+    r"(?<=[?!.;\n])\s+|\n+|,\s+(?:and\s+)?(?:also|ayrıca|ayrica|bir de|birde)\s+|\s+(?:and also|ve ayrıca|ve ayrica|ve bir de)\s+"
     r"|(?<=\bm[ıiuü])\s+(?=(?:peki|ve|ya)\s)|(?<=\bm[ıiuü]s[ıiuü]n[ıiuü]z)\s*,?\s+(?:ve\s+)?",
     re.IGNORECASE,
 )
+_CLAUSES = re.compile(
+    r"[?!.;\n]+(?=\s|$)|,\s+(?:and\s+|ve\s+)?|\s+and\s+(?=(?:do|does|is|are|can|could|what|how|when|where|who)\b)", re.IGNORECASE
+)
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
 _PHRASINGS = 6  # other phrasings that help to find it
+_RIVALS = 3  # hits that may be named by the same words
 _LIKE = 0.05  # score from which two may be counterparts
 
 
 def find(turn: Turn) -> SearchResult:
-    """Search for the message; for a follow-up, together with the earlier questions."""
+    """Search for the message; for a follow-up, in the entry spoken of and together with the earlier questions."""
     said = words(turn.message)
-    finding = _stripped(turn, search(turn, turn.message))
-    if not said or len(said) > _FOLLOW_UP_WORDS or (finding.decision == "answer" and not _is_follow_up(said)):
+    finding = _named(turn, _stripped(turn, search(turn, turn.message)))
+    if not followups.is_open(said, finding):
         return finding
+    spoken = followups.of_entry_spoken_of(turn, said, finding)
+    if spoken is not None:
+        return spoken
     topic = ""
-    for question in _questions_before(turn):
+    for question in followups.questions_before(turn):
         topic = f"{question} {topic}".strip()
         together = search(turn, f"{topic} {turn.message}")
-        # the entry must hold the new words: what answers only the earlier question does not answer this one
-        if together.confidence >= _SURE_TOGETHER and _holds_words(said, together.hits[0].entry):
+        if followups.is_sure_together(together, said):
             return replace(together, decision="answer")
-        if len(words(question)) > _FOLLOW_UP_WORDS:
-            break  # a whole question: what was before it is another topic
+        if followups.is_whole(question):
+            break
+    for entry in followups.spoken_of(turn)[:1]:
+        together = search(turn, f"{entry.question} {turn.message}")
+        if followups.is_sure_together(together, said):
+            return replace(together, decision="answer")
     return finding
-
-
-def several(turn: Turn) -> list[Entry]:
-    """Return the entries that answer the questions of a message one by one; empty if one of them has no answer."""
-    asked = [part for part in parts(turn.message) if smalltalk.kind(words(part), turn.bot.name) is None]
-    if not 2 <= len(asked) <= _MOST_ASKED:
-        return []
-    findings = [search(turn, part) for part in asked]
-    if any(finding.decision != "answer" for finding in findings):
-        return []
-    return list({finding.hits[0].entry.id: finding.hits[0].entry for finding in findings}.values())
 
 
 def parts(message: str) -> list[str]:
@@ -68,10 +62,15 @@ def parts(message: str) -> list[str]:
     return [part for part in _PARTS.split(message[:_ASKED_IN]) if part and words(part)]
 
 
+def clauses(message: str) -> list[str]:
+    """Split a message at its commas and "and", where it may ask one thing after another."""
+    return [part for part in _CLAUSES.split(message[:_ASKED_IN]) if part and words(part)]
+
+
 def search(turn: Turn, text: str) -> SearchResult:
-    """Search for a text; an answer is given in the language of the turn, else in the bot's, else as it is found."""
-    finding = _searched(turn, text)
-    if finding.decision != "answer":
+    """Search for a text without its contact data; the answer is in the language of the turn, else the bot's, else as found."""
+    finding = _searched(turn, mask_contacts(text, " "))
+    if not finding.hits:
         return finding
     first, *rest = finding.hits
     for tongue in dict.fromkeys((language.of(turn), primary(turn.bot.language))):
@@ -112,10 +111,28 @@ def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
         return finding
     told = turn.message.split()
     rest = _without_courtesies(told, turn.bot.name)
-    if len(rest) > _FEWEST and (words(rest[0]) or [""])[0] in _OPENINGS:
+    if len(rest) >= _FEWEST and (words(rest[0]) or [""])[0] in _OPENINGS:
         rest = rest[1:]
     bare = search(turn, " ".join(rest)) if len(rest) < len(told) else finding
-    return bare if bare.decision == "answer" else finding
+    return bare if bare.confidence > finding.confidence else finding
+
+
+def _named(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Return the result as an answer if the first entry is named by all words of the message that name a subject, and no other is."""
+    own = facts.subject(words(turn.message))
+    if finding.decision != "ask" or not own:
+        return finding
+    named = [hit.entry for hit in finding.hits[:_RIVALS] if _is_named(hit.entry, own)]
+    kinds = facts.asked(turn.message)
+    if named != [finding.hits[0].entry] or (kinds and not facts.states_any(named[0].answer, kinds)):
+        return finding
+    return replace(finding, decision="answer", confidence=confidence.ANSWER)
+
+
+def _is_named(entry: Entry, own: Sequence[str]) -> bool:
+    """Return whether one phrasing of an entry holds all of the words, and they are half of its own."""
+    phrasings = map(words, (entry.question, *entry.alt[:_PHRASINGS]))
+    return any(followups.holds_all(held, own) and 2 * len(own) >= len(facts.subject(held)) for held in phrasings)
 
 
 def _without_courtesies(told: list[str], name: str) -> list[str]:
@@ -124,25 +141,3 @@ def _without_courtesies(told: list[str], name: str) -> list[str]:
         if smalltalk.kind(words(" ".join(told[:length])), name) is not None:
             return _without_courtesies(told[length:], name)
     return told
-
-
-def _is_follow_up(said: list[str]) -> bool:
-    """Return whether a message refers to the one before: "ve fiyatı?", "how much is it?"."""
-    return said[0] in _OPENINGS or not _POINTING.isdisjoint(said)
-
-
-def _questions_before(turn: Turn) -> list[str]:
-    """Return the visitor's earlier questions, the last first."""
-    asked = (past.content for past in reversed(turn.history) if past.role == "user")
-    return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
-
-
-def _holds_words(said: list[str], entry: Entry) -> bool:
-    """Return whether the entry holds what the message adds: "and bananas?" after opening hours asks for bananas."""
-    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
-    stems = {stem(word) for word in held}
-    concepts = {match.concept for match in lexicon.find(held)}
-    own = [word for word in said if word not in STOPWORDS]
-    if not all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own):
-        return False
-    return bool(own) or not concepts.isdisjoint(match.concept for match in lexicon.find(said))

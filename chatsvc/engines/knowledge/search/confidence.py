@@ -6,7 +6,8 @@ import math
 from dataclasses import astuple, dataclass
 
 ANSWER = 0.64  # least confidence of an answer
-ASK = 0.10  # least confidence of asking back
+HEDGE = 0.32  # least confidence of a hedged answer
+ASK = 0.15  # least confidence of asking back
 
 # A logistic regression over 21,200 searches, which scripts/bench/fit.py repeats: bots made of 8, 20, 50 and all 150 intents of
 # CLINC150 with 3 to 10 training phrasings an entry, asked by its validation set, and eight small businesses of our own in both

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import repeat
 from sys import intern
@@ -74,6 +75,11 @@ class KnowledgeIndex:
         """The entries, as given."""
         return self._entries
 
+    @property
+    def languages(self) -> AbstractSet[str]:
+        """Primary tags of the entries' languages."""
+        return self._spoken
+
     def search(
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> SearchResult:
@@ -95,7 +101,8 @@ class KnowledgeIndex:
         for found in ranked[: max(0, limit)]:
             reasons = why(query, self._corpus, found.entry) if explain else ()
             hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
-        return SearchResult(wanted, confidence.decision(sure), round(sure, 4), tuple(hits))
+        decision = confidence.decision(sure)
+        return SearchResult(wanted, decision, round(sure, 4), tuple(hits), hedged=decision == "ask" and sure >= confidence.HEDGE)
 
     def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_RankedEntry]) -> confidence.Signals:
         first = ranked[0]

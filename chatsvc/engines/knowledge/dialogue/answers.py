@@ -1,0 +1,85 @@
+"""Replies from the knowledge: an answer, several answers, a hedged answer, or a question back.
+
+The bands of confidence are those of `search.confidence`. A hedged answer names the entry that it takes the question for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chatsvc.domain.models import Entry, HistoryMessage
+from chatsvc.engines import Evidence, Hit, Reply, SearchResult, Turn, language
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, hearing, lookup, smalltalk
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.reading.folding import words
+
+_MOST_ASKED = 4  # questions in one message
+_FEWEST_WORDS = 2  # of a part that is named as unanswered
+_SHOWN = 60  # characters of it
+
+
+def answer(turn: Turn, finding: SearchResult) -> Reply | None:
+    """Return the answer of a sure result, or the answers to the several questions of the message; None without any."""
+    several = _several(turn)
+    if several is not None:
+        return several
+    if finding.decision != "answer":
+        return None
+    return Reply(told(finding.hits[0].entry, turn.message), evidence=Evidence.of(finding))
+
+
+def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
+    """Return a hedged answer or a question back; None if the result warrants neither or the bot must not ask."""
+    if finding.decision != "ask" or turn.bot.ask_back is False:
+        return None
+    if not finding.hedged:
+        return replace(ask_back.ask(turn, finding), evidence=Evidence.of(finding))
+    entry = finding.hits[0].entry
+    opening = say("back.hedged", language.among(turn, LANGUAGES), question=entry.question.rstrip(" ?!.:"))
+    return Reply(f"{opening}\n\n{told(entry, turn.message)}", evidence=Evidence.of(finding))
+
+
+def told(entry: Entry, question: str) -> str:
+    """Return the entry's answer; a long one with the sentence in front that has the fact asked for."""
+    return facts.lead_with(entry.answer, question)
+
+
+def _several(turn: Turn) -> Reply | None:
+    """Return the answers to several questions, and the questions that have none; None for a message that asks one thing."""
+    asked = _questions(turn)
+    if not 2 <= len(asked) <= _MOST_ASKED:
+        return None
+    found: dict[str, tuple[Hit, list[str]]] = {}
+    missed: list[str] = []
+    for part, before in asked:
+        hit = _hit_for(turn, part, before)
+        if hit is not None:
+            found.setdefault(hit.entry.id, (hit, []))[1].append(part)
+        elif part.endswith("?") or (hearing.asks(part) and len(words(part)) >= _FEWEST_WORDS):
+            missed.append(part)
+    # a sentence without a question mark may be no question
+    if not found or (len(found) == 1 and any(not part.endswith("?") for part in missed)):
+        return None
+    texts = [told(hit.entry, " ".join(questions)) for hit, questions in found.values()]
+    if missed:
+        named = ", ".join(f"“{' '.join(part.split()).rstrip('?!. ')[:_SHOWN]}”" for part in missed)
+        texts.append(say("back.missed", language.among(turn, LANGUAGES), questions=named))
+    return Reply("\n\n".join(texts), evidence=Evidence.of_hits(hit for hit, _ in found.values()))
+
+
+def _questions(turn: Turn) -> list[tuple[str, str]]:
+    """Return the questions of a message, each with the words before it: those between full stops, else those between commas."""
+    for parts in (lookup.parts(turn.message), lookup.clauses(turn.message)):
+        own = [part for part in parts if smalltalk.kind(words(part), turn.bot.name) is None]
+        asked = [(part, " ".join(own[:at])) for at, part in enumerate(own) if hearing.asks(part) or facts.asked(part)]
+        if len(asked) >= 2:
+            return asked
+    return []
+
+
+def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
+    """Return the entry that answers one of several questions, by itself or together with the words before it."""
+    finding = lookup.find(replace(turn, message=part, history=()))
+    if finding.decision != "answer" and before:
+        finding = lookup.find(replace(turn, message=part, history=(HistoryMessage("user", before),)))
+    return finding.hits[0] if finding.decision == "answer" else None

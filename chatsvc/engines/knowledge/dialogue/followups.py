@@ -1,0 +1,106 @@
+"""Follow-ups: messages that are about the entry spoken of, or that need the visitor's earlier words to be understood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from chatsvc.domain.models import Entry
+from chatsvc.engines import Hit, SearchResult, Turn
+from chatsvc.engines.knowledge.dialogue import facts, smalltalk
+from chatsvc.engines.knowledge.search import confidence, lexicon
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.reading.folding import words
+from chatsvc.engines.wordlists import WordFile
+
+_FILE = WordFile("knowledge/dialogue/followups.txt")
+_OPENINGS, _POINTING = _FILE.words("openings"), _FILE.words("pointing")
+_SHORT = 5  # words of a message that may be a follow-up without saying so
+_LONGEST = 9  # words of a message that may be one at all
+_REPLIES = 4  # replies of the bot that are looked through for the entry spoken of
+_EDGE = 12  # characters of either end of an answer by which it is looked for in a reply
+_MOST = 3_000  # entries; in more, the reply is searched for
+_SEARCHED = 350  # characters of a reply that is searched for
+_LOOKED_BACK = 3  # earlier questions, without small talk
+_SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
+
+
+def is_open(said: Sequence[str], finding: SearchResult) -> bool:
+    """Return whether a message may be a follow-up: it says so, or it is short and finds no answer by itself."""
+    if not said or len(said) > _LONGEST:
+        return False
+    return points(said) or (len(said) <= _SHORT and finding.decision != "answer")
+
+
+def points(said: Sequence[str]) -> bool:
+    """Return whether a message refers to what was said before: "ve fiyatı?", "how much is it?"."""
+    return said[0] in _OPENINGS or not _POINTING.isdisjoint(said)
+
+
+def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -> SearchResult | None:
+    """Return the entry spoken of as the answer, if it holds the words of the message or states the fact asked for."""
+    kinds = facts.asked(turn.message)
+    own = [word for word in facts.subject(said) if word not in _POINTING and word not in _OPENINGS]
+    if not kinds and not own:
+        return None
+    for entry in spoken_of(turn):
+        if finding.decision == "answer" and finding.hits[0].entry.id != entry.id and own and not _POINTING.intersection(said):
+            continue  # a question of its own that only begins with "and"
+        if (own and not holds(entry, own)) or (kinds and not facts.states_any(entry.answer, kinds)):
+            continue
+        others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
+        return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
+    return None
+
+
+def questions_before(turn: Turn) -> list[str]:
+    """Return the visitor's earlier questions, the last first, those without an answer among them."""
+    asked = (past.content for past in reversed(turn.history) if past.role == "user")
+    return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
+
+
+def is_sure_together(together: SearchResult, said: Sequence[str]) -> bool:
+    """Return whether a search with earlier words answers the message, and not the earlier question alone."""
+    return together.confidence >= _SURE_TOGETHER and _holds_words(said, together.hits[0].entry)
+
+
+def is_whole(question: str) -> bool:
+    """Return whether an earlier question stands by itself, so that what was before it is another topic."""
+    return len(words(question)) > _SHORT
+
+
+def spoken_of(turn: Turn) -> list[Entry]:
+    """Return the entries of the last reply that gave an answer."""
+    replies = [past.content for past in reversed(turn.history) if past.role == "assistant"][:_REPLIES]
+    return next((found for found in map(partial(_stated_in, turn), replies) if found), [])
+
+
+def _stated_in(turn: Turn, reply: str) -> list[Entry]:
+    entries = turn.knowledge.entries
+    if len(entries) > _MOST:
+        entries = [hit.entry for hit in turn.knowledge.search(reply[:_SEARCHED]).hits]
+    likely = (entry for entry in entries if entry.answer[:_EDGE] in reply or entry.answer[-_EDGE:] in reply)
+    return [entry for entry in likely if all(sentence in reply for sentence in facts.sentences(entry.answer))]
+
+
+def holds(entry: Entry, own: Sequence[str]) -> bool:
+    """Return whether an entry holds all of the folded words, by their stems or a concept."""
+    return holds_all(words("\n".join((entry.question, *entry.alt, entry.answer))), own)
+
+
+def holds_all(held: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether all words of `own` stand in `held`, by their stems or a concept."""
+    stems = {stem(word) for word in held}
+    concepts = {match.concept for match in lexicon.find(held)}
+    return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
+
+
+def _holds_words(said: Sequence[str], entry: Entry) -> bool:
+    """Return whether the entry holds what the message adds: "and bananas?" after opening hours asks for bananas."""
+    own = facts.subject(said)
+    if not holds(entry, own):
+        return False
+    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
+    concepts = {match.concept for match in lexicon.find(held)}
+    return bool(own) or not concepts.isdisjoint(match.concept for match in lexicon.find(said))
