@@ -194,6 +194,8 @@ def language_name(tag: str) -> str | None:
 
 def passages(turn: Turn, budget: int) -> list[Hit]:
     """Search the entries nearest to the message, best first, then to the question before it, within `budget` characters."""
+    if not turn.knowledge.entries:
+        return []
     spoken = language.detected(turn)
     hits = list(turn.knowledge.search(turn.message, turn.language, PASSAGES, spoken=spoken).hits)
     before = next((past.content for past in reversed(turn.history) if past.role == "user"), None)
