@@ -5,6 +5,7 @@ An engine proposes, code decides: whatever a model or a visitor brings is checke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -96,11 +97,12 @@ def _flat(text: str) -> str:
 
 
 def _own_words(message: str, spoken: Sequence[str]) -> str:
-    """What the visitor wrote: `message` where it is a quote, else the message of theirs that it is most about, else their last.
+    """Return `message` if it quotes the visitor, whole or line by line; else their message that it is most about, else their last.
 
-    Never a summary: a model that was talked into something must not put words into the visitor's mouth.
+    A summary is never kept: a model that was talked into something must not put words into the visitor's mouth.
     """
-    if _flat(message) and _flat(message) in _flat("\n".join(spoken)):
+    told = _flat("\n".join(spoken))
+    if _flat(message) and (_flat(message) in told or all(_flat(line) in told for line in message.splitlines())):
         return message.strip()[:MAX_MESSAGE]
     about = set(_flat(message).split())
     shared = [len(about & set(_flat(text).split())) for text in spoken]
@@ -160,6 +162,19 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
         what = "cancel" if change.cancels else f"move to {wanted}" if wanted else "another time"
         head = f"Request to change the appointment ({which}, {old.id}): {what}."
     return f"{head} “{captured.message}”"[:MAX_MESSAGE]
+
+
+_WANTED = re.compile(r"^(?:Randevu değişikliği isteği|Request to change the appointment) \(.*, (?P<id>[^ ,]+)\): (?P<wanted>[^.]*)\.")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)$")
+
+
+def wanted_change(record: CapturedRecord) -> tuple[str, date | None, time | None] | None:
+    """Return the appointment's id and the wanted day and time of a change request (none: a cancellation); None for other records."""
+    match = _WANTED.match(record.message) if record.kind == "request" else None
+    if match is None:
+        return None
+    moment = _MOMENT.search(match["wanted"])
+    return (match["id"], date.fromisoformat(moment[1]), time.fromisoformat(moment[2])) if moment else (match["id"], None, None)
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 
 from chatsvc.domain.calling_codes import abroad, code_of
 from chatsvc.domain.folding import fold_character
 
 MAX_NAME = 120
 MAX_NAME_WORDS = 6
+_ALIKE = 0.75  # similarity of two spellings of one name
+_MOST_COMPARED = 200  # words
 MAX_EMAIL = 254
 MIN_DIGITS = 7
 MAX_DIGITS = 15
@@ -43,7 +46,30 @@ def _shaped(text: str) -> str:
 
 
 def own_name(name: str, spoken: Iterable[str]) -> str | None:
-    """The name as the visitor wrote it; None where they did not, or where it is no name."""
+    """Return the name as the visitor wrote it; None if they did not, or if it is no name.
+
+    One word of it may be their later spelling of a word that they wrote beside the others: "Linda Prescot", then "Prescott".
+    """
+    spoken = list(spoken)
+    return _name_in(name, spoken) or _respelled(name, spoken)
+
+
+def _respelled(name: str, spoken: list[str]) -> str | None:
+    words = name.split()
+    if not 2 <= len(words) <= MAX_NAME_WORDS:
+        return None
+    for at, word in enumerate(words):
+        typed = _name_in(word, spoken)
+        known = (other for text in spoken for other in re.findall(r"[^\W\d_]+", text) if _fold(other)[:1] == _fold(word)[:1])
+        for other in list(dict.fromkeys(known))[:_MOST_COMPARED] if typed else ():
+            alike = SequenceMatcher(None, _fold(word), _fold(other)).ratio() >= _ALIKE
+            if alike and (first := _name_in(" ".join([*words[:at], other, *words[at + 1 :]]), spoken)):
+                parts = first.split()
+                return " ".join([*parts[:at], typed or word, *parts[at + 1 :]])
+    return None
+
+
+def _name_in(name: str, spoken: Iterable[str]) -> str | None:
     wanted = _fold(_shaped(name))
     words = wanted.split()
     if not 2 <= len(wanted) <= MAX_NAME or len(words) > MAX_NAME_WORDS or not any(map(str.isalpha, wanted)):

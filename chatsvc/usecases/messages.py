@@ -16,7 +16,7 @@ from chatsvc.domain import errors, times
 from chatsvc.domain.allowance import Reservation
 from chatsvc.domain.captures import MOST_A_DAY, as_captured
 from chatsvc.domain.errors import Because, ProblemError
-from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
+from chatsvc.domain.models import MAY_SEND, Bot, Exchange, HistoryMessage, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
 from chatsvc.engines import EMPTY_REASONS, Engine, EngineError, Reply, Turn
 from chatsvc.store import conversations, exchanges
@@ -232,7 +232,12 @@ async def _reply_by(request: _Request, accepted: _Accepted, tier: Tier, engine: 
     try:
         with request.locks.deadlines.until(accepted.deadline - spare_s):
             context = await _context(request, accepted)
-            reply = await engine.reply(await _turn(request, accepted, context.history, tier, spare_s))
+            try:
+                reply = await engine.reply(await _turn(request, accepted, context.history, tier, spare_s))
+            except EngineError as fault:
+                if fault.reason == "no_answer":
+                    _keep_as_context(request, accepted, context)
+                raise
     except TimeoutError:
         raise EngineError("timeout", "the deadline has passed") from None
     if not reply.text.strip():
@@ -240,6 +245,17 @@ async def _reply_by(request: _Request, accepted: _Accepted, tier: Tier, engine: 
     if "\0" in reply.text or not _is_unicode(reply.text):
         raise EngineError("bad_response", "the reply is no valid Unicode text")
     return reply, context
+
+
+def _keep_as_context(request: _Request, accepted: _Accepted, context: _Context) -> None:
+    """Add a message without an answer to the cached history alone: context of the next turn, never stored (DECISIONS.md section 1)."""
+    user_id, history = request.message.user_id, context.history
+    said = HistoryMessage("user", request.message.message)
+    if user_id is None or said in history.messages[-1:]:
+        return
+    kept = history._replace(messages=[*history.messages, said][-HISTORY_MESSAGES:])
+    conversation = (accepted.bot.id, request.channel, user_id)
+    request.services.account_cache.histories.put(conversation, kept, context.since, context.generation)
 
 
 def _is_unicode(text: str) -> bool:

@@ -146,6 +146,32 @@ def _valid(number: str, country: str) -> str | None:
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
 
 
+_TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
+
+
+def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
+    """Return in E.164 a number typed with its prefix whose length is right, though its plan does not list it; and its span."""
+    for match in _TYPED_NUMBER.finditer(text):
+        try:
+            parsed = phonenumbers.parse(match[0], country)
+        except phonenumbers.NumberParseException:
+            continue
+        if phonenumbers.is_possible_number_with_reason(parsed) == phonenumbers.ValidationResult.IS_POSSIBLE:
+            return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164), match.span()
+    return None
+
+
+def in_local_form(number: str, country: str) -> str:
+    """Return a number in E.164 as people of `country` (ISO 3166) write it."""
+    try:
+        parsed = phonenumbers.parse(number, country)
+    except phonenumbers.NumberParseException:
+        return number
+    own = phonenumbers.country_code_for_region(country) == parsed.country_code
+    form = phonenumbers.PhoneNumberFormat.NATIONAL if own else phonenumbers.PhoneNumberFormat.INTERNATIONAL
+    return phonenumbers.format_number(parsed, form)
+
+
 _NUMBERS = WordFile("reading/numbers.txt")
 _DIGIT_WORDS = {word: digit for digit, words in _NUMBERS.group("digit ").items() for word in words}
 _TENS_WORDS = {word: int(ten) for ten, (word,) in _NUMBERS.group("tens ").items()}

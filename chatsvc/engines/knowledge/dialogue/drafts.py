@@ -1,7 +1,7 @@
-"""RequestDraft of a request that is taken down over several messages, and its serialisation.
+"""Draft of a request that is taken down over several messages, and its serialisation.
 
 It travels as `Reply.dialogue`: compact JSON that is validated when it comes back. A draft that cannot be parsed, is of another
-version, too large or older than a day counts as none.
+version, too large or older than a week counts as none.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 VERSION = 1
 MAX_CHARACTERS = 4_000
-QUESTIONS = ("date", "time", "message", "name", "contact", "phone", "email", "confirm", "change")
+QUESTIONS = ("date", "time", "message", "name", "contact", "phone", "email", "confirm", "change", "offer", "resume")
 _OPENING = 200  # characters of the visitor's message, enough to find it again in the history
+_MORE = 80  # characters of each further one
+_MOST_MORE = 6
+_KEPT_MS = 7 * DAY_MS
+_STALE_MS = 6 * 3_600_000  # after such a pause the visitor is asked whether to continue
 _MOST_MISSED = 9
 
 
@@ -27,7 +31,9 @@ _MOST_MISSED = 9
 class RequestDraft:
     """Values known so far; `asked` is the open question, `missed` how often in a row its answer was not understood.
 
-    `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it.
+    `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
+    the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, and "resume" if the
+    visitor was asked whether to continue.
     """
 
     request_type: str
@@ -40,6 +46,7 @@ class RequestDraft:
     name: str | None = None
     email: str | None = None
     phone: str | None = None
+    more: tuple[str, ...] = ()
 
     @property
     def is_appointment(self) -> bool:
@@ -64,6 +71,19 @@ def opening_of(message: str) -> str:
     return message.strip()[:_OPENING]
 
 
+def with_more(draft: RequestDraft, *messages: str) -> RequestDraft:
+    """Return the draft with further messages about the matter."""
+    known = draft.opening.strip()
+    added = [message.strip()[:_MORE] for message in messages if message.strip() and not known.startswith(message.strip()[:_MORE])]
+    return replace(draft, more=tuple(dict.fromkeys((*draft.more, *added)))[-_MOST_MORE:])
+
+
+def is_stale(dialogue: str | None, now_ms: int) -> bool:
+    """Return whether a draft that `load` returns has been left for hours."""
+    at = json.loads(dialogue)["at"] if dialogue else now_ms
+    return bool(now_ms - at >= _STALE_MS)
+
+
 def dump(draft: RequestDraft, now_ms: int) -> str:
     """Serialise a draft."""
     kept = {
@@ -79,19 +99,20 @@ def dump(draft: RequestDraft, now_ms: int) -> str:
         "n": draft.name,
         "e": draft.email,
         "p": draft.phone,
+        "a": list(draft.more),
     }
-    return json.dumps({key: value for key, value in kept.items() if value not in (None, "", 0)}, separators=(",", ":"))
+    return json.dumps({key: value for key, value in kept.items() if value not in (None, "", 0, [])}, separators=(",", ":"))
 
 
 def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
-    """Deserialise a draft; None for anything else, or one older than a day."""
+    """Deserialise a draft; None for anything else, or one older than a week."""
     if not dialogue or len(dialogue) > MAX_CHARACTERS:
         return None
     try:
         kept = json.loads(dialogue)
         if not isinstance(kept, dict) or not _is_number(kept.get("v")) or not _is_number(kept.get("at")) or kept["v"] != VERSION:
             return None
-        if abs(now_ms - kept["at"]) >= DAY_MS:
+        if abs(now_ms - kept["at"]) >= _KEPT_MS:
             return None
         day, clock = _text(kept, "d"), _text(kept, "t")
         draft = RequestDraft(
@@ -105,6 +126,7 @@ def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
             name=_text(kept, "n"),
             email=_text(kept, "e"),
             phone=_text(kept, "p"),
+            more=_texts(kept, "a"),
         )
     except (ValueError, RecursionError):
         return None
@@ -123,11 +145,19 @@ def _text(kept: dict[str, object], key: str) -> str | None:
     return value or None
 
 
+def _texts(kept: dict[str, object], key: str) -> tuple[str, ...]:
+    value = kept.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise ValueError(f"{key} is no list of texts")
+    return tuple(value[:_MOST_MORE])
+
+
 def typed(draft: RequestDraft, spoken: Sequence[str], country: str) -> RequestDraft:
     """Keep only values that stand in `spoken`, the visitor's own messages, as typed there; day and time are kept."""
     return replace(
         draft,
         opening=draft.opening if found_again(draft.opening, spoken) else "",
+        more=tuple(text for text in draft.more if found_again(text, spoken)),
         name=contacts.own_name(draft.name, spoken) if draft.name else None,
         email=contacts.own_email(draft.email, spoken) if draft.email else None,
         phone=contacts.own_phone(draft.phone, spoken, country) if draft.phone else None,
@@ -138,16 +168,22 @@ def found_again(opening: str, spoken: Sequence[str]) -> str:
     """Return the visitor's last message that begins with `opening`; "" if there is none."""
     if not opening:
         return ""
-    whole = len(opening) < _OPENING
+    cut = len(opening) in (_OPENING, _MORE)
     stripped = (text.strip() for text in reversed(spoken))
-    return next((text for text in stripped if (text == opening if whole else text.startswith(opening))), "")
+    return next((text for text in stripped if text == opening or (cut and text.startswith(opening))), "")
+
+
+def message_of(draft: RequestDraft, spoken: Sequence[str]) -> str:
+    """Return all messages about the matter, a line each, in the order in which they were written."""
+    told = {found_again(text, spoken) for text in (draft.opening, *draft.more)}
+    return "\n".join(dict.fromkeys(text.strip() for text in spoken if text.strip() in told))
 
 
 def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country: str) -> Captured:
     """Return the checked record of a draft; `spoken` is oldest first."""
     wanted = Captured(
         request_type=draft.request_type,
-        message=found_again(draft.opening, spoken),
+        message=message_of(draft, spoken),
         visitor_name=draft.name,
         visitor_email=draft.email,
         visitor_phone=draft.phone,

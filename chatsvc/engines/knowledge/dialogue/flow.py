@@ -1,4 +1,4 @@
-"""Entry points of the form dialogue: recognise a wish, open a form, continue an open one.
+"""Entry points of the form dialogue: open a form, offer one, continue an open one.
 
 All state is in `Reply.dialogue`. Nothing is captured before the visitor has confirmed a summary.
 """
@@ -8,59 +8,140 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Reply, Turn, language
-from chatsvc.engines.knowledge.dialogue import drafts, hearing, lookup, wishes
+from chatsvc.engines.knowledge.dialogue import drafts, hearing, knowing, lookup, matter, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
-from chatsvc.engines.knowledge.dialogue.forms import FormTurn, local_time, with_values
-from chatsvc.engines.knowledge.dialogue.wishes import Wish
-from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.knowledge.dialogue.forms import FormTurn, with_values
+from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
-
-
-def wish_of(turn: Turn) -> Wish | None:
-    """Return the wish of a message that may open a form; None if nothing may be captured or wished for."""
-    if not turn.may_capture:
-        return None
-    wish = wishes.recognise(turn.message)
-    if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear
-        told = (wishes.recognise(part) for part in lookup.parts(turn.message)[:_MOST_SENTENCES])
-        wish = next((one for one in told if one is not None and one.clear), wish)
-    if (wish is not None and wish.clear) or not wishes.names_an_appointment(turn.message):
-        return wish
-    heard = hearing.interpret(turn.message, "", local_time(turn), turn.bot.country)
-    return wishes.recognise(turn.message, dated=heard.day is not None or heard.clock is not None)
+_MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten
+_OFFERED = ("offer", "resume")
 
 
 def opened(turn: Turn) -> RequestDraft | None:
-    """Return the draft of the open form; None if no form is open."""
+    """Return the draft of the open or offered form; None if there is none."""
     return drafts.load(turn.dialogue, turn.now_ms) if turn.may_capture else None
 
 
-def begin(turn: Turn, wish: Wish) -> Reply:
-    """Open a form: take all values of the message, ask for the first missing one."""
-    heard = hearing.interpret(turn.message, "", local_time(turn), turn.bot.country)
-    about = wish.request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
-    draft = RequestDraft(wish.request_type, _language(turn, wish), drafts.opening_of(turn.message) if about else "")
+def begin(message: Message, request_type: str, *, opening: str = "", before: RequestDraft | None = None) -> Reply:
+    """Open a form: take all values of the message and of the offer before, ask for the first missing one.
+
+    `opening` names another first sentence than that of the kind of request.
+    """
+    turn, heard = message.turn, message.heard
+    about = request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
+    if request_type == "other" and not about:
+        about = True
+    draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
+    if before is not None:
+        draft = _continued(draft, before)
+    draft = _known_visitor(turn, _with_matter(message, draft))
     said = FormTurn(turn, with_values(draft, heard), heard)
-    opening = say(f"open.{wish.request_type}", draft.language)
-    return said.proceed("\n\n".join([*_asked_beside(turn), opening]))
+    lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
+    return said.proceed("\n\n".join([*_asked_beside(message), lead]))
 
 
-def _asked_beside(turn: Turn) -> list[str]:
+def _with_matter(message: Message, draft: RequestDraft) -> RequestDraft:
+    """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks."""
+    earlier = matter.earlier(message.turn)
+    if draft.request_type == "appointment":
+        earlier = earlier[-1:]
+    if not draft.opening and earlier:
+        draft = replace(draft, opening=drafts.opening_of(earlier[0]))
+        return drafts.with_more(draft, *earlier[1:], *([message.text] if message.heard.substance(1) else []))
+    return drafts.with_more(draft, *earlier)
+
+
+def _continued(draft: RequestDraft, before: RequestDraft) -> RequestDraft:
+    """Return the draft with the values and the text of an offer that it follows."""
+    own = (
+        drafts.with_more(draft, before.opening, *before.more) if draft.opening else replace(draft, opening=before.opening, more=before.more)
+    )
+    return replace(own, day=before.day, clock=before.clock, name=before.name, email=before.email, phone=before.phone)
+
+
+def _known_visitor(turn: Turn, draft: RequestDraft) -> RequestDraft:
+    """Take name and contact data from the newest record of the conversation."""
+    last = turn.captured[-1] if turn.captured else None
+    if last is None:
+        return draft
+    email, phone = draft.email or last.visitor_email, draft.phone or last.visitor_phone
+    return replace(draft, name=draft.name or last.visitor_name, email=email, phone=phone)
+
+
+def offer(message: Message, request_type: str, text: str, key: str = "offer") -> Reply:
+    """Reply with `text` and offer to take the request down."""
+    turn, heard = message.turn, message.heard
+    tongue = _language(message)
+    said = texts.of(turn.bot, tongue)(key)
+    if not turn.may_capture:
+        return Reply(text)
+    draft = with_values(RequestDraft(request_type, tongue, drafts.opening_of(turn.message), "offer"), heard)
+    earlier = matter.earlier(turn) if request_type == "support" else []
+    draft = drafts.with_more(draft, *earlier)
+    return Reply(f"{text}\n\n{said}" if text else said, dialogue=drafts.dump(draft, turn.now_ms))
+
+
+def is_offered(draft: RequestDraft) -> bool:
+    """Return whether a draft was only offered, or is to be resumed."""
+    return draft.asked in _OFFERED
+
+
+def answer_to_offer(message: Message, draft: RequestDraft) -> Reply | None:
+    """Reply to the answer to an offer; None if the message is about something else."""
+    turn, heard, say = message.turn, message.heard, texts.of(message.turn.bot, draft.language)
+    if message.wish is not None and message.wish.clear:
+        return begin(message, message.wish.request_type, before=draft)
+    if hearing.denies(turn.message) or "lets_go" in message.intents:
+        return Reply(say("offer.declined"))
+    if message.small_talk in ("goodbye", "greeting", "thanks", "identity", "opening") or heard.question:
+        return None
+    asked = replace(draft, asked="name" if draft.name is None else "contact")
+    heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
+    taken = with_values(asked, heard)
+    if taken != asked or hearing.agrees(turn.message, heard) or "act" in message.intents or "enrol" in message.intents:
+        if heard.has(asked.asked) and not message.has_contact and not hearing.bare_name(turn.message, None):
+            return None
+        if heard.substance(2) and not hearing.agrees(turn.message, heard):
+            taken = drafts.with_more(taken, turn.message)
+        lead = "" if draft.asked == "resume" else say(f"open.{draft.request_type}" if taken == asked else "open.volunteered")
+        return FormTurn(turn, taken, heard).proceed(lead)
+    return None
+
+
+def kept(draft: RequestDraft, turn: Turn) -> str | None:
+    """Return the state that keeps an offer over a message about something else; None once it is forgotten."""
+    if not is_offered(draft) or draft.missed + 1 >= _MOST_TURNS_OF_AN_OFFER:
+        return None
+    return drafts.dump(replace(draft, missed=draft.missed + 1), turn.now_ms)
+
+
+def resumed(message: Message, draft: RequestDraft, said: str) -> Reply:
+    """Reply with `said` and ask whether to continue a form that was left hours ago."""
+    say = texts.of(message.turn.bot, draft.language)
+    about = " ".join((draft.opening or say(f"kind.{draft.request_type}")).split())[:80]
+    sentence = say("resume", about=about)
+    state = drafts.dump(replace(draft, asked="resume", missed=0), message.turn.now_ms)
+    return Reply(f"{said}\n\n{sentence}" if said else sentence, dialogue=state)
+
+
+def _asked_beside(message: Message) -> list[str]:
     """Return the answers to questions beside the wish: "I'd like an appointment. Do you take cards?"."""
-    sentences = [clause for part in lookup.parts(turn.message) for clause in part.split(", ")][:_MOST_SENTENCES]
+    sentences = [clause for part in lookup.parts(message.text) for clause in part.split(", ")][:_MOST_SENTENCES]
     asked = [one for one in sentences if hearing.asks(one) and wishes.recognise(one) is None]
-    findings = [lookup.search(turn, one) for one in asked]
-    return list(dict.fromkeys(one.hits[0].entry.answer for one in findings if one.decision == "answer"))
+    found = (knowing.answer_of(message.turn, one) for one in asked)
+    return list(dict.fromkeys(answer for answer in found if answer))
 
 
-def proceed(turn: Turn, draft: RequestDraft) -> Reply:
+def proceed(message: Message, draft: RequestDraft) -> Reply:
     """Reply to a message while a form is open."""
+    turn = message.turn
     if turn.language:
         draft = replace(draft, language=language.among(turn, LANGUAGES, draft.language))
-    heard = hearing.interpret(turn.message, draft.asked, local_time(turn), turn.bot.country)
+    heard = hearing.interpret(turn.message, draft.asked, message.now, turn.bot.country)
     if hearing.gives_up(turn.message, heard, draft.asked):
-        return Reply(say("cancelled", draft.language))
+        return Reply(dropped(turn, draft))
     said = FormTurn(turn, draft, heard)
     if draft.asked == "confirm":
         return said.on_summary()
@@ -69,7 +150,15 @@ def proceed(turn: Turn, draft: RequestDraft) -> Reply:
     return said.on_question()
 
 
-def _language(turn: Turn, wish: Wish) -> str:
+def dropped(turn: Turn, draft: RequestDraft) -> str:
+    """Return the sentence for a request that the visitor gives up; true also where an earlier one was captured."""
+    say = texts.of(turn.bot, draft.language)
+    return f"{say('cancelled')} {say('kept')}" if turn.captured else say("cancelled")
+
+
+def _language(message: Message) -> str:
     """Return the caller's language, else the visitor's as detected, else that of the wish."""
+    turn, wish = message.turn, message.wish
     shown = language.guess(turn.message)
-    return language.among(turn, LANGUAGES, shown if shown in LANGUAGES else wish.language)
+    heard = shown if shown in LANGUAGES else wish.language if wish else language.detected(turn)
+    return language.among(turn, LANGUAGES, heard)

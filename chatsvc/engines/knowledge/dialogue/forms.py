@@ -8,14 +8,14 @@ from datetime import datetime
 
 from chatsvc.domain import times
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.dialogue import drafts, hearing, hours, lookup, smalltalk, wishes
+from chatsvc.engines.knowledge.dialogue import answers, corrections, drafts, hearing, hours, intents, knowing, lookup, smalltalk, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
+from chatsvc.engines.knowledge.dialogue.message import Message
 from chatsvc.engines.knowledge.dialogue.wording import ask, days, fields, say, summary
-from chatsvc.engines.reading.folding import words
 
 _OFFERS_WAY_OUT = 2  # misunderstood answers in a row, from which on the bot says how to leave the form
-_GIVES_UP = 5  # and from which on it closes the form
+_GIVES_UP = 4  # and from which on it closes the form
 
 
 def local_time(turn: Turn) -> datetime:
@@ -48,8 +48,10 @@ class FormTurn:
     def on_summary(self) -> Reply:
         """Handle the reply to the summary: yes, no, or a correction."""
         draft, heard = self.draft, self.heard
+        if renamed := self._renamed():
+            return renamed
         if with_values(draft, heard) != draft:
-            return self._with_values(heard).proceed()
+            return self._with_values(heard).proceed(self._beside())
         field = heard.field(_changeable(draft))
         if field and (heard.objects or hearing.denies(self.turn.message)) and not heard.question:
             return self._ask(field)
@@ -74,10 +76,12 @@ class FormTurn:
     def on_question(self) -> Reply:
         """Handle the answer to any other question."""
         draft, heard = self.draft, self.heard
+        if renamed := self._renamed():
+            return renamed
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
             noted = "" if heard.has(draft.asked) else say("noted", draft.language)
-            lead = (self._answer() or "") if noted and heard.question else noted
-            return self._with_values(heard).proceed(lead)
+            lead = (self._beside() or self._answer() or "") if heard.question else noted
+            return self._with_values(heard)._with_matter().proceed(lead)
         if draft.asked == "change":
             return self._on_change()
         if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
@@ -87,7 +91,7 @@ class FormTurn:
         if heard.question:
             return self._answer_question()
         again = self._name_corrected() or self._value_repeated() or self._refusal() or self._small_talk() or self._wish_repeated()
-        return again or (None if heard.garbled else self._answered()) or self._misunderstood()
+        return again or (None if heard.garbled else self._answered()) or self._insult() or self._misunderstood()
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed; show the summary again if none is."""
@@ -102,8 +106,47 @@ class FormTurn:
     # Messages that are no answer
 
     def _answer(self) -> str | None:
-        finding = lookup.search(self.turn, self.turn.message)
-        return finding.hits[0].entry.answer if finding.decision == "answer" else None
+        """Return the answer that the message would get outside of the form."""
+        if said := knowing.opening_hours(Message(self.turn)):
+            return said
+        finding = lookup.find(self.turn)
+        known = answers.answer(self.turn, finding)
+        if known is None and finding.hedged and self.heard.question:
+            known = answers.unsure(self.turn, finding)
+        return known.text if known else None
+
+    def _beside(self) -> str:
+        """Return the answers to the questions that stand beside values: "thursday 11am. do you do lunch?"."""
+        if not self.heard.question:
+            return ""
+        asked = [part for part in lookup.parts(self.turn.message) if hearing.asks(part) or f"{part}?" in self.turn.message]
+        other = [part for part in asked if not self._holds_values(part)]
+        found = [knowing.answer_of(self.turn, part) for part in other]
+        if other and not any(found):
+            return say("unknown", self.draft.language)
+        return "\n\n".join(dict.fromkeys(answer for answer in found if answer))
+
+    def _holds_values(self, part: str) -> bool:
+        heard = hearing.interpret(part, self.draft.asked, local_time(self.turn), self.turn.bot.country)
+        return with_values(RequestDraft(self.draft.request_type, self.draft.language), heard) != RequestDraft(
+            self.draft.request_type, self.draft.language
+        )
+
+    def _with_matter(self) -> FormTurn:
+        """Keep a message that says more of the matter than the values asked for."""
+        if self.heard.question or not self.heard.substance(3 if self.draft.is_appointment else 2) or hearing.is_nod(self.turn.message):
+            return self
+        return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
+
+    def _renamed(self) -> Reply | None:
+        """Replace a known name by the corrected one: "Tekin değil Tekiner"."""
+        name = corrections.corrected(self.turn.message, self.draft.name)
+        if name is None:
+            return None
+        heard = replace(self.heard, name=None)
+        return replace(self, draft=replace(with_values(self.draft, heard), name=name), heard=heard).proceed(
+            say("noted", self.draft.language)
+        )
 
     def _answered(self) -> Reply | None:
         # "yes that's right" is no question, though the search may find an entry for it
@@ -112,7 +155,7 @@ class FormTurn:
 
     def _answer_question(self) -> Reply:
         """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
-        if self.heard.doubts:
+        if self.heard.doubts and not self.heard.objects:
             return self._repeat_question(say("why", self.draft.language))
         if known := self._answered():
             return known
@@ -122,12 +165,18 @@ class FormTurn:
         return self._repeat_question(say("unknown", self.draft.language))
 
     def _small_talk(self) -> Reply | None:
-        recognised = smalltalk.kind(words(self.turn.message), self.turn.bot.name)
+        recognised = smalltalk.kind_of(self.turn)
         if recognised is None:
             return None
         if recognised[0] == "goodbye":
-            return Reply(say("cancelled", self.draft.language))
-        return self._repeat_question(say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"), self.draft.language))
+            return self._reply(self.draft, "resume", say("smalltalk.goodbye.open", self.draft.language))
+        said = say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"), self.draft.language)
+        return self._misunderstood(said) if recognised[0] == "noted" else self._repeat_question(said)
+
+    def _insult(self) -> Reply | None:
+        if "insult" not in intents.of(self.turn.message):
+            return None
+        return self._misunderstood(say("insult.short", self.draft.language))
 
     def _refusal(self) -> Reply | None:
         """Handle refused contact data: one of phone and e-mail is enough; a name is required."""
@@ -171,7 +220,9 @@ class FormTurn:
         """Handle the same wish again, or another one, which replaces the first."""
         wish = wishes.recognise(self.turn.message)
         draft = self.draft
-        if wish is None or not wish.clear or draft.asked in ("contact", "phone", "email"):
+        if "person" in intents.of(self.turn.message) and draft.request_type != "contact":
+            wish = wishes.Wish("contact", draft.language, clear=True)
+        if wish is None or not wish.clear:
             return None
         if wish.request_type == draft.request_type:
             return self._repeat_question(say("noted", draft.language))
@@ -201,7 +252,18 @@ class FormTurn:
         said = [text for text in (lead, *problems) if text]
         if asked == "confirm":
             return self._reply(
-                draft, asked, "\n\n".join(filter(None, [" ".join(said), summary(draft), say("ask.confirm", draft.language)]))
+                draft,
+                asked,
+                "\n\n".join(
+                    filter(
+                        None,
+                        [
+                            " ".join(said),
+                            summary(draft, self.turn.bot.country, drafts.message_of(draft, self._spoken())),
+                            say("ask.confirm", draft.language),
+                        ],
+                    )
+                ),
             )
         return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]))
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
-from chatsvc.engines.knowledge.dialogue import smalltalk
+from chatsvc.engines.knowledge.dialogue import intents, smalltalk
+from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.wishes import recognise
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.reading import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
+from chatsvc.engines.reading.contacts import possible
 from chatsvc.engines.reading.folding import folded, words
 from chatsvc.engines.reading.language_detection import is_word
 from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
@@ -22,6 +24,7 @@ _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
 _BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
 _LONGEST_NAME = 4  # words
+_DIGITS_OF_A_NUMBER = 7
 _KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
 
 _FILE = WordFile("knowledge/dialogue/hearing.txt")
@@ -30,6 +33,7 @@ _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("propos
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
+_CHANGES_VALUE = _FILE.pattern("changes_value")
 _NO_NAME, _EVERYDAY = _FILE.words("no_name"), _FILE.words("everyday")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
@@ -111,10 +115,15 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
         bare = read_answer(kind, text, now=now, country=country)
         reading = _bare_name(text, bare) or reading if kind == "name" else bare
+    if asked in ("confirm", "change") or (asked in ("name", "contact") and changes_value(line)):
+        reading = _with_bare_time(text, reading, now, country)
+    reading = _with_possible_phone(text, reading, country)
     slots, own = reading.slots, [message]
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
-    named = slots.name or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
+    named = (
+        slots.name or _before_contact(text, reading) or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
+    )
     # a first name and a surname told apart stand nowhere as one: the first is kept
     name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
@@ -134,6 +143,20 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     )
 
 
+def changes_value(line: str) -> bool:
+    """Return whether folded words say that a value becomes another one: "3 olsun", "make it 5"."""
+    return bool(_CHANGES_VALUE.search(line))
+
+
+def has_substance(text: str) -> bool:
+    """Return whether a text says something of a matter, besides wishes, courtesies, contact data and names."""
+    if "@" in text or sum(map(str.isdigit, text)) >= _DIGITS_OF_A_NUMBER:
+        text = re.sub(r"\S*@\S*|[+\d][\d ()./-]{6,}\d", " ", text)
+        return len([word for word in words(text) if not _EMPTY.fullmatch(word)]) > _LONGEST_NAME
+    told = [word for word in words(text) if len(word) > 1 and not word.isdigit() and not _EMPTY.fullmatch(word)]
+    return bool(told)
+
+
 def asks(text: str) -> bool:
     """Return whether a text is a question, with a question mark or without."""
     return "?" in text or bool(_QUESTION.search(line_of(text)))
@@ -148,6 +171,52 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
     return slots
 
 
+def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
+    """Read a number that has the right length, though no plan lists it."""
+    slots = reading.slots
+    found = possible(text, country) if slots.phone is None and slots.email is None else None
+    return Reading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
+
+
+_BARE_TIME = re.compile(
+    r"(?:^|[ ,])((?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?)(?:[’']?(?:y?[ae]|d[ae]|t[ae]|te|ta))?(?: ?(?:bu[cç]uk|pm|am))?(?=$|[ ,.!?])",
+    re.IGNORECASE,
+)
+_AROUND_TIME = 7  # words
+
+
+def _with_bare_time(text: str, reading: Reading, now: datetime, country: str) -> Reading:
+    """Read a bare hour as a time: "yok 2 olsun", "oh. 4 then"."""
+    slots = reading.slots
+    if slots.time or slots.date or slots.phone or slots.email or len(words(text)) > _AROUND_TIME or "?" in text:
+        return reading
+    found = _BARE_TIME.findall(text)
+    if not found:
+        return reading
+    bare = read_answer("time", found[-1].replace(".", ":"), now=now, country=country)
+    if bare.slots.time is None:
+        return reading
+    return Reading(replace(slots, time=bare.slots.time), reading.spans)
+
+
+_NAME_BEFORE = re.compile(r"((?:[^\W\d_][\w'’-]*\.? ){0,3}[^\W\d_][\w'’-]*)[\s,;:()-]*$")
+
+
+def _before_contact(text: str, reading: Reading) -> str | None:
+    """Return the capitalised words that stand right before the contact data: "Derek Hume, derek@example.com"."""
+    starts = [reading.spans[kind][0] for kind in ("phone", "email") if kind in reading.spans]
+    match = _NAME_BEFORE.search(text[: min(starts)]) if starts else None
+    if match is None:
+        return None
+    told: list[str] = []
+    for word in reversed(match[1].split()):
+        if not word[0].isupper() or folded(word.rstrip(".")) in NOT_NAMES:
+            break
+        told.insert(0, word)
+    known = len(told) == 1 and folded(told[0]) in GIVEN_NAMES
+    return " ".join(told) if known or 2 <= len(told) <= _LONGEST_NAME else None
+
+
 def _pointed_name(text: str) -> str | None:
     """Return a capitalised name at the end: `it's for Mark Twain`, `change the name to Mark Hamill`."""
     match = _POINTS.search(text)
@@ -157,18 +226,24 @@ def _pointed_name(text: str) -> str | None:
 
 def _bare_name(text: str, reading: Reading) -> Reading | None:
     """Check the name in a bare answer: the whole text if it is only names, and no word cut out of a sentence."""
-    if reading.slots.name is None or folded(reading.slots.name) in _NO_NAME:
+    if _OF_A_COMPANY.match(text.strip()) is None and (reading.slots.name is None or folded(reading.slots.name) in _NO_NAME):
         return None
+    if belonging := _OF_A_COMPANY.match(text.strip()):
+        text = text[: text.index(belonging[1]) + len(belonging[1])]
+        return _bare_name(text, reading) or Reading(replace(reading.slots, name=belonging[1]), reading.spans)
     written = text.strip().rstrip(".!,").split()
     if 2 <= len(written) <= 4 and all(word[0].isupper() and folded(word.rstrip(".")) not in NOT_NAMES for word in written):
         start = text.index(written[0])
         whole = text.strip().rstrip(".!,")
         return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
     capital = all(word[0].isupper() for word in written) and not (len(written) > 1 and text.isupper())
-    if not capital and _is_ordinary(words(reading.slots.name)[0]):
+    if not capital and _is_ordinary(words(reading.slots.name or "")[0]):
         return None
     beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
     return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading
+
+
+_OF_A_COMPANY = re.compile(r"((?:[^\W\d_][\w'’-]*\.? ){0,2}[^\W\d_][\w'’-]*),? (?:from|of|at|with) [A-Z0-9]")
 
 
 def _is_ordinary(word: str) -> bool:
@@ -189,11 +264,6 @@ def bare_name(message: str, before: str | None) -> str | None:
     if not (known or goes_on or all(word[0].isupper() for word in text.split())):
         return None
     return contacts.own_name(text, [message]) if NOT_NAMES.isdisjoint(bases[1:]) else None
-
-
-def line_of(text: str) -> str:
-    """Return the folded words with a blank around each."""
-    return f" {' '.join(words(text))} "
 
 
 def _readable(message: str) -> str:
@@ -224,6 +294,10 @@ def denies(message: str) -> bool:
     return is_no(message) or is_no(re.split(r"[,.!;\n]", message.strip(), maxsplit=1)[0])
 
 
+def _lets_go(clause: str) -> bool:
+    return "lets_go" in intents.of(clause) and not _WITHHOLDS.search(line_of(clause)) and not re.search(r"\d", clause)
+
+
 def gives_up(message: str, heard: Utterance, asked: str) -> bool:
     """Return whether the visitor gives the whole request up.
 
@@ -232,6 +306,9 @@ def gives_up(message: str, heard: Utterance, asked: str) -> bool:
     """
     if _KEEPS.search(heard.line):
         return False
+    clauses = [clause for clause in _CLAUSES.split(message) if words(clause)]
+    if len(clauses) > 1 and asked != "message" and any(_lets_go(clause) for clause in clauses):
+        return True
     if asked == "message":
         return is_cancel(message) and all(_NOTHING_ELSE.fullmatch(word) for word in heard.line.split())
     values = bool(heard.day or heard.clock or heard.name or heard.email or heard.phone)

@@ -63,8 +63,19 @@ def in_words(week: Week, days: tuple[str, ...]) -> str:
 
 def _run(first: int, last: int, spans: list[tuple[int, int]], days: tuple[str, ...]) -> str:
     which = days[first] if first == last else f"{days[first]}-{days[last]}"
-    return f"{which} " + " / ".join(f"{_clock(opens)}-{_clock(closes)}" for opens, closes in spans)
+    return f"{which} {day_in_words(spans)}"
 
 
-def _clock(minute: int) -> str:
+def spans_of(week: Week, day: date) -> list[tuple[int, int]]:
+    """Return the open spans of a day, in minutes."""
+    return week.get(_name(day), [])
+
+
+def day_in_words(spans: list[tuple[int, int]]) -> str:
+    """Return the spans of one day: `09:00-12:00 / 13:00-18:00`."""
+    return " / ".join(f"{clock_of(opens)}-{clock_of(closes)}" for opens, closes in spans)
+
+
+def clock_of(minute: int) -> str:
+    """Return minutes since midnight as a time: `09:00`."""
     return f"{minute // 60:02}:{minute % 60:02}"

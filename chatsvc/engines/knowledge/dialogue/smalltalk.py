@@ -19,6 +19,8 @@ _MAX_WORDS = 8
 _WAVES = frozenset("👋🤚🖐✋")
 _BOWS = frozenset("🙏❤♥💐🌹👏🤝💕🥰😍😘")
 _SYMBOLS = frozenset({"So", "Sk", "Mn", "Cf", "Me"})  # categories of emoji and their modifiers
+_CLAUSES = re.compile(r"[.!,;\n]+(?=\s|$)|\s+-+\s+")
+_MOST_PARTING_WORDS = 14
 _STRETCHED = re.compile(r"(.)\1+")
 
 
@@ -31,6 +33,8 @@ _FILE = WordFile("knowledge/dialogue/smalltalk.txt")
 _PHRASES: dict[tuple[str, ...], tuple[str, str]] = {}  # words -> (kind, language)
 _FILLERS: set[tuple[str, ...]] = set()
 for _name, _items in _FILE.group("").items():
+    if _name == "part":
+        continue
     for _phrase in (tuple(map(_plain, words(item))) for item in _items):
         if _name == "fillers":
             _FILLERS.add(_phrase)
@@ -38,12 +42,14 @@ for _name, _items in _FILE.group("").items():
             _kind, _, _language = _name.partition(" ")
             _PHRASES.setdefault(_phrase, (_kind, _language))
 _TELLING = ("greeting", "noted", "thanks", "identity", "opening", "goodbye")  # in rising order of weight
+# Said on meeting and on parting alike: after a conversation they part.
+_PARTS_WITH = frozenset(_plain(word) for item in _FILE.items("part") for word in words(item))
 _LONGEST = max(len(phrase) for phrase in _PHRASES)
 
 
 def answer(turn: Turn) -> str | None:
     """Return the reply to a message that is only small talk; None for any other message."""
-    recognised = kind(words(turn.message), turn.bot.name) or _gesture(turn.message)
+    recognised = kind_of(turn)
     if recognised is None:
         return None
     what, spoken = recognised
@@ -52,9 +58,27 @@ def answer(turn: Turn) -> str | None:
     return say(f"smalltalk.{what}", language.among(turn, LANGUAGES, spoken or None), name=turn.bot.name)
 
 
+def kind_of(turn: Turn) -> tuple[str, str] | None:
+    """Return the kind of small talk that a message is and its language, in the light of the conversation; None for anything else."""
+    said = words(turn.message)
+    recognised = kind(said, turn.bot.name) or _gesture(turn.message) or _farewell(turn)
+    if recognised and recognised[0] == "greeting" and turn.history and _PARTS_WITH.issuperset([*map(_plain, said)]):
+        return "goodbye", recognised[1]
+    return recognised
+
+
+def _farewell(turn: Turn) -> tuple[str, str] | None:
+    """Read a message that ends with a goodbye and asks nothing: "shame. laters", "i was only joking. happy christmas"."""
+    clauses = [clause for clause in _CLAUSES.split(turn.message) if words(clause)]
+    if not clauses or "?" in turn.message or len(words(turn.message)) > _MOST_PARTING_WORDS:
+        return None
+    last = kind(words(clauses[-1]), turn.bot.name)
+    return last if last is not None and last[0] == "goodbye" and len(clauses) > 1 else None
+
+
 def asks_who(turn: Turn) -> bool:
     """Return whether the message asks who or what the bot is, which its knowledge may answer."""
-    recognised = kind(words(turn.message), turn.bot.name)
+    recognised = kind_of(turn)
     return recognised is not None and recognised[0] == "identity"
 
 

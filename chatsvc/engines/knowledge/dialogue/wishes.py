@@ -8,14 +8,28 @@ only where the knowledge has no answer.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, time
 from functools import lru_cache
+from typing import Protocol
 
+from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.reading.folding import words
 from chatsvc.engines.wordlists import WordFile
 
 _READ = 1_000  # characters of a message looked at
+_SENTENCES = re.compile(r"[?!.;\n]+(?=\s|$)")
+_MOST_SENTENCES = 4  # of a message that are interpreted one by one
+
+
+class Dated(Protocol):
+    """A message read for the day and the time that it names."""
+
+    @property
+    def day(self) -> date | None: ...
+
+    @property
+    def clock(self) -> time | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,20 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
     return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if dated and comes.search(line)), None)
 
 
+def of(message: str, heard: Dated) -> Wish | None:
+    """Return the wish of a message, whole or in one of its sentences; `heard` holds the day and the time that it names."""
+    wish = recognise(message)
+    if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear
+        told = (recognise(part) for part in _SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])
+        wish = next((one for one in told if one is not None and one.clear), wish)
+    if (wish is not None and wish.clear) or not names_an_appointment(message):
+        return wish
+    dated = recognise(message, dated=heard.day is not None or heard.clock is not None)
+    if dated is not None and heard.day is not None and heard.clock is not None and dated.request_type == "appointment":
+        return replace(dated, clear=True)
+    return dated
+
+
 def names_an_appointment(message: str) -> bool:
     """Return whether the message names an appointment or a visit, so that its dates are worth reading."""
     line = _line(message)
@@ -82,7 +110,7 @@ _ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")
 def _line(message: str) -> str:
     # The "a" of a@example.com would make a question of "my e-mail is a@example.com".
     message = _ADDRESS.sub(" ", message[:_READ])
-    return f" {' '.join(_spelled(word) for word in words(message))} "
+    return f" {' '.join(map(_spelled, line_of(message).split()))} "
 
 
 @lru_cache(maxsize=20_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from chatsvc.engines.reading.contacts import in_local_form
 from chatsvc.engines.wordlists import WordFile
 
 if TYPE_CHECKING:
@@ -16,12 +17,20 @@ _FILE = WordFile("knowledge/dialogue/wording.txt")
 _SENTENCES = {name: _FILE.text(name) for name, _ in _FILE.entries}
 _DAYS = {language: tuple(_FILE.items(f"days.{language}")) for language in LANGUAGES}
 _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LANGUAGES}
+_CLOSINGS = tuple(
+    _SENTENCES[f"{key}.{language}"].split("{", maxsplit=1)[0] for key in ("done", "done.appointment") for language in LANGUAGES
+)
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
 def say(key: str, language: str, **values: str) -> str:
     """Return a sentence with its values filled in; English for other languages."""
     return _SENTENCES[f"{key}.{language if language in LANGUAGES else 'en'}"].format(**values)
+
+
+def is_closing(text: str) -> bool:
+    """Return whether a reply ended a request: it was noted, dropped or given up."""
+    return text.startswith(_CLOSINGS)
 
 
 def ask(asked: str, draft: RequestDraft) -> str:
@@ -47,16 +56,16 @@ def fields(draft: RequestDraft) -> str:
     return ", ".join(say(f"field.{kind}", draft.language).lower() for kind in kinds)
 
 
-def summary(draft: RequestDraft) -> str:
-    """Return the summary of a draft, a line for each field."""
-    about = " ".join(draft.opening.split())
+def summary(draft: RequestDraft, country: str, about: str) -> str:
+    """Return the summary of a draft about a matter, a line for each field; `country` is that of local telephone numbers."""
+    about = " / ".join(about.split("\n"))
     about = about if len(about) <= _SHOWN else about[: _SHOWN - 1] + "…"
     lines = (
         ("date", day(draft.day, draft.language) if draft.is_appointment and draft.day else None),
         ("time", f"{draft.clock:%H:%M}" if draft.is_appointment and draft.clock else None),
         ("message", None if draft.is_appointment else about),
         ("name", draft.name),
-        ("phone", draft.phone),
+        ("phone", in_local_form(draft.phone, country) if draft.phone else None),
         ("email", draft.email),
     )
     lines_shown = [f"- {say(f'field.{kind}', draft.language)}: {value}" for kind, value in lines if value]

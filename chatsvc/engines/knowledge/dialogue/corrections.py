@@ -1,0 +1,79 @@
+"""Corrections of a name that is known already: "Tekin değil Tekiner", "it's Prescott with two t's"."""
+
+from __future__ import annotations
+
+import re
+
+from chatsvc.engines.reading.edits import distance
+from chatsvc.engines.reading.folding import folded
+from chatsvc.engines.reading.language_detection import is_word
+from chatsvc.engines.reading.name_words import GIVEN_NAMES, NOT_NAMES, SURNAMES
+from chatsvc.engines.wordlists import WordFile
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ADDRESS = re.compile(r"\S*@\S*")
+_TURKISH_NOT, _ENGLISH_NOT = "degil", "not"
+_STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
+_LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction
+_SHORTEST = 4
+_FAR = 2
+
+
+def corrected(text: str, name: str | None) -> str | None:
+    """Return the corrected name; None if the message corrects none."""
+    if not name:
+        return None
+    typed = _WORD.findall(_ADDRESS.sub(" ", text))
+    said = [folded(word) for word in typed]
+    known = [folded(word) for word in name.split()]
+    return _replaced(typed, said, known, name) or _respelled(typed, said, known, name)
+
+
+def _replaced(typed: list[str], said: list[str], known: list[str], name: str) -> str | None:
+    """Read "X değil Y", "not X, Y" and "Y not X", where X is a part of the name."""
+    for at, word in enumerate(said):
+        if word == _TURKISH_NOT and at and said[at - 1] in known:
+            return _joined(name, known, said[at - 1], _names(typed[at + 1 :], said[at + 1 :]))
+        if word == _ENGLISH_NOT and said[at + 1 : at + 2] and said[at + 1] in known:
+            behind = _names(typed[at + 2 :], said[at + 2 :])
+            before = _names(typed[max(0, at - 2) : at], said[max(0, at - 2) : at])
+            return _joined(name, known, said[at + 1], behind or before)
+    return None
+
+
+def _names(typed: list[str], said: list[str]) -> list[str]:
+    """Return the first run of words that may be names."""
+    taken: list[str] = []
+    for word, base in zip(typed, said, strict=True):
+        if base in _STOPS or (base in NOT_NAMES and not word[0].isupper()):
+            if taken:
+                break
+            continue
+        taken.append(word)
+    return taken[:3]
+
+
+def _joined(name: str, known: list[str], wrong: str, right: list[str]) -> str | None:
+    if not right:
+        return None
+    parts = name.split()
+    if len(right) > 1 or len(parts) == 1:
+        return " ".join(right)
+    return " ".join(right[0] if base == wrong else part for part, base in zip(parts, known, strict=True))
+
+
+def _respelled(typed: list[str], said: list[str], known: list[str], name: str) -> str | None:
+    """Read a part of the name spelled otherwise: "sorry its Prescott"."""
+    if len(said) > _LONGEST_SLIP:
+        return None
+    for word, base in zip(typed, said, strict=True):
+        if len(base) < _SHORTEST or base in known or base in _STOPS or (not word[0].isupper() and _is_ordinary(base)):
+            continue
+        for part, old in zip(name.split(), known, strict=True):
+            if len(old) >= _SHORTEST and old[0] == base[0] and distance(base, old, _FAR) <= min(_FAR, len(old) // 3):
+                return " ".join(word if one == part else one for one in name.split())
+    return None
+
+
+def _is_ordinary(word: str) -> bool:
+    return word not in GIVEN_NAMES | SURNAMES and (word in NOT_NAMES or is_word(word))

@@ -1,0 +1,236 @@
+"""Decision of a turn: which of the readings of a message is replied to.
+
+READINGS is the order in which they are tried; the first reply counts. A reading returns None if the message is none of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge.dialogue import answers, ask_back, drafts, fallbacks, flow, knowing, matter, records, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
+from chatsvc.engines.knowledge.dialogue.message import Message
+
+_UPSET = frozenset({"complaint", "refund"})
+
+
+def reply(turn: Turn) -> Reply:
+    """Answer one turn; raises EngineError("no_answer") if nothing replies to it."""
+    message, draft = Message(turn), flow.opened(turn)
+    if draft is None:
+        return _first_of(message, READINGS)
+    if draft.asked != "offer" and drafts.is_stale(turn.dialogue, turn.now_ms):
+        return _after_a_pause(message, draft)
+    if flow.is_offered(draft):
+        return flow.answer_to_offer(message, draft) or _beside_an_offer(message, draft)
+    return flow.proceed(message, draft)
+
+
+def _beside_an_offer(message: Message, draft: RequestDraft) -> Reply:
+    """Reply to a message about something else; the offer stays open for a while."""
+    said = _first_of(message, READINGS)
+    if said.dialogue is not None or said.captured is not None or message.small_talk == "goodbye":
+        return said
+    return replace(said, dialogue=flow.kept(draft, message.turn))
+
+
+def _after_a_pause(message: Message, draft: RequestDraft) -> Reply:
+    """Continue a form that was left hours ago, with one sentence where the message does not do so itself."""
+    resumed = replace(draft, asked="resume")
+    said = flow.answer_to_offer(message, resumed)
+    if said is not None:
+        return said
+    if message.small_talk == "goodbye":
+        return _first_of(message, READINGS)
+    said = _first_of(message, READINGS)
+    return said if said.dialogue is not None or said.captured is not None else flow.resumed(message, draft, said.text)
+
+
+def _first_of(message: Message, readings: tuple[Reading, ...]) -> Reply:
+    for reading in readings:
+        said = reading(message)
+        if said is not None:
+            return said
+    finding = message.finding
+    detail = f"decision {finding.decision}, confidence {finding.confidence:.2f}"
+    raise EngineError("no_answer", detail, fallback=fallbacks.sentence(message.turn))
+
+
+# Readings
+
+
+def _choice(message: Message) -> Reply | None:
+    """Read the choice among entries that the last reply offered."""
+    return ask_back.answered(message.turn)
+
+
+def _pending_change(message: Message) -> Reply | None:
+    """Read the answer to a question about a change of an appointment."""
+    change = records.load(message.turn)
+    return records.proceed(message, change) if change else None
+
+
+def _small_talk(message: Message) -> Reply | None:
+    small = smalltalk.answer(message.turn)
+    if small is None:
+        return None
+    own = knowing.answer_of(message.turn, message.text) if smalltalk.asks_who(message.turn) else None
+    return Reply(own or small)
+
+
+def _record(message: Message) -> Reply | None:
+    """Read a question about a captured record, or a wish to change it."""
+    return records.reply(message)
+
+
+def _volunteered(message: Message) -> Reply | None:
+    """Read name and contact data given though no form is open."""
+    turn = message.turn
+    if not turn.may_capture or not message.has_contact or (message.heard.question and message.wish is None):
+        return None
+    kind = message.wish.request_type if message.wish else matter.request_type(turn, message.text)
+    if kind == "appointment" and message.wish is None and not (message.heard.day or message.heard.clock):
+        kind = matter.request_type(turn, message.text)
+    clear = message.wish is not None and message.wish.clear
+    return flow.begin(message, kind, opening="" if clear else "open.volunteered")
+
+
+def _clear_wish(message: Message) -> Reply | None:
+    wish, turn = message.wish, message.turn
+    if wish is None or not wish.clear or not turn.may_capture:
+        return None
+    return flow.begin(message, wish.request_type)
+
+
+def _person(message: Message) -> Reply | None:
+    """Read the wish to speak to a person."""
+    if "person" not in message.intents:
+        return None
+    if not message.turn.may_capture:
+        return Reply(_say(message)("person.later"))
+    return flow.begin(message, "contact", opening="open.person")
+
+
+def _upset(message: Message) -> Reply | None:
+    """Read a complaint or a demand for money back: the answer if there is one, and the offer to pass it on."""
+    if not message.intents & _UPSET or ("?" in message.text and "complaint" not in message.intents):
+        return None
+    say = _say(message)
+    known = answers.answer(message.turn, message.finding) or (_hedged(message) if message.heard.question else None)
+    said = f"{say('sorry')} {known.text if known else ''}".strip()
+    offered = flow.offer(message, "support", said, "offer.contact")
+    return replace(offered, evidence=known.evidence) if known else offered
+
+
+def _enrolment(message: Message) -> Reply | None:
+    if "enrol" not in message.intents or not message.turn.may_capture:
+        return None
+    return flow.begin(message, matter.request_type(message.turn, message.text))
+
+
+def _opening_hours(message: Message) -> Reply | None:
+    said = knowing.opening_hours(message)
+    return Reply(said) if said else None
+
+
+def _foreign(message: Message) -> Reply | None:
+    """Refuse a message in a language that the bot does not have; raises EngineError("no_answer")."""
+    if not fallbacks.is_foreign(message.turn) or message.has_contact:
+        return None
+    raise EngineError("no_answer", "a language that the bot does not have", fallback=fallbacks.sentence(message.turn))
+
+
+def _answer(message: Message) -> Reply | None:
+    """Read a question that the knowledge answers; a weak wish beside it gets an offer."""
+    known = answers.answer(message.turn, message.finding)
+    if known is None:
+        return None
+    wish = message.wish
+    dated = message.heard.day is not None or message.heard.clock is not None
+    if wish is not None and wish.request_type == "appointment" and dated:
+        offered = flow.offer(message, "appointment", known.text, "offer.appointment")
+        return replace(offered, evidence=known.evidence)
+    return known
+
+
+def _hedged(message: Message) -> Reply | None:
+    """Return a hedged answer; None if the result warrants none."""
+    return answers.unsure(message.turn, message.finding) if message.finding.hedged else None
+
+
+def _own_booking(message: Message) -> Reply | None:
+    """Read a question or a wish about a booking that this conversation has not captured: the team can look it up."""
+    wanted = message.intents & {"own", "cancel", "move"}
+    if not wanted or not message.turn.may_capture:
+        return None
+    if message.wish is not None and not message.wish.clear and wanted & {"cancel", "move"}:
+        return flow.begin(message, message.wish.request_type)
+    if wanted & {"cancel", "move"} and not message.heard.question:
+        return flow.begin(message, "other")
+    known = _hedged(message)
+    return flow.offer(message, "other", known.text if known else "", "own.none")
+
+
+def _weak_wish(message: Message) -> Reply | None:
+    wish = message.wish
+    if wish is None or not message.turn.may_capture:
+        return None
+    return flow.begin(message, wish.request_type)
+
+
+def _opening_hours_beside(message: Message) -> Reply | None:
+    said = knowing.opening_hours_beside(message)
+    return Reply(said) if said else None
+
+
+def _act(message: Message) -> Reply | None:
+    """Read "please sort it out": somebody of the team has to."""
+    if "act" not in message.intents or message.heard.question or not message.turn.may_capture:
+        return None
+    return flow.begin(message, matter.request_type(message.turn, message.text), opening="open.volunteered")
+
+
+def _insult(message: Message) -> Reply | None:
+    if "insult" not in message.intents:
+        return None
+    say = texts.of(message.turn.bot, message.tongue)
+    return Reply(say("insult"))
+
+
+def _lets_go(message: Message) -> Reply | None:
+    return Reply(_say(message)("offer.declined")) if "lets_go" in message.intents else None
+
+
+def _unsure(message: Message) -> Reply | None:
+    """Read a question that the knowledge may answer: a hedged answer, or a question back."""
+    return answers.unsure(message.turn, message.finding)
+
+
+def _say(message: Message) -> texts.Say:
+    return texts.of(message.turn.bot, message.tongue)
+
+
+Reading = Callable[[Message], Reply | None]
+READINGS: tuple[Reading, ...] = (
+    _choice,
+    _pending_change,
+    _small_talk,
+    _record,
+    _foreign,
+    _volunteered,
+    _clear_wish,
+    _person,
+    _upset,
+    _enrolment,
+    _opening_hours,
+    _answer,
+    _own_booking,
+    _weak_wish,
+    _opening_hours_beside,
+    _act,
+    _insult,
+    _lets_go,
+    _unsure,
+)

@@ -1,0 +1,46 @@
+"""Context of a request: the visitor's earlier messages about the same matter, and the kind of request that they call for."""
+
+from __future__ import annotations
+
+from chatsvc.engines import Turn
+from chatsvc.engines.knowledge.dialogue import hearing, intents, smalltalk, wishes, wording
+from chatsvc.engines.reading import is_no, is_yes
+from chatsvc.engines.reading.folding import words
+
+_LOOKED_BACK = 6  # earlier messages of the visitor
+_MOST = 4  # of them that are kept
+_SUPPORT = frozenset({"complaint", "refund"})
+
+
+def earlier(turn: Turn) -> list[str]:
+    """Return the visitor's last messages since the last captured request, oldest first, without small talk and bare values."""
+    said: list[str] = []
+    for past in reversed(turn.history):
+        if past.role != "user":
+            if wording.is_closing(past.content):
+                break
+            continue
+        if len(said) == _LOOKED_BACK:
+            break
+        said.append(past.content)
+    return [text for text in reversed(said) if _is_about_something(turn, text)][-_MOST:]
+
+
+def _is_about_something(turn: Turn, text: str) -> bool:
+    said = words(text)
+    if not said or smalltalk.kind(said, turn.bot.name) is not None or is_yes(text) or is_no(text):
+        return False
+    if intents.of(text) & {"lets_go", "insult"}:
+        return False
+    return hearing.has_substance(text)
+
+
+def request_type(turn: Turn, message: str = "") -> str:
+    """Return the kind of request that the message and the earlier ones call for; `contact` if none does."""
+    for text in (message, *reversed(earlier(turn))):
+        wish = wishes.recognise(text) if text else None
+        if wish is not None and wish.request_type != "other":
+            return wish.request_type
+        if _SUPPORT & intents.of(text):
+            return "support"
+    return "contact"

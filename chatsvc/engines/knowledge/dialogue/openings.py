@@ -1,0 +1,146 @@
+"""Answers about opening hours, today and closed days, computed from the bot's settings and the clock."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+
+from chatsvc.engines import Turn
+from chatsvc.engines.knowledge.dialogue import hours, texts
+from chatsvc.engines.knowledge.dialogue.folded_line import line_of
+from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.wordlists import WordFile
+
+_FILE = WordFile("knowledge/dialogue/openings.txt")
+_ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == "asks"))
+_EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
+_COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
+_NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
+_HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
+_THANKSGIVING, _THURSDAY = " thanksgiving ", 3
+
+
+def asks(message: Message) -> bool:
+    """Return whether the message asks about opening hours, maybe beside something else."""
+    if not _EXPLICIT.search(message.line) and _speaks_of_something(message.turn):
+        return False
+    return bool(_ASKS.search(message.line) or _COMES_NOW.search(message.line))
+
+
+def _speaks_of_something(turn: Turn) -> bool:
+    """Return whether the last message of the visitor is about something else, to which "until when?" may refer."""
+    return bool(turn.history) and not asked_before(turn)
+
+
+def asks_only(message: Message) -> bool:
+    """Return whether the message asks about opening hours and nothing else."""
+    return asks(message) and all(map(_AROUND.match, message.said))
+
+
+def is_day_alone(message: Message) -> bool:
+    """Return whether the message is no more than a day: `pazar?`, `and on Saturday?`."""
+    return day_of(message) is not None and message.heard.clock is None and all(map(_AROUND.match, message.said))
+
+
+def names_special_day(message: Message) -> bool:
+    """Return whether the day asked for may have hours of its own, which only the knowledge can tell."""
+    day = day_of(message)
+    return day is not None and (is_holiday(day, message.turn.bot.country) or day > message.now.date() + timedelta(days=13))
+
+
+def asked_before(turn: Turn) -> bool:
+    """Return whether the visitor's last message, bare days aside, asked about opening hours."""
+    for past in reversed(turn.history):
+        if past.role == "user":
+            line = line_of(past.content)
+            if _ASKS.search(line):
+                return True
+            if len(line.split()) > 2:
+                return False
+    return False
+
+
+def day_of(message: Message) -> date | None:
+    """Return the day that the message names, by date, weekday or the name of a holiday."""
+    today = message.now.date()
+    for phrase, name in _NAMED:
+        if phrase in message.line:
+            month, day = map(int, name.split("-"))
+            this_year = date(today.year, month, day)
+            return this_year if this_year >= today else date(today.year + 1, month, day)
+    if _THANKSGIVING in message.line:
+        return _thanksgiving(today.year)
+    return message.heard.day
+
+
+def is_holiday(day: date, country: str) -> bool:
+    """Return whether a day is a public holiday, or one on which many businesses close."""
+    name = f"{day:%m-%d}"
+    if country == "US" and day == _thanksgiving(day.year):
+        return True
+    return name in _HOLIDAYS["any"] or name in _HOLIDAYS.get(country, ())
+
+
+def _thanksgiving(year: int) -> date:
+    first = date(year, 11, 1)
+    return first + timedelta(days=(_THURSDAY - first.weekday()) % 7 + 21)
+
+
+def answer(message: Message) -> str | None:
+    """Return the answer about the day asked for, or about now; None if the bot has no opening hours."""
+    said = _answer(message)
+    return said[:1].upper() + said[1:] if said else None
+
+
+def _answer(message: Message) -> str | None:
+    turn, tongue = message.turn, message.tongue
+    week = hours.week_of(turn.bot.opening_hours)
+    if not week:
+        return None
+    say = texts.of(turn.bot, tongue)
+    day, now = day_of(message), message.now
+    if day is None and _LISTED.search(message.line) and not message.says_now:
+        return f"{say('hours.week', hours=hours.in_words(week, say.days))} {_now(week, now, say)}"
+    if day is None or day == now.date():
+        return _now(week, now, say)
+    named, span = _named(day, now.date(), say), hours.spans_of(week, day)
+    if is_holiday(day, turn.bot.country):
+        key = "hours.holiday" if span else "hours.holiday.closed"
+        return say(key, day=f"{say.date(day)}", hours=hours.day_in_words(span))
+    if not span:
+        return say("hours.day.closed", day=named, next=_next(week, datetime.combine(day, now.time().max), now.date(), say))
+    return say("hours.day.open", day=named, hours=hours.day_in_words(span))
+
+
+def _now(week: hours.Week, now: datetime, say: texts.Say) -> str:
+    """Return whether it is open now, and until when, or when it opens next."""
+    minute = now.hour * 60 + now.minute
+    spans, today = hours.spans_of(week, now.date()), say.days[now.weekday()]
+    following = _next(week, now, now.date(), say)
+    for opens, closes in spans:
+        if opens <= minute < closes:
+            return say("hours.now.open", day=today, closes=hours.clock_of(closes))
+    if not spans:
+        return say("hours.today.closed", day=today, next=following)
+    if minute >= spans[-1][1]:
+        return say("hours.now.over", day=today, closes=hours.clock_of(spans[-1][1]), next=following)
+    return say("hours.now.closed", day=today, next=following)
+
+
+def _next(week: hours.Week, after: datetime, today: date, say: texts.Say) -> str:
+    """Return the next opening after an instant, in words."""
+    for ahead in range(9):
+        day = after.date() + timedelta(days=ahead)
+        for opens, _ in hours.spans_of(week, day):
+            if ahead or opens > after.hour * 60 + after.minute:
+                return say("hours.next", day=_named(day, today, say), time=hours.clock_of(opens))
+    return ""
+
+
+def _named(day: date, today: date, say: texts.Say) -> str:
+    """Return a day in words: today, tomorrow, a weekday of the next six days, else the date."""
+    weekday = say.days[day.weekday()]
+    if day == today:
+        return say("day.today", day=weekday)
+    if day == today + timedelta(days=1):
+        return say("day.tomorrow", day=weekday)
+    return weekday if today < day < today + timedelta(days=7) else say.date(day)
