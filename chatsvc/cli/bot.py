@@ -19,7 +19,7 @@ SETTINGS = (
     click.option("--country", metavar="CC", help="Two letters, for telephone numbers without a country code; the default is TR."),
     click.option("--language", metavar="TAG", help="The bot's own language, such as en; the default is tr."),
     click.option("--opening-hours", metavar="HOURS", help='Such as "Mon-Fri 9-18, Sat 10-14" or "her gün 9-22, pazar kapalı".'),
-    click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?"; by default only outside the API.'),
+    click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?" and give hedged answers; on by default.'),
     click.option("--greeting", help="The reply to a greeting."),
     click.option("--fallback", type=click.Choice(["knowledge", "none"]), help="What replies where the model fails; by default nothing."),
 )

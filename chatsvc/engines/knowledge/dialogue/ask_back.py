@@ -35,7 +35,7 @@ _NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.wo
 def ask(turn: Turn, finding: SearchResult) -> Reply:
     """Return the question back, with the entries that the next message may choose from."""
     entries = _likely(finding)
-    return _asked(turn, "one" if len(entries) == 1 else "several", entries)
+    return ask_among(turn, "one" if len(entries) == 1 else "several", entries)
 
 
 def answered(turn: Turn) -> Reply | None:
@@ -50,11 +50,12 @@ def answered(turn: Turn) -> Reply | None:
     if is_no(turn.message) or not _NONE.isdisjoint(said):
         return Reply(_text(turn, "none"))
     if is_yes(turn.message) or (_BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)):
-        return Reply(entries[0].answer) if len(entries) == 1 else _asked(turn, "which", entries)
+        return Reply(entries[0].answer) if len(entries) == 1 else ask_among(turn, "which", entries)
     return None
 
 
-def _asked(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
+def ask_among(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
+    """Return the sentence `back.{text}` with a list of entries, which the next message may choose from."""
     kept = {"v": _VERSION, "at": turn.now_ms, "back": [entry.id for entry in entries]}
     lines = [_text(turn, text), "", *(f"- {entry.question}" for entry in entries)]
     return Reply("\n".join(lines), dialogue=json.dumps(kept, separators=(",", ":")))

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from chatsvc.domain.language import primary
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.dialogue import answers, ask_back, drafts, fallbacks, flow, knowing, matter, records, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue import answers, ask_back, drafts, facts, fallbacks, flow, knowing, matter, records, smalltalk, texts
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.message import Message
 
+_MOST_WORDS = 7  # of a question about the bot's languages
+_MOST_LISTED = 6  # entries in an overview
+_PRICE = "how much is it"
 _UPSET = frozenset({"complaint", "refund"})
 
 
@@ -160,6 +164,25 @@ def _hedged(message: Message) -> Reply | None:
     return answers.unsure(message.turn, message.finding) if message.finding.hedged else None
 
 
+def _language(message: Message) -> Reply | None:
+    """Read "do you speak English?", asked of the bot."""
+    asked = next((tag for tag in ("tr", "en") if f"speaks {tag}" in message.intents), None)
+    return Reply(texts.of(message.turn.bot, asked)("speaks")) if asked and len(message.said) <= _MOST_WORDS else None
+
+
+def _overview(message: Message) -> Reply | None:
+    """Read a question about everything, or about prices of nothing in particular: list entries to choose from."""
+    entries = message.turn.knowledge.entries
+    if "prices" in message.intents and not message.turn.history:
+        entries = [entry for entry in entries if facts.states_any(entry.answer, facts.asked(_PRICE))]
+    elif "overview" not in message.intents and "prices" not in message.intents:
+        return None
+    listed = [entry for entry in entries if primary(entry.language) == message.tongue] or list(entries)
+    if message.turn.bot.ask_back is False or not listed:
+        return None
+    return ask_back.ask_among(message.turn, "prices" if "prices" in message.intents else "overview", listed[:_MOST_LISTED])
+
+
 def _own_booking(message: Message) -> Reply | None:
     """Read a question or a wish about a booking that this conversation has not captured: the team can look it up."""
     wanted = message.intents & {"own", "cancel", "move"}
@@ -224,8 +247,10 @@ READINGS: tuple[Reading, ...] = (
     _person,
     _upset,
     _enrolment,
+    _language,
     _opening_hours,
     _answer,
+    _overview,
     _own_booking,
     _weak_wish,
     _opening_hours_beside,

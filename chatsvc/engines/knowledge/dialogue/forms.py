@@ -109,7 +109,7 @@ class FormTurn:
         """Return the answer that the message would get outside of the form."""
         if said := knowing.opening_hours(Message(self.turn)):
             return said
-        finding = lookup.find(self.turn)
+        finding = Message(self.turn).finding
         known = answers.answer(self.turn, finding)
         if known is None and finding.hedged and self.heard.question:
             known = answers.unsure(self.turn, finding)

@@ -10,7 +10,24 @@ import re
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.wordlists import WordFile
 
-NAMES = ("person", "complaint", "refund", "own", "status", "answered", "cancel", "move", "insult", "lets_go", "enrol", "act")
+NAMES = (
+    "person",
+    "complaint",
+    "refund",
+    "own",
+    "status",
+    "answered",
+    "cancel",
+    "move",
+    "insult",
+    "lets_go",
+    "enrol",
+    "act",
+    "speaks en",
+    "speaks tr",
+    "overview",
+    "prices",
+)
 
 _FILE = WordFile("knowledge/dialogue/intents.txt")
 _RAMBLING = 45  # words

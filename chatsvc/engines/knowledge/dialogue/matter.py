@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, intents, smalltalk, wishes, wording
 from chatsvc.engines.reading import is_no, is_yes
@@ -24,6 +27,18 @@ def earlier(turn: Turn) -> list[str]:
             break
         said.append(past.content)
     return [text for text in reversed(said) if _is_about_something(turn, text)][-_MOST:]
+
+
+def without_forms(turn: Turn) -> Turn:
+    """Return the turn without the exchanges of forms in its history, so that what was spoken of before them is found."""
+    kept: list[HistoryMessage] = []
+    answers = False
+    for past in turn.history:
+        of_form = past.role != "user" and wording.is_of_form(past.content)
+        if not of_form and not (answers and past.role == "user"):
+            kept.append(past)
+        answers = of_form and not wording.is_closing(past.content)
+    return replace(turn, history=kept)
 
 
 def _is_about_something(turn: Turn, text: str) -> bool:

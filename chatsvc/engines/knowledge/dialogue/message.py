@@ -9,7 +9,7 @@ from functools import cached_property
 
 from chatsvc.domain import times
 from chatsvc.engines import SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import hearing, intents, lookup, smalltalk, wishes
+from chatsvc.engines.knowledge.dialogue import hearing, intents, lookup, matter, smalltalk, wishes
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.wishes import Wish
@@ -65,7 +65,7 @@ class Message:
     @cached_property
     def finding(self) -> SearchResult:
         """The result of the search for it."""
-        return lookup.find(self.turn)
+        return lookup.find(matter.without_forms(self.turn))
 
     @cached_property
     def clauses(self) -> list[str]:

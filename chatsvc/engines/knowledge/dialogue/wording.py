@@ -20,6 +20,7 @@ _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LA
 _CLOSINGS = tuple(
     _SENTENCES[f"{key}.{language}"].split("{", maxsplit=1)[0] for key in ("done", "done.appointment") for language in LANGUAGES
 )
+_ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
@@ -31,6 +32,11 @@ def say(key: str, language: str, **values: str) -> str:
 def is_closing(text: str) -> bool:
     """Return whether a reply ended a request: it was noted, dropped or given up."""
     return text.startswith(_CLOSINGS)
+
+
+def is_of_form(text: str) -> bool:
+    """Return whether a reply asked for a value of a form, or ended one."""
+    return is_closing(text) or text.endswith(_ASKED)
 
 
 def ask(asked: str, draft: RequestDraft) -> str:

@@ -1,0 +1,375 @@
+"""Turns that the dialogue decides: captured records, people and complaints, opening hours, offers, corrections, farewells."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from pathlib import Path
+
+import pytest
+
+from chatsvc.domain.captures import CapturedRecord, change_message
+from chatsvc.domain.contacts import own_name
+from chatsvc.domain.models import Bot, HistoryMessage
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.engines.knowledge.dialogue import corrections, hearing, intents
+from tests.engines.knowledge.test_index import SAMPLE
+from tests.fakes import START
+
+ANSWERS = Path(__file__).parents[2] / "answers"
+HOURS = "mon-fri 09:00-18:00; sat 10:00-14:00"
+BOOKED = CapturedRecord(
+    "appointment",
+    "a1",
+    "appointment",
+    "pending",
+    "Randevu",
+    START - 60_000,
+    date(2026, 11, 25),
+    time(14, 30),
+    "Ayşe",
+    None,
+    "+905321234567",
+)
+NOTED = CapturedRecord("request", "r1", "contact", "new", "Beni arayın", START - 60_000, visitor_name="Ayşe", visitor_phone="+905321234567")
+HOUR_MS = 3_600_000
+
+
+@dataclass
+class Visitor:
+    """A conversation; what is captured is remembered as the service does it."""
+
+    captured: list[CapturedRecord] = field(default_factory=list)
+    speaks: str = "tr"
+    hours: str | None = HOURS
+    now: int = START  # Friday 20 November 2026, 15:14 in Istanbul
+    country: str = "TR"
+    may_capture: bool = True
+    history: list[HistoryMessage] = field(default_factory=list)
+    dialogue: str | None = None
+
+    def say(self, message: str) -> Reply:
+        bot = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
+        bot = bot._replace(country=self.country, language=self.speaks, opening_hours=self.hours, ask_back=False)
+        turn = Turn(
+            bot, "api", message, self.history, None, SAMPLE, "", 30.0, self.now, self.dialogue, self.may_capture, tuple(self.captured)
+        )
+        self.history = [*self.history, HistoryMessage("user", message)]
+        reply = asyncio.run(KnowledgeEngine().reply(turn))
+        self.history = [*self.history, HistoryMessage("assistant", reply.text)]
+        self.dialogue = reply.dialogue
+        return reply
+
+    def fails(self, message: str) -> None:
+        with pytest.raises(EngineError):
+            self.say(message)
+
+
+# Captured records
+
+
+@pytest.mark.parametrize(
+    ("message", "holds"),
+    [
+        ("randevum ne zamandı", "25 Kasım 2026 Çarşamba, 14:30. Henüz onaylanmadı"),
+        ("onaylandı mı", "Henüz onaylanmadı"),
+        ("randevum kesin mi", "Henüz onaylanmadı"),
+        ("when is my appointment?", "Wednesday 25 November 2026, 14:30. It is not confirmed yet"),
+        ("is it confirmed?", "not confirmed yet"),
+        ("what time am i coming", "14:30"),
+    ],
+)
+def test_a_question_about_the_appointment_is_answered_from_the_record(message: str, holds: str) -> None:
+    reply = Visitor([BOOKED]).say(message)
+    assert holds in reply.text
+    assert reply.captured is None
+
+
+@pytest.mark.parametrize(
+    ("status", "holds"), [("confirmed", "It is confirmed"), ("canceled", "Our team has canceled"), ("done", "marked as done")]
+)
+def test_the_status_that_the_team_has_set_is_given(status: str, holds: str) -> None:
+    assert holds in Visitor([BOOKED._replace(status=status)]).say("is my appointment confirmed?").text
+
+
+@pytest.mark.parametrize(
+    ("message", "day", "clock"),
+    [
+        ("move it to friday at 12", date(2026, 11, 27), time(12)),
+        ("can we move my appointment to friday same time", date(2026, 11, 27), time(14, 30)),
+        ("randevumu cumaya alabilir miyiz", date(2026, 11, 27), time(14, 30)),
+        ("saat 16:00 yapalım randevuyu", date(2026, 11, 25), time(16)),
+        ("cumaya alsak olur mu ayni saat", date(2026, 11, 27), time(14, 30)),
+        ("actually make it 5 pm", date(2026, 11, 25), time(17)),
+    ],
+)
+def test_moving_is_a_request_to_the_team_and_no_second_appointment(message: str, day: date, clock: time) -> None:
+    caught = Visitor([BOOKED]).say(message).captured
+    assert caught is not None
+    assert caught.change is not None
+    assert (caught.change.appointment.id, caught.change.cancels, caught.date, caught.time) == ("a1", False, day, clock)
+
+
+def test_a_move_without_a_time_asks_for_one_and_to_a_closed_day_for_another() -> None:
+    visitor = Visitor([BOOKED])
+    assert "Hangi gün" in visitor.say("randevumu ertelemek istiyorum").text
+    assert "kapalıyız" in visitor.say("pazar").text
+    caught = visitor.say("cuma 11").captured
+    assert caught is not None
+    assert (caught.date, caught.time) == (date(2026, 11, 27), time(11))
+
+
+@pytest.mark.parametrize("message", ["cancel my appointment", "randevumu iptal edin", "yarın gelemiyorum", "iptal edelim lütfen"])
+def test_canceling_is_passed_on_and_never_called_done(message: str) -> None:
+    reply = Visitor([BOOKED]).say(message)
+    assert reply.captured is not None
+    assert reply.captured.change is not None
+    assert reply.captured.change.cancels
+    assert "iptal ettim" not in reply.text
+    assert "have canceled" not in reply.text
+
+
+def test_a_question_whether_it_can_be_canceled_is_asked_back_first() -> None:
+    visitor = Visitor([BOOKED])
+    assert "(yes / no)" in visitor.say("can i cancel my appointment?").text
+    assert visitor.say("yes").captured is not None
+    visitor = Visitor([BOOKED])
+    visitor.say("can i cancel my appointment?")
+    assert "stays as it is" in visitor.say("no").text
+
+
+def test_a_change_already_asked_for_is_told_with_the_appointment() -> None:
+    caught = Visitor([BOOKED]).say("move it to friday at 12").captured
+    assert caught is not None
+    assert caught.change is not None
+    request = NOTED._replace(id="r2", request_type="appointment", message=change_message(caught, caught.change, "en"))
+    said = Visitor([BOOKED, request]).say("so when is it now?").text
+    assert "Wednesday 25 November 2026, 14:30" in said
+    assert "Friday 27 November 2026, 12:00" in said
+
+
+def test_a_request_that_is_no_appointment_is_remembered_too() -> None:
+    assert "talebinizi not aldım" in Visitor([NOTED]).say("talebim alındı mı").text.lower()
+    assert "don't know exactly when" in Visitor([NOTED]).say("how long will that take").text
+    withdrawn = Visitor([NOTED]).say("cancel that please, i found another one")
+    assert withdrawn.captured is not None
+    assert "no longer want it" in withdrawn.text
+
+
+def test_nothing_is_captured_where_nothing_may_be() -> None:
+    for message in ("cancel my appointment", "move it to friday at 12"):
+        reply = Visitor([BOOKED], may_capture=False).say(message)
+        assert reply.captured is None
+        assert "any more notes today" in reply.text
+
+
+@pytest.mark.parametrize("message", ["randevum ne zamandı", "where is my order"])
+def test_without_a_record_the_bot_says_so_and_offers_a_note(message: str) -> None:
+    visitor = Visitor()
+    assert any(part in visitor.say(message).text for part in ("göremiyorum", "can't see"))
+    assert any(part in visitor.say("Ayşe Yılmaz 0532 123 45 67").text for part in ("Özetliyorum", "Here is what I have"))
+
+
+# People, complaints, contact data volunteered
+
+
+@pytest.mark.parametrize(
+    "message", ["just get me a real person please", "bir insana bağlayın", "levent beyi bağlayın bana", "orada insan var mı"]
+)
+def test_a_person_is_asked_for(message: str) -> None:
+    visitor = Visitor()
+    assert any(part in visitor.say(message).text for part in ("your name", "Adınızı"))
+    visitor.say("Ayşe Yılmaz, ayse@example.com")
+    caught = visitor.say("evet").captured
+    assert caught is not None
+    assert (caught.request_type, caught.visitor_name, caught.message) == ("contact", "Ayşe Yılmaz", message)
+
+
+def test_a_complaint_gets_an_apology_and_everything_said_of_it_is_in_the_request() -> None:
+    visitor = Visitor(speaks="en")
+    assert visitor.say("the bike broke again after one day, this is ridiculous").text.startswith("I'm sorry")
+    visitor.say("nobody picks up the phone")
+    visitor.say("here: Anthony Russo, arusso@example.com")
+    caught = visitor.say("yes").captured
+    assert caught is not None
+    assert caught.request_type == "support"
+    assert caught.message.split("\n")[:2] == ["the bike broke again after one day, this is ridiculous", "nobody picks up the phone"]
+
+
+def test_name_and_number_after_a_turn_without_an_answer_are_taken_with_its_words() -> None:
+    visitor = Visitor(speaks="en", country="GB")
+    visitor.fails("do you repair violins")
+    assert "Here is what I have" in visitor.say("Hannah Boyd 07700 900 552").text
+    caught = visitor.say("yes thats right").captured
+    assert caught is not None
+    assert (caught.visitor_name, caught.visitor_phone) == ("Hannah Boyd", "+447700900552")
+    assert caught.message.startswith("do you repair violins")
+
+
+def test_an_offer_is_declined_or_outlives_one_question() -> None:
+    visitor = Visitor(speaks="en")
+    visitor.say("where is my order")
+    assert visitor.say("no thanks").dialogue is None
+    visitor.say("where is my order")
+    visitor.say("what are your opening hours")
+    assert "your name" in visitor.say("yes please").text
+
+
+def intent_cases() -> Iterator[tuple[str, str, str]]:
+    with (ANSWERS / "intents.tsv").open(encoding="utf-8") as lines:
+        for row in csv.reader((line for line in lines if line[0] != "#"), delimiter="\t"):
+            yield row[0], row[1], row[2]
+
+
+def test_nine_in_ten_unseen_phrasings_are_heard() -> None:
+    asked, heard = Counter[str](), Counter[str]()
+    for intent, part, phrasing in intent_cases():
+        if part == "measure":
+            asked[intent] += 1
+            heard[intent] += not intents.of(phrasing).isdisjoint({intent, "status"} if intent == "own" else {intent})
+    assert {intent: heard[intent] / count for intent, count in asked.items() if heard[intent] < 0.9 * count} == {}
+
+
+def test_at_most_one_in_a_hundred_other_questions_is_taken_for_an_intent() -> None:
+    """The questions hold real complaints, demands for refunds, moves and cancellations, which are no mistakes: they are left aside."""
+    questions = [
+        row.split("\t")[1]
+        for path in sorted((ANSWERS / "businesses").glob("*.tsv"))
+        for row in path.read_text("utf-8").splitlines()
+        if "\t" in row
+    ]
+    taken = Counter(intent for question in questions for intent in intents.of(question))
+    for intent in ("person", "own", "status", "answered", "insult", "lets_go", "enrol", "act", "overview", "prices"):
+        assert taken[intent] <= len(questions) / 100, intent
+    for intent in ("complaint", "refund", "cancel", "move"):
+        assert taken[intent] <= 0.015 * len(questions), intent
+
+
+# Opening hours
+
+
+@pytest.mark.parametrize(
+    ("message", "holds"),
+    [
+        ("açık mısınız", "bugün 18:00 saatine kadar açığız"),
+        ("acikmisiniz", "bugün 18:00 saatine kadar açığız"),
+        ("u guys open", "until 18:00 today (Friday)"),
+        ("are you open on sunday?", "We are closed Sunday. Our next opening is Monday at 09:00."),
+        ("yarın açık mısınız", "Yarın (Cumartesi) günü 10:00-14:00"),
+        ("are you open christmas day", "public holidays we are closed"),
+        ("1 ocakta açık mısınız", "tatil gününe özel bir bilgi elimde yok"),
+    ],
+)
+def test_opening_hours_are_computed(message: str, holds: str) -> None:
+    assert holds in Visitor().say(message).text
+
+
+def test_closed_today_and_the_day_after_are_computed_with_the_clock() -> None:
+    sunday = Visitor(now=START + 2 * 24 * HOUR_MS)
+    assert sunday.say("r u open today").text == "We are closed today, Sunday. Our next opening is tomorrow (Monday) at 09:00."
+    assert "Saturday we are open 10:00-14:00" in sunday.say("saturday?").text
+    evening = Visitor(now=START + 5 * HOUR_MS)
+    assert "18:00 itibarıyla kapandık. Bir sonraki açılışımız: yarın (Cumartesi) 10:00." in evening.say("şu an açık mısınız").text
+
+
+def test_hours_of_something_else_are_not_computed() -> None:
+    Visitor().fails("is the sauna open to children")
+
+
+# Corrections
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "corrected"),
+    [
+        ("Linda Prescot", "sorry its Prescott with two t's", "Linda Prescott"),
+        ("Onur Tekin", "soyadım Tekin değil Tekiner", "Onur Tekiner"),
+        ("Hakan Yavuz", "isim Hakan değil Emir Yavuz olsun", "Emir Yavuz"),
+        ("Jon Smith", "its not Jon, its John", "John Smith"),
+        ("Ayşe Yılmaz", "evet doğru", None),
+        ("Steve Marlow", "stevem@post.example", None),
+        (None, "Ayşe", None),
+    ],
+)
+def test_a_name_is_corrected(name: str | None, message: str, corrected: str | None) -> None:
+    assert corrections.corrected(message, name) == corrected
+
+
+def test_a_later_spelling_of_one_word_is_kept_and_no_other_combination() -> None:
+    assert own_name("Linda Prescott", ["Linda Prescot", "its Prescott"]) == "Linda Prescott"
+    assert own_name("Linda Baker", ["Linda Prescot", "Baker"]) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "clock"),
+    [
+        ("yok 2 olsun", time(14)),
+        ("evet ama 11 olsun", time(11)),
+        ("oh. 4 then", time(16)),
+        ("no make it 10:30", time(10, 30)),
+        ("evet", None),
+    ],
+)
+def test_a_bare_hour_at_the_summary_is_a_correction(message: str, clock: time | None) -> None:
+    heard = hearing.interpret(message, "confirm", datetime.fromisoformat("2026-11-20T10:00"), "TR")
+    assert heard.clock == clock
+
+
+def test_a_question_beside_a_value_is_named_when_it_has_no_answer() -> None:
+    visitor = Visitor(speaks="en")
+    visitor.say("I'd like to make an appointment")
+    said = visitor.say("monday 11am. do you sell violins?").text
+    assert "don't have information on that" in said
+    assert "your name" in said
+
+
+def test_the_topic_of_the_conversation_is_in_the_request() -> None:
+    visitor = Visitor(speaks="en")
+    visitor.say("do you take credit cards")
+    for message in ("ok book it for me, monday 11am", "Jane Smith", "jane@example.com"):
+        visitor.say(message)
+    caught = visitor.say("yes").captured
+    assert caught is not None
+    assert caught.message == "do you take credit cards\nok book it for me, monday 11am"
+
+
+# Small talk, languages, overviews
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["bye dude", "shame. laters", "hadi eyvallah", "i was only messing. happy christmas", "neyse iyi geceler", "tamam iyi seneler"],
+)
+def test_farewells_in_many_words(message: str) -> None:
+    assert Visitor().say(message).text in ("Goodbye, and have a nice day!", "Görüşmek üzere, iyi günler!")
+
+
+def test_a_greeting_after_a_conversation_is_a_farewell() -> None:
+    visitor = Visitor()
+    assert visitor.say("iyi akşamlar").text.startswith("Merhaba")
+    visitor.say("otopark var mı")
+    assert visitor.say("iyi akşamlar").text.startswith("Görüşmek üzere")
+
+
+@pytest.mark.parametrize("message", ["stupid bot", "ne işe yararsın sen salak bot"])
+def test_an_insult_is_answered_calmly(message: str) -> None:
+    assert any(part in Visitor().say(message).text for part in ("I'm sorry", "üzgünüm"))
+
+
+def test_a_goodbye_in_a_form_lets_the_visitor_go_and_keeps_the_form() -> None:
+    visitor = Visitor(speaks="en")
+    visitor.say("I'd like to make an appointment")
+    assert visitor.say("bye").text.startswith("Goodbye")
+    visitor.now += 20 * HOUR_MS
+    assert "shall we go on with it?" in visitor.say("hello").text
+    assert "What time" in visitor.say("monday").text
+
+
+def test_the_bots_languages_are_told() -> None:
+    assert Visitor().say("do you speak english").text == "Yes, I can help you in English."
+    assert Visitor(speaks="en").say("türkçe konuşuyor musunuz").text == "Evet, Türkçe olarak yardımcı olabilirim."
