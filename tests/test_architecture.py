@@ -235,6 +235,26 @@ def test_each_library_is_used_where_it_belongs_and_nowhere_else() -> None:
     assert wrong == []
 
 
+def test_every_module_that_is_named_in_a_text_exists() -> None:
+    """Root imports modules by name before it becomes another user, and commands are imported by name."""
+    named = re.compile(r"(chatsvc(?:\.[a-z_]+){2,})(?::([A-Za-z_]+))?")
+    missing, found = [], 0
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := named.fullmatch(node.value))):
+                continue
+            found += 1
+            try:
+                module = import_module(match[1])
+            except ModuleNotFoundError:
+                missing.append(f"{file.relative_to(ROOT)}: {node.value}")
+                continue
+            if match[2] and not hasattr(module, match[2]):
+                missing.append(f"{file.relative_to(ROOT)}: {node.value}")
+    assert found > len(COMMANDS)
+    assert missing == []
+
+
 # Imported by the commands that need them, inside their functions.
 LATE = {"cli/listener.py", "cli/forwarder.py"}
 

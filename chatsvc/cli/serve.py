@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LATE = (
     *("uvloop", "chatsvc.app", "chatsvc.log", "chatsvc.engines.anthropic.client"),
-    *("chatsvc.acme.keeper", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
+    *("chatsvc.acme.manager", "chatsvc.metrics.collector", "chatsvc.metrics.listener"),
 )
 
 
