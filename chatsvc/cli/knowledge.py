@@ -13,7 +13,7 @@ from chatsvc.cli.output import call, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
 from chatsvc.domain.errors import CommandError
-from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.models import Bot, Entry, Synonyms
 from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "language", "question", "alt", "source")
@@ -68,13 +68,17 @@ def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> li
 @knowledge.command()
 @click.argument("bot", type=BOT)
 @click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option("--dry-run", is_flag=True, help="Store nothing; list the past questions whose answers would change.")
 @json_option
 @click.pass_context
-def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], as_json: bool) -> None:
+def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: bool, as_json: bool) -> None:
     """Add files to a bot's knowledge, replacing entries from files of the same names.
 
     Either all files are stored or none. All errors of all files are listed with their lines. A call takes at most 64 MB. Lines with Q:
     and A: become questions and answers, lines of a price list entries.
+
+    With --dry-run nothing is stored. Past questions (of stored conversations, without an answer, and the phrasings of all entries) are
+    searched for in the knowledge before and after: which would lose their answer, get another one, or gain one.
 
     \b
     .md            questions (## ...), alt: lines, answers; or a document, cut into passages
@@ -87,10 +91,49 @@ def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], as_json: boo
     Examples:
       chatsvc knowledge add 6f1c... faq.md
       chatsvc knowledge add 6f1c... faq.tr.md faq.en.md prices.csv
+      chatsvc knowledge add 6f1c... faq.md --dry-run
     """
+    if dry_run:
+        _preview(ctx, bot, read_files(ctx, bot, files), as_json)
+        return
     with progress.shown("adding"):
         added = call(ctx, "knowledge.add", bot=bot, files=read_files(ctx, bot, files))
     show(added, as_json)
+
+
+def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
+    """Show the past questions whose answers the files would change; the search runs in this process."""
+    from chatsvc.usecases import knowledge_preview
+    from chatsvc.usecases.knowledge import from_file
+    from chatsvc.usecases.knowledge_preview import Knowledge, PastQuestion
+
+    with progress.shown("reading") as told:
+        shown = call(ctx, "bot.show", bot=bot)
+        added = [from_file(file) for file in files]
+        names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
+        before = Knowledge(*_whole(ctx, bot)[1:])
+        rest = _knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
+        after = Knowledge(
+            [*rest[0], *(entry for file in added for entry in file.entries)],
+            [*rest[1], *(group for file in added for group in file.synonyms)],
+        )
+        questions = [PastQuestion(**one) for one in call(ctx, "knowledge.past_questions", bot=bot)]
+        asker = _bot_of(shown)
+        found = knowledge_preview.changes(asker, before, after, questions, told)
+    if as_json:
+        show([one._asdict() for one in found], True)
+        return
+    for one in found:
+        echo(one_line(f"{one.kind:<8} {one.times:>5}  {one.question}  ({one.origin})"))
+        echo(one_line(f"                {one.before or '-'}  ->  {one.after or '-'}"))
+    kinds = ", ".join(f"{sum(one.kind == kind for one in found)} {kind}" for kind in knowledge_preview.KINDS)
+    echo(f"{counted(len(questions), 'past question', 'past questions')}: {kinds}; nothing was stored", err=True)
+
+
+def _bot_of(shown: dict[str, Any]) -> Bot:
+    """Return the settings of a bot on which its answers depend."""
+    kept = {name: shown[name] for name in ("id", "name", "language", "timezone", "country", "ask_back")}
+    return Bot(**kept, account_id="", description=None, model="", active=True, messages_used=0, created_at=0, updated_at=0)
 
 
 @knowledge.command("list")
@@ -163,8 +206,13 @@ def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | Non
 def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
     """Return a bot's language, entries and synonyms."""
     told = call(ctx, "knowledge.export", bot=bot)
+    return (told["language"], *_knowledge(told))
+
+
+def _knowledge(told: dict[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
+    """Return the entries and synonyms of an operation's JSON."""
     entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in told["entries"]]
-    return told["language"], entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]
+    return entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]
 
 
 @knowledge.command()
@@ -181,8 +229,9 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     answers_another     a phrasing of one entry finds another one first
     duplicate_phrasing  two entries have the same phrasing
     near_duplicate      two entries are nearly the same
+    overlap             questions made from one entry are answered by another one
     foreign_language    an entry seems to be in another language than it says
-    too_few_phrasings   fewer than five, the question among them
+    easily_missed       questions made from an entry do not find it; the five worst
     long_answer         hardly a chat message any more
 
     \b

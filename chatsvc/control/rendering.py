@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.erasure import ErasedVisitor
     from chatsvc.usecases.health import EgressReport
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
+    from chatsvc.usecases.knowledge_preview import Knowledge
     from chatsvc.usecases.master_key import Rotation
     from chatsvc.usecases.transfer import ExportPage, ImportedWebhook
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
@@ -112,13 +113,14 @@ def addition(result: Addition) -> Json:
     return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
 
 
+def knowledge(result: Knowledge | WholeKnowledge) -> Json:
+    """Write entries and synonyms."""
+    return {"entries": [entry(one) for one in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
+
+
 def whole_knowledge(result: WholeKnowledge) -> Json:
     """Write all entries and synonyms of a bot."""
-    return {
-        "language": result.language,
-        "entries": [entry(one) for one in result.entries],
-        "synonyms": [group._asdict() for group in result.synonyms],
-    }
+    return {"language": result.language, **knowledge(result)}
 
 
 def question_result(result: QuestionResult) -> Json:
@@ -128,6 +130,7 @@ def question_result(result: QuestionResult) -> Json:
         "question": result.question,
         "language": finding.language,
         "decision": finding.decision,
+        "hedged": finding.hedged,
         "confidence": round(finding.confidence, 4),
         "entries": [
             {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
@@ -320,6 +323,8 @@ RENDERERS: dict[str, Renderer] = {
     "knowledge.remove": entry,
     "knowledge.search": list_of(question_result),
     "knowledge.export": whole_knowledge,
+    "knowledge.kept": knowledge,
+    "knowledge.past_questions": list_of(lambda result: result._asdict()),
     "knowledge.unanswered": list_of(unanswered_group),
     "knowledge.forget_unanswered": cleared,
     "webhook.set": webhook,

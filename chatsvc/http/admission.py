@@ -7,32 +7,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice
 
 
 class Lease:
     """One counted connection or request; `release` may be called any number of times."""
 
-    __slots__ = ("_admission", "_counts_in_total", "is_released", "share")
+    __slots__ = ("_admission", "_counts_in_total", "share")
 
     def __init__(self, admission: Admission, share: str | None, *, counts_in_total: bool) -> None:
-        self._admission = admission
+        self._admission: Admission | None = admission
         self._counts_in_total = counts_in_total
         self.share = share
-        self.is_released = False
+
+    @property
+    def is_released(self) -> bool:
+        """Whether it is no longer counted."""
+        return self._admission is None
 
     def release(self) -> None:
         """Stop counting it."""
-        if not self.is_released:
-            self.is_released = True
-            self._admission.release(self, counts_in_total=self._counts_in_total)
+        admission, self._admission = self._admission, None
+        if admission is not None:
+            admission.release(self, counts_in_total=self._counts_in_total)
 
-    def set_idle(self, close: Callable[[], object] | None) -> None:
-        """Mark the connection as waiting for its client, closed by `close` if its place is needed; None: it is busy.
-
-        The place is its lease; once that is released, its file descriptor.
-        """
-        self._admission.set_idle(self, close)
+    def set_idle(self, close: Callable[[], None] | None) -> None:
+        """Mark the connection as waiting for a next request, closed by `close` if its lease is needed; None: it is busy."""
+        if self._admission is not None:
+            self._admission.set_idle(self, close)
 
 
 class Admission:
@@ -43,8 +44,7 @@ class Admission:
         self._per_share = per_share
         self._total = 0
         self._shares: Counter[str] = Counter()
-        self._idle: dict[Lease, Callable[[], object]] = {}
-        self._idle_released: dict[Lease, Callable[[], object]] = {}  # of authenticated callers
+        self._idle: dict[Lease, Callable[[], None]] = {}
         self.on_release: Callable[[str | None], None] | None = None
         self.on_idle: Callable[[], None] | None = None
 
@@ -83,18 +83,13 @@ class Admission:
         if counts_in_total and self.on_release is not None:
             self.on_release(lease.share)
 
-    def set_idle(self, lease: Lease, close: Callable[[], object] | None) -> None:
+    def set_idle(self, lease: Lease, close: Callable[[], None] | None) -> None:
         """See Lease.set_idle."""
         self._idle.pop(lease, None)
-        self._idle_released.pop(lease, None)
-        if close is None:
-            return
-        if lease.is_released:
-            self._idle_released[lease] = close
-            return
-        self._idle[lease] = close
-        if self.on_idle is not None:
-            self.on_idle()
+        if close is not None:
+            self._idle[lease] = close
+            if self.on_idle is not None:
+                self.on_idle()
 
     def close_idle(self, share: str | None) -> bool:
         """Close the longest idle connection whose lease a connection of this share could take; return whether there was one."""
@@ -105,11 +100,3 @@ class Admission:
                 close()
                 return True
         return False
-
-    def close_longest_idle(self, most: int) -> int:
-        """Close connections that wait for their clients, the longest idle first, authenticated ones too; return how many."""
-        found = [*islice(self._idle.items(), most), *islice(self._idle_released.items(), most)][:most]
-        for lease, close in found:
-            self.set_idle(lease, None)
-            close()
-        return len(found)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 HEAD_TIMEOUT_S = 10.0
-GRACE_S = 1.0  # for what the client has to send or take; after it the connection may be closed when others need its place
 READER_TIMEOUT_S = 10.0  # for the sockets' part of a response (some 50 KiB) to be taken: 5 KiB a second are enough
 LINGER_S = 2.0  # for the rest of an unread body: closing before its end would make the client lose the response
 KEEPALIVE_S = 75.0
@@ -50,7 +49,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._deadline = 0.0
         self._deadline_timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
-        self._grace_timer: asyncio.TimerHandle | None = None
 
     # Callbacks of the event loop.
 
@@ -63,7 +61,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(1)
         self._server.connections.add(self)
         self._set_deadline(HEAD_TIMEOUT_S)
-        self._wait_for_client()
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002  # asyncio's signature
         """Return the server's read buffer: one for all connections, since it is emptied at once."""
@@ -80,7 +77,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self.task = self._loop.create_task(self._answer())
             elif self._parser.buffered and not self._has_begun:
                 self._has_begun = True
-                self._wait_for_client()
+                self._lease.set_idle(None)
                 self._set_deadline(min(HEAD_TIMEOUT_S, self._deadline - self._loop.time()))
         else:
             self._wake_body_reader()
@@ -95,14 +92,12 @@ class HttpConnection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         """Start the deadline for a client that does not read: its response is held meanwhile."""
         self._reader_timer = self._loop.call_later(READER_TIMEOUT_S, self._disconnect_slow_reader)
-        self._wait_for_client()
 
     def resume_writing(self) -> None:
         """Continue writing: the client has taken what was pending."""
         if self._reader_timer is not None:
             self._reader_timer.cancel()
             self._reader_timer = None
-        self._end_wait_for_client()
         self._wake_writer()
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002  # asyncio's signature
@@ -113,7 +108,6 @@ class HttpConnection(asyncio.BufferedProtocol):
             if timer is not None:
                 timer.cancel()
         self._server.connections.discard(self)
-        self._end_wait_for_client()
         self._lease.release()
         self._wake_body_reader()
         self._wake_writer()
@@ -128,7 +122,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._is_closing = True
         if self._next is not None:
             self._has_begun = False
-            self._end_wait_for_client()
+            self._lease.set_idle(None)
 
     def _regulate_reading(self) -> None:
         """Pause the socket while a whole head's worth of bytes waits to be parsed."""
@@ -145,29 +139,16 @@ class HttpConnection(asyncio.BufferedProtocol):
             raise BodyBroken
         self._regulate_reading()
         self._data_waiter = self._loop.create_future()
-        self._wait_for_client()
         try:
             await self._data_waiter
         finally:
             self._data_waiter = None
-            self._end_wait_for_client()
 
     def _wake_body_reader(self) -> None:
         if self._data_waiter is not None and not self._data_waiter.done():
             self._data_waiter.set_result(None)
 
     # Deadlines.
-
-    def _wait_for_client(self) -> None:
-        """Start the grace period of a client that has to send or to take something."""
-        self._end_wait_for_client()
-        self._grace_timer = self._loop.call_later(GRACE_S, self._lease.set_idle, self.abort)
-
-    def _end_wait_for_client(self) -> None:
-        self._lease.set_idle(None)
-        if self._grace_timer is not None:
-            self._grace_timer.cancel()
-            self._grace_timer = None
 
     def _set_deadline(self, seconds: float) -> None:
         """Set the deadline of what the client has to send. The timer is renewed when it expires, not with every request."""
@@ -221,9 +202,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self.close()
         elif self._transport is not None and not self._is_closing:
             self._has_begun = bool(self._parser.buffered)
-            if self._has_begun:
-                self._wait_for_client()
-            else:
+            if not self._has_begun:
                 self._lease.set_idle(self.close)
             self._set_deadline(HEAD_TIMEOUT_S if self._has_begun else KEEPALIVE_S)
 

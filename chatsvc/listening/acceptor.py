@@ -16,7 +16,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.http.admission import Admission, Lease
@@ -27,12 +27,10 @@ log = logging.getLogger(__name__)
 SILENT_TIMEOUT_S = 10.0  # for the first byte
 LEASE_TIMEOUT_S = 5.0  # for a lease, from the first byte on
 HANDSHAKE_TIMEOUT_S = 10.0
-HANDSHAKE_GRACE_S = 1.0  # after it a handshake may be ended when others need its lease
 WAITING_FACTOR = 4  # waiting connections for each one that `limits.connections` allows
 BATCH = 64  # connections accepted in one turn of the event loop
 RESERVED_FILES = 64  # file descriptors that connections leave free
 RETRY_S = 1.0
-RETRY_CLOSED_S = 0.01  # after idle connections were closed for their file descriptors
 LOG_EVERY_S = 60.0
 
 
@@ -60,6 +58,7 @@ class Acceptor:
 
     def __init__(self, admission: Admission, connections: int, addresses: ClientAddresses) -> None:
         self._admission = admission
+        self._most_waiting = WAITING_FACTOR * connections
         self._addresses = addresses
         self._loop = asyncio.get_running_loop()
         self._listeners: dict[socket.socket, Endpoint] = {}
@@ -70,7 +69,6 @@ class Acceptor:
         self._logged_at = float("-inf")
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._most_files = limit - min(RESERVED_FILES, limit // 4)
-        self._most_waiting = min(WAITING_FACTOR * connections, self._most_files // 2)
         admission.on_release = self._start_next
         admission.on_idle = self._close_idle
 
@@ -102,13 +100,12 @@ class Acceptor:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def _pause(self, listener: socket.socket, endpoint: Endpoint, fault: OSError) -> None:
-        """Accept nothing for a moment: the process is out of file descriptors or memory. Idle connections are closed for them."""
+        """Accept nothing for a moment: the process is out of file descriptors or memory."""
         if self._loop.time() - self._logged_at >= LOG_EVERY_S:
             self._logged_at = self._loop.time()
             log.error("cannot accept connections: %s", fault.strerror or fault)
         self._loop.remove_reader(listener)
-        closed = self._admission.close_longest_idle(BATCH)
-        self._loop.call_later(RETRY_CLOSED_S if closed else RETRY_S, self._resume, listener, endpoint)
+        self._loop.call_later(RETRY_S, self._resume, listener, endpoint)
 
     def _resume(self, listener: socket.socket, endpoint: Endpoint) -> None:
         if listener in self._listeners:
@@ -145,12 +142,10 @@ class Acceptor:
         task.add_done_callback(self._starting.discard)
         return True
 
-    def _start_next(self, _: str | None) -> None:
-        """Give a lease that became free to a waiting connection, each address in its turn."""
-        for candidate, waiting in self._ready.items():
-            if self._start(next(iter(waiting.values()))):
-                if candidate in self._ready:
-                    self._ready[candidate] = self._ready.pop(candidate)
+    def _start_next(self, share: str | None) -> None:
+        """Give a lease that became free to a waiting connection: of the same share if it was its limit, else of any."""
+        for candidate in (share, *self._ready) if share in self._ready else tuple(self._ready):
+            if self._start(next(iter(self._ready[candidate].values()))):
                 return
             if self._admission.is_full:
                 return
@@ -177,23 +172,17 @@ class Acceptor:
         self._remove(share, sock).sock.close()
 
     async def _connect(self, waiting: _Waiting, lease: Lease) -> None:
-        endpoint, grace = waiting.endpoint, None
+        endpoint = waiting.endpoint
         timeout_s = HANDSHAKE_TIMEOUT_S if endpoint.tls else None
-        if endpoint.tls:
-            grace = self._loop.call_later(HANDSHAKE_GRACE_S, lease.set_idle, cast("asyncio.Task[None]", asyncio.current_task()).cancel)
         try:
             await self._loop.connect_accepted_socket(
                 lambda: endpoint.make(lease), waiting.sock, ssl=endpoint.tls, ssl_handshake_timeout=timeout_s
             )
         except BaseException as fault:
-            lease.set_idle(None)
             lease.release()
             # A handshake that failed or took too long is no fault; the transport has closed the socket.
             if not isinstance(fault, OSError):
                 raise
-        finally:
-            if grace is not None:
-                grace.cancel()
 
     # Closing.
 

@@ -66,6 +66,22 @@ async def whole(db: Database, bot_id: str) -> Whole:
     return await db.read(unit)
 
 
+async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
+    """Read the entries and synonyms that `replace` would keep, given the names of files and all sources."""
+    of_bot = """
+        WHERE bot_id = ? AND file NOT IN (SELECT value FROM json_each(?))
+            AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
+    """
+    values = bot_id, json.dumps(files), json.dumps(sources)
+
+    def unit(connection: sqlite3.Connection) -> Whole:
+        entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
+        groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
+        return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
+
+    return await db.read(unit)
+
+
 async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int, applied: Callable[[list[int]], None]) -> list[int]:
     """Replace the entries and synonyms that came from files of these names, or from the sources that they name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from typing import Any, NamedTuple
 
 from chatsvc.domain.models import Conversation, Message
@@ -58,6 +59,22 @@ async def walk(db: Database, accounts: Accounts, bot_id: str | None, after: Plac
             place = place._replace(told=told)
             parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
         return parts, place
+
+    return await db.read(unit)
+
+
+async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, int]]:
+    """List the visitors' messages to a bot, each text once with its count; `limit` messages are read."""
+
+    def unit(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+        rows = connection.execute(
+            """
+            SELECT m.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+            WHERE c.bot_id = ? AND m.role = 'user' ORDER BY c.channel DESC, c.last_message_at DESC, c.number DESC LIMIT ?
+            """,
+            (bot_id, limit),
+        )
+        return list(Counter(content for (content,) in rows).items())
 
     return await db.read(unit)
 

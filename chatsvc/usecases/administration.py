@@ -82,6 +82,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.remove": Operation("knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
     "knowledge.search": Operation("knowledge.search", LOOK, READER, ("bot",)),
     "knowledge.export": Operation("knowledge.export", EXPORT, EDITOR, ("bot",)),
+    "knowledge.kept": Operation("knowledge_preview.kept", LOOK, EDITOR, ("bot",)),
+    "knowledge.past_questions": Operation("knowledge_preview.past_questions", EXPORT, EDITOR, ("bot",)),
     "knowledge.unanswered": Operation("unanswered.groups", EXPORT, READER, ("bot",)),
     "knowledge.forget_unanswered": Operation("unanswered.forget", CHANGE, EDITOR, ("bot",)),
     "webhook.set": Operation("webhooks.put", CHANGE, OWNER, ("bot",)),

@@ -57,13 +57,14 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise refusals.files_same_name(names=twice)
-    added = [_from_file(file) for file in files]
+    added = [from_file(file) for file in files]
     gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.knowledge.invalidate(chatbot.id))
     done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
     return Addition(chatbot.id, done)
 
 
-def _from_file(file: dict[str, Any]) -> stored.FromFile:
+def from_file(file: dict[str, Any]) -> stored.FromFile:
+    """Return the entries, with new ids, and synonyms of a file as `file_reading` read it."""
     entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]
     return stored.FromFile(
         file["name"],

@@ -1,20 +1,21 @@
-"""What is weak in a bot's knowledge: entries that hide one another, that are there twice, or that visitors will hardly find.
+"""Weak spots of a bot's knowledge: entries that hide one another, occur twice, or will probably be missed.
 
-Most is seen in one pass over the entries. What only the search itself can say, whether a phrasing finds its own entry, takes a search each:
-for the first MOST_SEARCHED phrasings, taken from all entries in turn, or for all of them where that is wanted. 50,000 entries with 250,000
-phrasings so take about two minutes, of which half goes into building the index.
+Two passes take searches: whether a phrasing finds its own entry, and whether questions generated from an entry (`generated`) do. Each is
+limited to MOST_SEARCHED searches, taken from all entries in turn; the first one searches for every phrasing on request. 50,000 entries
+with 250,000 phrasings take some minutes, half of it for the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Knowledge
+from chatsvc.engines import Knowledge, SearchResult
 from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.dialogue import facts, hearing
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import fold, words
@@ -24,25 +25,52 @@ KINDS = (  # worst first
     "answers_another",
     "duplicate_phrasing",
     "near_duplicate",
+    "overlap",
     "foreign_language",
-    "too_few_phrasings",
+    "easily_missed",
     "long_answer",
 )
-FEWEST = 5  # phrasings, the question among them
+MOST_MISSED = 5  # entries that are named as easily missed
 LONG_ANSWER = 1_500  # characters
 MOST_SEARCHED = 10_000
 _ALIKE = 0.9  # of the best score: two entries that a question fits this evenly are hardly two
+_MISSED = 0.25  # share of its generated questions from which an entry is easily missed
+_FEWEST = 2  # missed questions of an entry that is named
+_OVERLAPS = 2  # generated questions of an entry that another one answers, from which the two overlap
+_SHOWN = 3  # generated questions in a finding
 _TELLING = 5  # words from which a text's language can be told
+
+_HEADING = 3  # words of a heading that names a subject
+_SENTENCES, _WORDS = 4, 3  # sentences of an answer that questions are made from, and words of each
+# kind of fact -> questions for it; "" for any entry
+_FORMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "en": {
+        "": ("do you have {}", "what about {}"),
+        "money": ("how much is {}", "{} price"),
+        "time": ("what time is {}",),
+        "duration": ("how long does {} take",),
+        "place": ("where is {}",),
+        "person": ("who does {}",),
+    },
+    "tr": {
+        "": ("{} var mı", "{} hakkında bilgi"),
+        "money": ("{} ne kadar", "{} fiyatı"),
+        "time": ("{} kaçta",),
+        "duration": ("{} ne kadar sürer",),
+        "place": ("{} nerede",),
+        "person": ("{} kim yapıyor",),
+    },
+}
 
 Progress = Callable[[str, int, int], None]
 
 
-def _untold(what: str, done: int, of: int) -> None:
-    """For those who do not wait."""
+def _silent(what: str, done: int, of: int) -> None:
+    """Do nothing: a progress callback for callers that show none."""
 
 
 class Finding(NamedTuple):
-    """One weakness: of `entry`, or between it and `other` (both ids)."""
+    """One weak spot: of `entry`, or between it and `other` (both ids)."""
 
     kind: str
     entry: str
@@ -56,9 +84,9 @@ def findings(
     synonyms: Sequence[Sequence[str]] = (),
     *,
     everything: bool = False,
-    progress: Progress = _untold,
+    progress: Progress = _silent,
 ) -> list[Finding]:
-    """All that is found, worst first; `language` is the bot's, `progress` is told what is being done and how far it is."""
+    """Return all findings, worst first; `language` is the bot's, `progress` is called with the step, the amount done and the total."""
     found: list[Finding] = []
     for done, entry in enumerate(entries, start=1):
         found.extend(_alone(entry))
@@ -74,31 +102,24 @@ def findings(
             told |= {(one.entry, one.other), (one.other, one.entry)}
             found.append(one)
         progress("searching for phrasings", done, most)
+    found.extend(_asked(index, entries, told, progress))
     return sorted(found, key=lambda one: KINDS.index(one.kind))
 
 
 def searched(entries: Sequence[Entry]) -> tuple[int, int]:
-    """How many phrasings are searched for where not everything is wanted, and how many there are."""
+    """Return how many phrasings are searched for by default, and how many there are."""
     phrasings = sum(1 + len(entry.alt) for entry in entries)
     return min(phrasings, MOST_SEARCHED), phrasings
 
 
 def _in_turn(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
-    """Every entry's question first, then every entry's first other phrasing, and so on."""
+    """Yield every entry's question, then every entry's first other phrasing, and so on."""
     for phrasings in zip_longest(*([(entry, one) for one in (entry.question, *entry.alt)] for entry in entries)):
         yield from (phrasing for phrasing in phrasings if phrasing)
 
 
 def _alone(entry: Entry) -> Iterator[Finding]:
-    """What can be said of an entry by itself."""
-    phrasings = 1 + len(entry.alt)
-    if phrasings < FEWEST:
-        yield Finding(
-            "too_few_phrasings",
-            entry.id,
-            None,
-            f"“{entry.question}” has {phrasings} of {FEWEST} phrasings: visitors ask in other words",
-        )
+    """Yield the findings about an entry by itself."""
     if len(entry.answer) > LONG_ANSWER:
         yield Finding("long_answer", entry.id, None, f"the answer to “{entry.question}” has {len(entry.answer):,} characters")
     if seems := _other_language(entry):
@@ -106,7 +127,7 @@ def _alone(entry: Entry) -> Iterator[Finding]:
 
 
 def _other_language(entry: Entry) -> str | None:
-    """The language that both the phrasings and the answer are plainly in, where it is not the one said."""
+    """Return the language that both the phrasings and the answer are plainly in, if it is not the declared one."""
     asked = "\n".join((entry.question, *entry.alt))
     seems = guess(asked)
     if seems is None or seems == primary(entry.language) or len(words(asked)) < _TELLING:
@@ -115,7 +136,7 @@ def _other_language(entry: Entry) -> str | None:
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
-    """Entries of one language that share a phrasing, the words of their questions, or their answer."""
+    """Yield pairs of entries of one language that share a phrasing, the words of their questions, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
     asked: dict[tuple[str, frozenset[str]], Entry] = {}
     answered: dict[tuple[str, str], Entry] = {}
@@ -144,7 +165,7 @@ def _near(entry: Entry, other: Entry) -> Finding:
 
 
 def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
-    """What the bot's own search makes of a phrasing that it has been told."""
+    """Return the finding of a search for one of an entry's own phrasings."""
     hits = [hit for hit in index.search(phrasing, entry.language).hits if primary(hit.entry.language) == primary(entry.language)]
     if not hits:
         return None
@@ -156,3 +177,60 @@ def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
     if phrasing == entry.question and len(hits) > 1 and hits[1].score >= _ALIKE * first.score:
         return _near(entry, hits[1].entry)
     return None
+
+
+def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], progress: Progress) -> Iterator[Finding]:
+    """Yield the findings of searches for generated questions: overlaps, and the entries that are most likely to be missed."""
+    lists = [(entry, generated(entry)[: max(1, MOST_SEARCHED // len(entries))]) for entry in entries[:MOST_SEARCHED]]
+    lost: list[tuple[float, Entry, list[str], int]] = []
+    for done, (entry, questions) in enumerate(lists, start=1):
+        results = [(question, index.search(question, entry.language)) for question in questions]
+        missed = [question for question, result in results if not _finds(result, entry)]
+        yield from _overlaps(entry, results, told)
+        if len(missed) >= max(_FEWEST, _MISSED * len(questions)):
+            lost.append((len(missed) / len(questions), entry, missed, len(questions)))
+        progress("searching for generated questions", done, len(lists))
+    for _, entry, missed, of in sorted(lost, key=lambda one: (-one[0], -one[3]))[:MOST_MISSED]:
+        examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
+        text = (
+            f"“{entry.question}” is not found by {len(missed)} of {of} questions made from it, such as {examples}: add them as alt: lines"
+        )
+        yield Finding("easily_missed", entry.id, None, text)
+
+
+def _finds(result: SearchResult, entry: Entry) -> bool:
+    """Return whether a result answers with the entry, hedged or not."""
+    return (result.decision == "answer" or result.hedged) and result.hits[0].entry.id == entry.id
+
+
+def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: Container[object]) -> Iterator[Finding]:
+    """Yield the entries that answer several generated questions of another one."""
+    by: dict[str, list[tuple[str, Entry]]] = {}
+    for question, result in results:
+        if result.decision == "answer" and result.hits[0].entry.id != entry.id:
+            by.setdefault(result.hits[0].entry.id, []).append((question, result.hits[0].entry))
+    for other, pairs in by.items():
+        if len(pairs) >= _OVERLAPS and (entry.id, other) not in told:
+            questions = ", ".join(f"“{question}”" for question, _ in pairs[:_SHOWN])
+            yield Finding(
+                "overlap", entry.id, other, f"questions made from “{entry.question}” are answered by “{pairs[0][1].question}”: {questions}"
+            )
+
+
+def generated(entry: Entry) -> list[str]:
+    """Generate questions that visitors may ask about an entry.
+
+    From a short heading by the kinds of fact that the answer states ("how much is ..."); from the sentences of the answer by their
+    first telling words, if the entry has no other phrasings.
+    """
+    heading = entry.question.rstrip("?!. ")
+    made = [heading]
+    if len(words(heading)) <= _HEADING and not hearing.asks(entry.question):
+        forms = _FORMS.get(primary(entry.language), _FORMS["en"])
+        stated = facts.stated(entry.answer)
+        made += [form.format(heading.lower()) for kind, of_kind in forms.items() if kind in ("", *stated) for form in of_kind]
+    for sentence in facts.sentences(entry.answer)[:_SENTENCES] if not entry.alt else ():
+        telling = [word.strip('.,;:!?()"“”') for word in sentence.split() if facts.subject(words(word))]
+        if len(telling) >= _WORDS:
+            made.append(" ".join(telling[:_WORDS]).lower())
+    return list(dict.fromkeys(made))

@@ -30,6 +30,11 @@ _BATCH = 200  # questions masked in one transaction
 _MOST_MASKED = 20  # passes over a question, each of which finds a name, an address and a number at most
 _ANY_TIME = datetime(2026, 1, 1)  # noqa: DTZ001  # dates are not looked at
 MASK = "…"
+_BESIDE_MASK = 2  # telling words of a question that held personal data
+_FEWEST_WORDS = 3  # words of a question that names no subject ("how much is that")
+_LONGEST_NAME = 3  # words
+_ENDS = frozenset(".,;:!?")
+_TELLING = 3  # letters of a word that tells something
 # Questions are shown to the team for months and exported: they must not say who asked or how to reach anybody.
 _ALIKE = 0.66  # similarity from which two questions count as one
 _LETTERS = 0.8  # weight of shared letter trigrams; that of shared stems is 1
@@ -52,7 +57,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
 
 
 def _question(said: str, bot: Bot, language: str | None) -> stored.Question | None:
-    """The question to store; None for an answer, a number or a greeting, which need no entry."""
+    """Return the question to store; None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.engines import reading
     from chatsvc.engines.knowledge.dialogue import smalltalk
     from chatsvc.engines.reading.folding import words
@@ -60,9 +65,32 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.Question | No
 
     question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
     found = words(question)
-    if not any(word.isalpha() for word in found) or reading.is_only_nod(question) or smalltalk.kind(found, bot.name):
+    if reading.is_only_nod(question) or smalltalk.kind(found, bot.name) or not _is_question(question):
         return None
     return stored.Question(" ".join(found), question, primary(language or guess(question) or bot.language))
+
+
+def _is_question(question: str) -> bool:
+    """Return whether a masked message may become an entry: no insult, no name, no date, and no mere remainder of contact data."""
+    from chatsvc.engines.knowledge.dialogue import facts, hearing, intents
+    from chatsvc.engines.reading.folding import words
+
+    if "insult" in intents.of(question):
+        return False
+    found = words(question)
+    telling = [word for word in facts.subject(found) if word.isalpha() and len(word) >= _TELLING]
+    if not telling:
+        return len(found) >= _FEWEST_WORDS and hearing.asks(question)
+    return len(telling) >= _BESIDE_MASK if MASK in question else not _is_name(question)
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text is a person's name, or of the form of one and of no known word."""
+    from chatsvc.engines.knowledge.dialogue import hearing
+
+    parts = text.split()
+    capitals = 2 <= len(parts) <= _LONGEST_NAME and all(part.isalpha() and _may_be_name(part) for part in parts)
+    return capitals or hearing.bare_name(text, None) is not None
 
 
 def without_personal_data(said: str, country: str, language: str | None = None) -> str:
@@ -78,7 +106,39 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
             break
         for start, end in found:
             question = question[:start] + MASK + question[end:]
-    return " ".join(reading.mask_contacts(question, MASK).split())
+    return _without_names(" ".join(reading.mask_contacts(question, MASK).split()))
+
+
+def _without_names(text: str) -> str:
+    """Replace given names with the capitalised words behind them, and unknown capitalised words beside masked contact data."""
+    from chatsvc.engines.reading.folding import fold
+    from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES
+
+    tokens = text.split(" ")
+    bare = [token.strip(".,;:!?()") for token in tokens]
+    masked = [False] * len(tokens)
+    for at, word in enumerate(bare):
+        given = word[:1].isupper() and fold(word) in GIVEN_NAMES - AMBIGUOUS_NAMES
+        masked[at] = given or (at > 0 and masked[at - 1] and tokens[at - 1][-1:] not in _ENDS and _may_be_name(word))
+    for at in range(len(tokens) - 2, -1, -1):
+        beside = masked[at + 1] or tokens[at + 1].startswith(MASK)
+        masked[at] = masked[at] or (beside and tokens[at][-1:] not in _ENDS and _may_be_name(bare[at]))
+    kept = [MASK if hidden else token for token, hidden in zip(tokens, masked, strict=True)]
+    return " ".join(token for at, token in enumerate(kept) if token != MASK or at == 0 or kept[at - 1] != MASK)
+
+
+def _may_be_name(word: str) -> bool:
+    return word[:1].isupper() and not _is_known(word)
+
+
+def _is_known(word: str) -> bool:
+    """Return whether the lexicon or the topic model has a word."""
+    from chatsvc.engines.knowledge.search import lexicon, topics
+    from chatsvc.engines.knowledge.search.stemming import stem
+    from chatsvc.engines.reading.folding import fold
+
+    folded = fold(word)
+    return bool(lexicon.of_word(folded)) or topics.shared().row("s" + stem(folded)) is not None
 
 
 async def mask(services: Services) -> None:
@@ -114,7 +174,7 @@ class Cleared(NamedTuple):
 async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20) -> list[UnansweredGroup]:
     """List a bot's unanswered questions, most frequent first, with similar ones in one group."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    asked = await stored.most_asked(services.db, chatbot.id)
+    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if _is_question(one.question)]
     index = await services.knowledge.of(chatbot) if asked else None
     return await services.offload(lambda: _shown(asked, index, limit))
 

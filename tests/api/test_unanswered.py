@@ -164,12 +164,12 @@ async def test_a_store_that_cannot_keep_the_question_changes_nothing_for_the_cal
     app: App, caller: Caller, engine: ScriptedEngine
 ) -> None:
     engine.script = failing("no_answer")
-    before = await caller.send("first")
+    before = await caller.send("umbrella repair")
     async with out_of_reach(app, "unanswered_questions"):
         after = await caller.send("second")
     assert (after.status, after.json) == (before.status, before.json)
     assert after.json == envelope("assistant_unavailable", reason="no_answer")
-    assert [one["question"] for one in await groups(caller)] == ["first"]
+    assert [one["question"] for one in await groups(caller)] == ["umbrella repair"]
 
 
 async def test_a_question_is_not_kept_in_the_log_and_goes_with_its_account(

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from chatsvc.http import connection
 from chatsvc.http.client_address import ClientAddresses, share_of
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse, text
@@ -150,76 +149,3 @@ async def test_without_file_descriptors_it_accepts_later_and_says_so_once(
             async with asyncio.timeout(5):
                 assert (await loop.sock_recv(client, 100)).startswith(b"HTTP/1.1 200 ")
     assert [record.getMessage() for record in caplog.records] == [f"cannot accept connections: {os.strerror(errno.EMFILE)}"]
-
-
-@pytest.mark.parametrize("limits", [{"connections": 2}, {"per_address": 2}])
-@pytest.mark.parametrize("unfinished", [b"GET", WHOLE + b"GET", b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n"])
-async def test_who_keeps_the_service_waiting_loses_the_slot_to_others(
-    limits: Any, unfinished: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "GRACE_S", 0.2)
-
-    async def handler(request: HttpRequest) -> HttpResponse:
-        return HttpResponse(200, b"{}" if request.path == "/" else bytes(8_000_000))
-
-    async with serving(handler, **limits) as port, connected(port, *[unfinished] * 2) as hostile:
-        for wire in hostile:
-            wire.stop_reading()
-        async with connected(port, *[WHOLE] * 3) as others:
-            for wire in others:
-                assert (await wire.answer(within_s=3)).status == 200
-                wire.hang_up()
-
-
-async def test_a_body_that_does_not_arrive_loses_the_slot_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "GRACE_S", 0.2)
-
-    async def handler(request: HttpRequest) -> HttpResponse:
-        return HttpResponse(200, b"[%b]" % await request.body.read(100))
-
-    half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n1"
-    async with serving(handler, connections=2) as port, connected(port, half, half) as wires, connected(port, half) as (other,):
-        await asyncio.sleep(0.1)
-        await other.send(b"2")
-        assert (await other.answer(within_s=3)).json == [12]
-        assert await wires[0].is_closed()
-
-
-async def test_addresses_that_wait_get_free_slots_in_turn() -> None:
-    answered: list[str | None] = []
-    turns = asyncio.Semaphore(0)
-
-    async def handler(request: HttpRequest) -> HttpResponse:
-        answered.append(request.peer)
-        await turns.acquire()
-        return HttpResponse(200, b"{}")
-
-    async with serving(handler, connections=1) as port, connected(port, *[WHOLE] * 4) as crowd:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
-        await (single := Wire(reader, writer)).send(WHOLE)
-        await asyncio.sleep(0.05)
-        for _ in range(5):
-            turns.release()
-        for wire in (*crowd, single):
-            assert (await wire.answer()).status == 200
-        single.hang_up()
-    assert answered == ["127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.1"]
-
-
-async def test_idle_connections_with_a_key_leave_descriptors_for_others() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = max(map(int, os.listdir("/proc/self/fd")))  # noqa: PTH208
-    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 60, hard))
-    wires: list[Wire] = []
-    try:
-        async with serving(_answer, connections=10) as port:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            while not wires or not await wires[0].is_closed(within_s=0.01):
-                wires.append(Wire(*await asyncio.open_connection("127.0.0.1", port)))
-                await wires[-1].send(KEYED)
-                assert (await wires[-1].answer(within_s=3)).status == 200
-            assert len(wires) > 20
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        for wire in wires:
-            wire.hang_up()

@@ -200,17 +200,3 @@ async def test_browsers_are_told_to_speak_https_alone_in_every_answer(secured: C
             assert head.startswith("HTTP/1.1 400 ")
             assert ("Strict-Transport-Security: max-age=" in head) == bool(seconds)
             writer.close()
-
-
-async def test_a_handshake_that_stands_still_loses_its_slot_to_others(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acceptor, "HANDSHAKE_GRACE_S", 0.2)
-    tls = secured.server.tls
-    assert tls
-    async with App(replace(secured, limits=replace(secured.limits, connections=1))) as app:
-        still = Wire(*await asyncio.open_connection("127.0.0.1", app.port))
-        await still.send(b"\x16\x03\x01")
-        await asyncio.sleep(0.05)
-        async with asyncio.timeout(3):
-            assert await shown(app.port, NAME) == der(tls)
-        assert await still.is_closed()
-        still.hang_up()

@@ -91,6 +91,8 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     ),
     "the questions without an answer": lambda db: unanswered.most_asked(db, "bot"),
     "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),
+    "the knowledge that files leave": lambda db: knowledge.kept(db, "bot", ["x"], ["x", "y"]),
+    "questions of visitors": lambda db: transcripts.questions(db, "bot", 10_000),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", ignore),
 }
 

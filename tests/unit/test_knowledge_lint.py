@@ -8,7 +8,7 @@ from chatsvc import samples
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.usecases import knowledge_lint
-from chatsvc.usecases.knowledge_lint import KINDS, Finding, findings
+from chatsvc.usecases.knowledge_lint import KINDS, findings
 
 MANY = ("how may I pay", "which cards do you take", "can I pay cash", "payment methods", "is paypal possible")
 
@@ -19,8 +19,8 @@ def entry(name: str, question: str, *alt: str, answer: str = "", language: str =
 
 
 def kinds(*entries: Entry) -> list[tuple[str, str, str | None]]:
-    """What is found but for the number of phrasings."""
-    return [(one.kind, one.entry, one.other) for one in findings(entries, "en") if one.kind != "too_few_phrasings"]
+    """List the findings without those of generated questions."""
+    return [(one.kind, one.entry, one.other) for one in findings(entries, "en") if one.kind not in ("easily_missed", "overlap")]
 
 
 def test_the_sample_business_has_no_weak_spot() -> None:
@@ -33,11 +33,41 @@ def test_the_sample_business_has_no_weak_spot() -> None:
     assert findings(entries, "tr") == []
 
 
-def test_fewer_than_five_phrasings_are_told() -> None:
-    assert findings([entry("a", *MANY)], "en") == []
-    assert findings([entry("a", *MANY[:3])], "en") == [
-        Finding("too_few_phrasings", "a", None, "“how may I pay” has 3 of 5 phrasings: visitors ask in other words")
+def test_an_entry_with_a_plain_heading_and_no_other_phrasing_is_no_finding() -> None:
+    inn = [
+        entry("1", "Parking", answer="Behind the house, £5 a night."),
+        entry("2", "Breakfast", answer="From 8:00 to 10:00 in the garden room, £12."),
+        entry("3", "Dogs", answer="One dog per room, £10 a night."),
     ]
+    assert findings(inn, "en") == []
+
+
+def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_that_miss_them() -> None:
+    known = [entry(f"{n}", name, answer=f"{name} costs £{n} at the desk.") for n, name in enumerate(("Parking", "Breakfast", "Laundry"))]
+    odd = [entry(f"odd {n}", f"Q7-{n}", answer=f"Bring voucher {n} along to the desk, £3.") for n in range(7)]
+    found = [one for one in findings([*known, *odd], "en") if one.kind == "easily_missed"]
+    assert 1 <= len(found) <= knowledge_lint.MOST_MISSED
+    assert all(one.entry.startswith("odd") for one in found)
+    assert "questions made from it, such as “" in found[0].text
+
+
+def test_entries_whose_generated_questions_find_each_other_overlap() -> None:
+    general = entry("a", "Children", "children", "our children", answer="Under 6 free, £9 for older ones.")
+    hidden = entry("b", "Kids", "what about children", "do you have children", "how much is children", answer="See the leaflet.")
+    found = [(one.kind, one.entry, one.other) for one in findings([general, hidden, entry("c", "Parking")], "en")]
+    assert ("overlap", "a", "b") in found
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "language", "made"),
+    [
+        ("Parking", "£5 a night.", "en", ["Parking", "do you have parking", "what about parking", "how much is parking", "parking price"]),
+        ("Otopark", "Arka sokakta.", "tr", ["Otopark", "otopark var mı", "otopark hakkında bilgi"]),
+        ("Where are you?", "Red brick house, Harbour Street corner.", "en", ["Where are you", "red brick house"]),
+    ],
+)
+def test_questions_are_generated_from_heading_facts_and_sentences(question: str, answer: str, language: str, made: list[str]) -> None:
+    assert knowledge_lint.generated(entry("a", question, answer=answer, language=language))[: len(made)] == made
 
 
 def test_a_phrasing_that_finds_another_entry_first_is_told() -> None:
@@ -95,5 +125,5 @@ def test_of_very_many_phrasings_the_first_of_each_entry_are_searched_for_and_all
     for everything, searches in ((False, 3), (True, 6)):
         told: list[tuple[str, int, int]] = []
         findings(entries, "en", everything=everything, progress=lambda *state: told.append(state))  # noqa: B023  # called at once
-        assert told[-1] == ("searching for phrasings", searches, searches)
+        assert ("searching for phrasings", searches, searches) in told
     assert knowledge_lint.searched(entries) == (3, 6)

@@ -23,7 +23,8 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show knowledge.list knowledge.search knowledge.unanswered request.list appointment.list"
     " conversation.list conversation.show usage",
-    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.forget_unanswered request.set appointment.set",
+    Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
+    " request.set appointment.set",
     Role.OWNER: "account.list account.show bot.create bot.set bot.activate bot.deactivate key.create key.list key.revoke webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.resend webhook.resend_failed webhook.events"
     " conversation.export conversation.erase audit",
@@ -72,6 +73,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "bot.set": {"name": "x"},
         "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
         "knowledge.search": {"questions": ["open?"]},
+        "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},
         "webhook.set": {"events": ["request.created"]},
         "webhook.resend_failed": {"since": "2026-01-01"},
         "request.set": {"status": "done"},

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsvc.domain.models import Entry, HistoryMessage
-from chatsvc.engines import Evidence, Hit, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, hearing, lookup, smalltalk
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn, language
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, hearing, lookup, smalltalk
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
 from chatsvc.engines.reading.folding import words
 
@@ -83,3 +83,14 @@ def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
     if finding.decision != "answer" and before:
         finding = lookup.find(replace(turn, message=part, history=(HistoryMessage("user", before),)))
     return finding.hits[0] if finding.decision == "answer" else None
+
+
+def entry_for(bot: Bot, knowledge: Knowledge, question: str) -> Entry | None:
+    """Return the entry that a bot answers a question with, hedged or not, at the start of a conversation."""
+    turn = Turn(bot, "", question, (), None, knowledge, "", 0.0, 0)
+    if smalltalk.kind(words(question), bot.name) is not None or fallbacks.is_foreign(turn):
+        return None
+    finding = lookup.find(turn)
+    if finding.decision == "answer" or (finding.hedged and bot.ask_back is not False):
+        return finding.hits[0].entry
+    return None
