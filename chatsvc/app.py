@@ -10,6 +10,7 @@ import resource
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self
 
 from chatsvc import background
@@ -20,7 +21,6 @@ from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter
-from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
@@ -34,16 +34,11 @@ from chatsvc.store import accounts, facts
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
-from chatsvc.store.master_key import MasterKey, open_master_key
+from chatsvc.store.master_key import open_master_key
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, messages, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.conversation_locks import ConversationLocks
-from chatsvc.usecases.daemon_threads import in_daemon_thread
-from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.usecases.services import Services
-from chatsvc.webhooks.courier import make_courier
-from chatsvc.webhooks.dispatcher import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -117,38 +112,38 @@ class App:
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)
-        egress = Egress(allowed=self.config.egress == "all")
-        engines = {
-            kind: ENGINES[kind](self.config, egress) for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}
-        }
-        for engine in engines.values():
-            self._undo.append(engine.close)
-        locks = ConversationLocks()
-        knowledge = KnowledgeCache(db)
-        self.services = Services(
-            self.config, db, secret, AccountCache(db), knowledge, self._clock, engines, locks, egress=egress, run_long=in_daemon_thread
-        )
+        services = self.services = Services(self.config, db, secret, AccountCache(db), self._clock, lambda: self.listeners.port)
+        for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
+            services.engines[kind] = ENGINES[kind](self.config, services.egress)
+            self._undo.append(services.engines[kind].close)
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
-        loops = self._run_loops(db, knowledge)
-        starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in engines.items()]
+        loops = self._run_loops(db)
+        starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in services.engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
         skin = Mounts({API_ROOT: interface}, default=Outside(self.services, interface), unparsed=interface)
         self.listeners = Listeners(
-            self.config.server, self.config.limits, self.config.data_dir, skin, AccessLog(self.services), grace_s=GRACE_S, egress=egress
+            self.config.server,
+            self.config.limits,
+            self.config.data_dir,
+            skin,
+            AccessLog(services),
+            grace_s=GRACE_S,
+            egress=services.egress,
         )
         # Stopped in reverse order: no new connections, then the requests in flight, then their connections.
         self._undo.append(self.listeners.finish)
-        self._undo.append(self._stop_sending)
-        self._undo.append(lambda: locks.drain(self.config.anthropic.timeout_s + GRACE_S))
+        self._undo.append(services.close)
+        self._undo.append(lambda: services.conversation_locks.drain(self.config.anthropic.timeout_s + GRACE_S))
         control = ControlServer(self.services, folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
         self._undo.append(await self._listen(interface))
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
-        await self._send(secret)
+        await services.dispatcher.start()
+        self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
@@ -176,8 +171,6 @@ class App:
 
         async def close() -> None:
             interface.stopping = True
-            if self.services.dispatcher:
-                self.services.dispatcher.stopping = True
             await self.listeners.close()
 
         return close
@@ -194,19 +187,7 @@ class App:
         self._undo.append(listener.close)
         self.metrics_port = listener.port
 
-    async def _send(self, secret: MasterKey) -> None:
-        services = self.services
-        courier = services.courier = make_courier(self.config, secret, self.port, services.egress)
-        services.dispatcher = Dispatcher(services.db, courier.deliver, courier.sign, with_webhooks(self.config.plans), self._clock)
-        await services.dispatcher.start()
-
-    async def _stop_sending(self) -> None:
-        if self.services.dispatcher:
-            await self.services.dispatcher.stop()
-        if self.services.courier:
-            await self.services.courier.close()
-
-    def _run_loops(self, db: GroupCommitDatabase, knowledge: KnowledgeCache) -> list[asyncio.Task[None]]:
+    def _run_loops(self, db: GroupCommitDatabase) -> list[asyncio.Task[None]]:
         services = self.services
         store = (StoreUnavailable,)
 
@@ -230,7 +211,9 @@ class App:
             background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
             background.run("scheduled backup", self._back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
             background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
-            background.run("search indexes", lambda: knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
+            background.run(
+                "search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True
+            ),
         ]
 
     async def _sweep(self) -> None:

@@ -52,7 +52,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
     # The operator names this receiver: neither `egress: none` nor the guard applies.
     async with open_session(Egress(), "webhook", tls=tls, timeout_s=TIMEOUT_S) as session:
         while not stop.is_set():
-            events = fetch(after)
+            events = await asyncio.to_thread(fetch, after)  # a command without a server runs an event loop of its own
             for event in events:
                 outcome = await _post(session, url, event)
                 line = {name: event[name] for name in ("event", "record_id", "delivery_id")} | {

@@ -18,7 +18,6 @@ from chatsvc.domain import terminal
 if TYPE_CHECKING:
     from chatsvc.cli.files import OutputFile
 
-SENDING = ("chatsvc.control.looped",)
 LARGEST_PAGE = 1000
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,8 +36,7 @@ def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None,
     from chatsvc.control import client
 
     given = {name: value for name, value in arguments.items() if value is not None}
-    late = SENDING if operation.startswith("webhook.") else ()
-    return client.call(load_config(ctx, *late), operation, given, target)
+    return client.call(load_config(ctx), operation, given, target)
 
 
 def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **arguments: Any) -> list[Any]:

@@ -1,7 +1,8 @@
-"""Run one operation without a server, holding the folder's lock."""
+"""Administrative operations without a running service, under the lock of the data folder."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import IO, Any
@@ -11,18 +12,15 @@ from chatsvc.control.rendering import RENDERERS
 from chatsvc.control.users import caller_of
 from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.administration import perform
-from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 __all__ = ["FolderInUse", "detached_file", "run"]
 
-# Operations that look up names or send something, which takes an event loop.
-SENDING = frozenset({"webhook.set", "webhook.test", "webhook.resend", "webhook.resend_failed"})
 _PIECE = 1 << 20
 
 
@@ -36,12 +34,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
     lock = folder.lock()
     try:
         secret = open_master_key(folder, config.given_master_key)
-        if operation in SENDING:
-            from chatsvc.control.looped import run_looped
-
-            result = run_looped(config, folder, secret, operation, arguments)
-        else:
-            result = _with_store(config, folder, secret, operation, arguments)
+        result = asyncio.run(_perform(config, folder, secret, operation, arguments))
         rendered = RENDERERS[operation](result)
         file = detached_file(rendered)
         if file is not None:
@@ -64,13 +57,17 @@ def detached_file(result: Any) -> IO[bytes] | None:
         draft.unlink(missing_ok=True)
 
 
-def _with_store(config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
-    db = DirectDatabase(folder.database, secret)
+async def _perform(config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
+    """Perform the operation. Pending webhook events stay pending: the service sends them."""
+    db = await GroupCommitDatabase.open(folder.database, secret, readers=0)
     try:
-        finish(facts.belongs_to(db, secret))
+        await facts.belongs_to(db, secret)
         # The folder's lock is held: attempts in flight in the store were cut off.
-        finish(webhooks.interrupt(db))
-        services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
-        return finish(perform(services, caller_of(STARTED_BY), operation, arguments))
+        await webhooks.interrupt(db)
+        services = Services(config, db, secret, AccountCache(db))
+        try:
+            return await perform(services, caller_of(STARTED_BY), operation, arguments)
+        finally:
+            await services.close()
     finally:
-        finish(db.close())
+        await db.close()

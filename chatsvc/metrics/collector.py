@@ -101,9 +101,8 @@ class ServiceCollector(Collector):
         yield _gauge(STORE_WAITING, {kind: sum(len(thread.queue) for thread in of_kind) for kind, of_kind in threads.items()})
 
     def _webhooks(self) -> Iterator[Metric]:
-        dispatcher = self._services.dispatcher
-        if dispatcher is not None:
-            yield _counter(WEBHOOK_ATTEMPTS, {(outcome,): count for outcome, count in dispatcher.outcomes.items()})
+        outcomes = self._services.dispatcher.outcomes
+        yield _counter(WEBHOOK_ATTEMPTS, {(outcome,): count for outcome, count in outcomes.items()})
         if self.outstanding is not None:
             yield _gauge(EVENTS_PENDING, {(): self.outstanding.pending})
             yield _gauge(ATTEMPTS_UNDER_WAY, {(): self.outstanding.under_way})

@@ -1,4 +1,4 @@
-"""Group commit: the database of the running service, with one thread that writes and several that read.
+"""Group commit: the database of a process, with one thread that writes and several that read.
 
 A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next; each
 caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own. Neighbouring units of
@@ -221,7 +221,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 class GroupCommitDatabase:
-    """The Database of `serve`; made by `open`. `writer` and `readers` are public for the metrics.
+    """The Database of the service and of commands; made by `open`. `writer` and `readers` are public for the metrics.
 
     fault: why nothing is written, None while all is well.
     """
@@ -234,12 +234,15 @@ class GroupCommitDatabase:
         self._files = {file: _identity(file) for file in (path, path.with_name(f"{path.name}-wal"))}
 
     @classmethod
-    async def open(cls, path: Path, key: MasterKey | None = None) -> GroupCommitDatabase:
-        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See connect for `key`."""
+    async def open(cls, path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> GroupCommitDatabase:
+        """Open the file, migrate it and start the threads; raises StoreUnavailable and SchemaTooNew. See connect for `key`.
+
+        Without readers, as in a command, the writer's thread reads.
+        """
         opened: list[_Thread] = []
         try:
             opened.append(await _Thread.open(path, writes=True, key=key))
-            while len(opened) <= READERS:
+            while len(opened) <= readers:
                 opened.append(await _Thread.open(path, writes=False))
         except BaseException as fault:
             for thread in reversed(opened):
@@ -263,6 +266,8 @@ class GroupCommitDatabase:
         """See Database.read."""
         if self._closed:
             raise StoreUnavailable("the store is closed")
+        if not self.readers:
+            return await self.writer.run(unit)
         quick, *others = self.readers
         reader = quick if isinstance(unit, Together) else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
         return await reader.run(unit)

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.models import Exchange
 from chatsvc.usecases.history_cache import ConversationKey
-from chatsvc.usecases.no_locks import Busy
 
 # Futures of the requests that wait for a lock, first in, first out.
 WaitQueue = deque[asyncio.Future[None]]
+
+
+class Busy(Exception):
+    """A conversation was still locked at the deadline."""
 
 
 class InFlight(NamedTuple):

@@ -11,7 +11,7 @@ from chatsvc.store import erasure as stored
 from chatsvc.store import unanswered
 from chatsvc.store.erasure import Erased, Place
 from chatsvc.usecases import accounts, bots
-from chatsvc.usecases.no_locks import Busy
+from chatsvc.usecases.conversation_locks import Busy
 from chatsvc.usecases.services import Services
 
 WAIT_S = 5.0  # beyond the time that an answer may take

@@ -12,21 +12,20 @@ from chatsvc.engines.knowledge import KnowledgeIndex
 from chatsvc.store import knowledge, owners
 from chatsvc.store.database import Database
 from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 
 MOST_KEPT = 256
 LARGE = 500  # entries from which on an index is built when the service starts
 
 
-class KnowledgeCache(KnowledgeLoader):
+class KnowledgeCache:
     """Least-recently-used cache; concurrent callers wait for the same build."""
 
     def __init__(self, db: Database) -> None:
-        super().__init__(db)
+        self._db = db
         self._builds: dict[tuple[str, str], asyncio.Task[Knowledge]] = {}
 
     async def of(self, bot: Bot) -> Knowledge:
-        """See KnowledgeLoader.of."""
+        """Load a bot's knowledge; raises StoreUnavailable."""
         key = (bot.id, bot.language)
         build = self._builds.pop(key, None)
         if build is None or (build.done() and (build.cancelled() or build.exception())):
@@ -50,7 +49,7 @@ class KnowledgeCache(KnowledgeLoader):
         return await threads.in_daemon_thread(partial(_built, entries, bot.language, [group.words for group in synonyms]))
 
     def invalidate(self, bot_id: str) -> None:
-        """See KnowledgeLoader.invalidate."""
+        """Drop the bot's indexes, since its entries or synonyms have changed."""
         for key in [key for key in self._builds if key[0] == bot_id]:
             del self._builds[key]
 

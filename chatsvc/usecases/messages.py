@@ -23,9 +23,8 @@ from chatsvc.store import conversations, exchanges
 from chatsvc.store.conversations import ConversationHistory
 from chatsvc.usecases import captures, unanswered
 from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.conversation_locks import ConversationLocks, InFlight
+from chatsvc.usecases.conversation_locks import Busy, ConversationLocks, InFlight
 from chatsvc.usecases.history_cache import extended
-from chatsvc.usecases.no_locks import Busy, NoLocks
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -87,8 +86,6 @@ async def send(
     The caller must not cancel it when its client disconnects: the exchange is written all the same.
     """
     locks = services.conversation_locks
-    if isinstance(locks, NoLocks):
-        raise TypeError("only a running service answers messages")
     request = _Request(services, locks, state, message, channel)
     if idempotency_key is None:
         return await locks.run(_answer(request))
@@ -288,7 +285,7 @@ async def _record(request: _Request, accepted: _Accepted, context: _Context, exc
     if written is None:
         raise errors.account_not_found()
     services.tallies.spent(tier.name, state.account.plan or "none", reply.usage, cost)
-    if captured and captured.tell and services.dispatcher:
+    if captured and captured.tell:
         services.dispatcher.wake(exchange.chatbot_id)
     if request.message.user_id is not None:
         record = as_captured(captured.request, captured.appointment) if captured else None

@@ -1,60 +1,52 @@
-"""Parts of a running chatsvc that use-cases work with; built by the wiring, passed to each call."""
+"""Parts of a process that use-cases work with, in the service and in a command."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
+from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
-from chatsvc.usecases.no_locks import NoLocks
+from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.usecases.daemon_threads import in_daemon_thread
 
 if TYPE_CHECKING:
-    import asyncio
-
     from chatsvc.config import Config
     from chatsvc.domain.cursors import Cursors
     from chatsvc.engines import Engine
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
-    from chatsvc.usecases.conversation_locks import ConversationLocks
-    from chatsvc.usecases.knowledge_loader import KnowledgeLoader
+    from chatsvc.usecases.knowledge_cache import KnowledgeCache
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
 
 T = TypeVar("T")
-BIG_READS = 4
-
-
-async def run_here(work: Callable[[], Any]) -> Any:
-    """Run long work in the caller's thread; for a process that serves nobody else."""
-    return work()
+BIG_READS = 4  # of long histories at a time, each of which takes megabytes
 
 
 @dataclass
 class Services:
     """The parts of one process.
 
-    A command without a running service answers no messages: it has no engines, and its locks are never held.
+    A command without a running service has no engines. own_port: the bound port, which webhooks must not reach; 0: the configured one.
     """
 
     config: Config
     db: Database
     secret: MasterKey
     account_cache: AccountCache
-    knowledge: KnowledgeLoader
     clock: Callable[[], int] = now_ms
+    own_port: Callable[[], int] = int
     engines: dict[str, Engine] = field(default_factory=dict)
-    conversation_locks: ConversationLocks | NoLocks = field(default_factory=NoLocks)
-    courier: Courier | None = None
-    dispatcher: Dispatcher | None = None
-    egress: Egress = field(default_factory=Egress)
+    conversation_locks: ConversationLocks = field(default_factory=ConversationLocks)
+    big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
     tallies: Tallies = field(default_factory=Tallies)
-    run_long: Callable[[Callable[[], Any]], Awaitable[Any]] = run_here
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 
     @property
@@ -67,13 +59,38 @@ class Services:
         return self._cursors[1]
 
     @cached_property
-    def big_reads(self) -> asyncio.Semaphore:
-        """Semaphore for reads of long histories, each of which takes megabytes."""
-        import asyncio
+    def knowledge(self) -> KnowledgeCache:
+        """Search indexes of bots. Built at first use: the search engine takes long to import."""
+        from chatsvc.usecases.knowledge_cache import KnowledgeCache
 
-        return asyncio.Semaphore(BIG_READS)
+        return KnowledgeCache(self.db)
+
+    @cached_property
+    def egress(self) -> Egress:
+        """Egress ledger of the process."""
+        return Egress(allowed=self.config.egress == "all")
+
+    @cached_property
+    def courier(self) -> Courier:
+        """Courier of webhooks. Built at first use: few commands send, and an HTTP client takes long to import."""
+        from chatsvc.webhooks.courier import make_courier
+
+        return make_courier(self.config, self.secret, self.own_port() or self.config.server.port, self.egress)
+
+    @cached_property
+    def dispatcher(self) -> Dispatcher:
+        """Dispatcher of webhook deliveries, built at first use as well."""
+        from chatsvc.webhooks.dispatcher import Dispatcher
+
+        return Dispatcher(self.db, self.courier.deliver, self.courier.sign, with_webhooks(self.config.plans), self.clock)
 
     async def offload(self, work: Callable[[], T]) -> T:
-        """Run long work where it delays nobody: in a thread, if this process serves others meanwhile."""
-        result: T = await self.run_long(work)
-        return result
+        """Run long work in a thread, so that it does not block the event loop."""
+        return await in_daemon_thread(work)
+
+    async def close(self) -> None:
+        """End deliveries in flight and close their connections, where something was sent."""
+        if "dispatcher" in vars(self):
+            await self.dispatcher.stop()
+        if "courier" in vars(self):
+            await self.courier.close()

@@ -23,8 +23,7 @@ from chatsvc.usecases import bots
 from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import Courier, row
-from chatsvc.webhooks.dispatcher import Dispatcher
+from chatsvc.webhooks.courier import row
 from chatsvc.webhooks.envelope import build_request
 
 EVENTS = ("request.created", "appointment.created")
@@ -37,12 +36,6 @@ def _plans(services: Services) -> frozenset[str]:
 
 def _seal(services: Services, key: str, bot_id: str) -> stored.Seal:
     return lambda check: sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
-
-
-def _courier(services: Services) -> Courier:
-    if services.courier is None:
-        raise RuntimeError("looking up a target needs an event loop")
-    return services.courier
 
 
 def _settings(webhook: Webhook, signing_key: str | None = None) -> WebhookSettings:
@@ -77,7 +70,7 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
         raise refusals.events_missing(events=list(EVENTS))
     if url is not None:
         try:
-            await _courier(services).check(url)
+            await services.courier.check(url)
         except TargetRefused as refusal:
             raise refusals.target_refused(fault=str(refusal)) from None
     key, now = signing.generate_signing_key(), services.clock()
@@ -108,15 +101,9 @@ async def remove(services: Services, caller: Caller, *, bot: str) -> WebhookSett
     return _settings(webhook)
 
 
-def _dispatcher(services: Services) -> Dispatcher:
-    if services.dispatcher is None:
-        raise RuntimeError("sending needs an event loop")
-    return services.dispatcher
-
-
 async def _sent(services: Services, attempt_id: str, sending: Sending | None) -> Attempt:
     if sending:
-        await _dispatcher(services).deliver(sending)
+        await services.dispatcher.deliver(sending)
     found = await stored_attempts.attempt(services.db, attempt_id, None)
     if found is None:
         raise refusals.attempt_not_found(attempt=attempt_id)
@@ -132,7 +119,7 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    made = await stored.send_test(services.db, event, now, plans=_plans(services), sign=_dispatcher(services).sign)
+    made = await stored.send_test(services.db, event, now, plans=_plans(services), sign=services.dispatcher.sign)
     if made is None:
         raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *made)
@@ -163,7 +150,7 @@ async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt
 
 
 async def _send_again(services: Services, event_number: int, *, failed: bool = False) -> Attempt | None:
-    dispatcher = _dispatcher(services)
+    dispatcher = services.dispatcher
     if dispatcher.stopping:
         raise refusals.service_stopping()
     made = await stored.send_again(services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed)
@@ -179,7 +166,7 @@ async def resend_failed(services: Services, caller: Caller, *, bot: str, since: 
     numbers = await stored_attempts.failed_since(services.db, chatbot.id, instant_of(since), after)
     page, left = numbers[:limit], len(numbers[limit:])
     # Each event is checked again before it is sent: another call may have sent it.
-    sent = await _dispatcher(services).deliver_each(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
+    sent = await services.dispatcher.deliver_each(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
     return ResentPage([attempt for attempt in sent if attempt], left, page[-1] if left else None)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from harness import Bar, Load, Report, ServerProcess, main, progress, request, the_same
 from instance import Instance, instances
 
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.exchanges import NewExchange, record
 from tests.webhooks.certificates import Authority
 
@@ -97,16 +97,16 @@ async def slow_ones(report: Report, made: Instance, server: ServerProcess, tls_p
     report.notes.append(f"p99 of the others alone {alone:.2f} ms, beside the slow ones {beside:.2f} ms")
 
 
-def long_history(instance: Instance) -> str:
+async def long_history(instance: Instance) -> str:
     """A conversation whose answer has two megabytes; its path."""
-    db = DirectDatabase(instance.database)
+    db = await GroupCommitDatabase.open(instance.database)
     for number in range(EXCHANGES):
         exchange = NewExchange(
             instance.account, instance.bots[0], "api", "talker", "x" * 4000, "y" * 4000, number, number, "2026-01", 1, 1, None
         )
-        finish(record(db, exchange, lambda _: None))
-    conversation = finish(db.read(lambda connection: str(connection.execute("SELECT id FROM conversations").fetchone()[0])))
-    finish(db.close())
+        await record(db, exchange, lambda _: None)
+    conversation = await db.read(lambda connection: str(connection.execute("SELECT id FROM conversations").fetchone()[0]))
+    await db.close()
     return f"/api/v2/conversations/{conversation}?message_limit=500"
 
 
@@ -208,7 +208,7 @@ async def bench() -> Report:
         )
         secured.config.write_text(text, "utf-8")
         made.config.write_text(made.config.read_text("utf-8").replace("max_in_flight: 4096", "max_in_flight: 512"), "utf-8")
-        path = long_history(made)
+        path = await long_history(made)
         server = stack.enter_context(
             ServerProcess("-m", "chatsvc", "-c", str(made.config), "serve", "--json", log=made.config.with_name("log"))
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sqlite3
 import tempfile
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +19,11 @@ from chatsvc import config as configuration
 from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import open_master_key
 from chatsvc.usecases import accounts, bots, keys
 from chatsvc.usecases.account_cache import AccountCache
-from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from chatsvc.usecases.services import Services
 
 CONFIG = """\
@@ -119,21 +120,27 @@ def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterat
 def _make(folder: Path, settings: str, bot_count: int) -> Instance:
     file = folder / "config.yaml"
     file.write_text(CONFIG + settings, "utf-8")
+    # In a thread of its own: benchmarks call this within their event loop as well.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, _furnish(file, bot_count)).result()
+
+
+async def _furnish(file: Path, bot_count: int) -> Instance:
     config = configuration.load(file, {})
     data = Folder(config.data_dir)
     data.prepare()
     secret = open_master_key(data)
-    db = DirectDatabase(data.database)
+    db = await GroupCommitDatabase.open(data.database)
     caller = local_user(0)
-    services = Services(config, db, secret, AccountCache(db), KnowledgeLoader(db))
-    account = finish(accounts.create(services, caller, name="Benchmark")).account.id
-    finish(accounts.change(services, caller, account=account, messages_limit=accounts.MOST))
+    services = Services(config, db, secret, AccountCache(db))
+    account = (await accounts.create(services, caller, name="Benchmark")).account.id
+    await accounts.change(services, caller, account=account, messages_limit=accounts.MOST)
     made = [
-        finish(bots.create(services, caller, name=f"Assistant {number}", description="Answers questions about bicycles."))
+        await bots.create(services, caller, name=f"Assistant {number}", description="Answers questions about bicycles.")
         for number in range(bot_count)
     ]
-    secrets = tuple(finish(keys.create(services, caller)).secret for _ in range(KEYS))
-    finish(db.close())
+    secrets = tuple([(await keys.create(services, caller)).secret for _ in range(KEYS)])
+    await db.close()
     return Instance(file, account, tuple(bot.id for bot in made), secrets)
 
 

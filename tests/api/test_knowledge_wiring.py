@@ -1,4 +1,4 @@
-"""A bot's own synonyms reach its search, in the service and in a command by itself."""
+"""A bot's own synonyms reach its search index."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-import chatsvc.engines.knowledge
 from chatsvc.app import App
 from chatsvc.domain.models import Entry
 from chatsvc.engines import threads
 from chatsvc.usecases import bots, knowledge, knowledge_cache
 from chatsvc.usecases.file_reading import read_files
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
-from chatsvc.usecases.knowledge_loader import KnowledgeLoader
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN
 
@@ -31,14 +29,12 @@ async def test_the_synonyms_of_a_bot_reach_its_index_and_change_with_the_file(
         return len(entries)
 
     monkeypatch.setattr(knowledge_cache, "KnowledgeIndex", index)
-    monkeypatch.setattr(chatsvc.engines.knowledge, "KnowledgeIndex", index)
     _, bot = await bots.resolve(app.services, ADMIN, caller.bot)
     for text in (FAQ, FAQ.replace("synonyms: oda, suit\n", "")):
         await knowledge.add(app.services, ADMIN, bot=caller.bot, files=read_files([("faq.md", text.encode())], "tr"))
         await app.services.knowledge.of(bot)
-        await KnowledgeLoader(app.services.db).of(bot)
     both, one = [("peştamal", "havlu"), ("oda", "suit")], [("peştamal", "havlu")]
-    assert built == [both, both, one, one]
+    assert built == [both, one]
 
 
 async def test_only_a_large_knowledge_is_made_ready_before_somebody_asks(

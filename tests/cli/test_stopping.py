@@ -140,7 +140,7 @@ def test_a_service_that_is_told_to_stop_while_it_starts_ends_cleanly(fresh: Site
 SLOW = """
 import time
 from chatsvc.usecases import analytics
-async def slow(services, **_):
+async def slow(services, caller, **_):
     return await services.offload(lambda: time.sleep(60))
 analytics.show = slow
 from chatsvc.cli.main import main

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,12 +19,12 @@ import pytest
 
 from chatsvc.domain import signing
 from chatsvc.store import webhooks as stored
-from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
 from tests.engines.model_server import ModelServer, calls, says
 from tests.store.inspection import query
+from tests.store.support import in_database
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver
 from tests.webhooks.support import headers
@@ -185,14 +185,12 @@ def test_what_may_not_be_set_is_refused(house: Site, bot: str, hooks: ReceiverTh
 
 def insert(site: Site, bot: str, count: int, state: int) -> None:
     """Events straight into the store of a service that does not run."""
-    db = DirectDatabase(site.data / "chatsvc.db")
 
     def unit(connection: Any) -> None:
         for number in range(count):
             stored.add_event(connection, Event(0, bot, "request.created", f"record-{number}", f'{{"id":"record-{number}"}}', 1000), state)
 
-    finish(db.write(unit))
-    finish(db.close())
+    in_database(site.data / "chatsvc.db", lambda db: db.write(unit))
 
 
 def wait_for(condition: Any) -> None:
@@ -390,9 +388,8 @@ def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site,
             commands = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes().decode()
             assert serving.end() == 0
         # What went wrong inside is logged too, whole, and still without them.
-        with closing(DirectDatabase(site.data / "chatsvc.db")._connection) as connection:
-            connection.execute("UPDATE webhooks SET signing_key = x'01'")
-            connection.execute("UPDATE webhook_events SET state = 0")
+        query(site.data / "chatsvc.db", "UPDATE webhooks SET signing_key = x'01'")
+        query(site.data / "chatsvc.db", "UPDATE webhook_events SET state = 0")
         with site.serve() as serving:
             wait_for(lambda: site.json("webhook", "attempts", bot)[0]["error"] == "unusable_key")
             assert serving.end() == 0

@@ -5,21 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from chatsvc.store import accounts, exchanges
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database
 from tests.fakes import START
 from tests.store.inspection import query
-from tests.store.support import ignore, new_exchange
+from tests.store.support import ignore, in_database, new_exchange
 
 
 def half_deleted(database: Path, account: str) -> None:
     """Fill the account, then begin to delete it and stop after one batch, as a crash would."""
-    db = DirectDatabase(database)
     ((bot,),) = query(database, "SELECT id FROM bots WHERE account_id = :1", account)
-    for i in range(1500):
-        finish(exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i), ignore))
-    finish(accounts.delete(db, account, START, ignore))
-    assert finish(accounts.sweep(db))
-    finish(db.close())
+
+    async def work(db: Database) -> None:
+        for i in range(1500):
+            await exchanges.record(db, new_exchange(bot, account, f"visitor {i % 50}", at=START + i), ignore)
+        await accounts.delete(db, account, START, ignore)
+        assert await accounts.sweep(db)
+
+    in_database(database, work)
 
 
 def left_of(database: Path, account: str) -> int:

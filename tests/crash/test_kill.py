@@ -20,12 +20,12 @@ import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
 from chatsvc.store import migrations
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
 from tests.store.inspection import query, write_exchanges
-from tests.store.support import furnish, new_exchange
+from tests.store.support import furnish, in_database, new_exchange
 
 ROUNDS = int(os.environ.get("CHATSVC_CRASH", "3"))
 CLIENTS = 8
@@ -302,12 +302,12 @@ def migration(file: Path, whole: Path) -> float:
 @pytest.mark.slow
 def test_kill_9_within_a_migration_of_a_full_store_loses_nothing_and_does_no_step_twice(tmp_path: Path) -> None:
     whole = tmp_path / "chatsvc.db"
-    db = DirectDatabase(whole)
-    finish(furnish(db))
 
-    several = [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}") for number in range(EXCHANGES)]
-    finish(write_exchanges(db, several))
-    finish(db.close())
+    async def fill(db: Database) -> None:
+        await furnish(db)
+        await write_exchanges(db, [new_exchange(user_id=f"visitor {number % 50}", text=f"message {number}") for number in range(EXCHANGES)])
+
+    in_database(whole, fill)
     before = len(migrations.MIGRATIONS)
     takes_s = max(migration(whole.with_name("once.db"), whole), migration(whole.with_name("twice.db"), whole))
     reached = []

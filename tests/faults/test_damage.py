@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import connect
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database, connect
 from tests.cli.support import Site, one_line
 from tests.store.inspection import query
-from tests.store.support import chat, furnish
+from tests.store.support import chat, furnish, in_database
 
 PAGE = 4096
 SEEDS = range(6)
@@ -25,11 +24,13 @@ def site(tmp_path: Path) -> Site:
     """An installation with an account, and some conversations of another one."""
     site = Site(tmp_path)
     site.account()
-    db = DirectDatabase(site.data / "chatsvc.db")
-    finish(furnish(db))
-    for number in range(200):
-        finish(chat(db, user_id=f"visitor {number % 40}", text=f"message {number} " * 20))
-    finish(db.close())
+
+    async def fill(db: Database) -> None:
+        await furnish(db)
+        for number in range(200):
+            await chat(db, user_id=f"visitor {number % 40}", text=f"message {number} " * 20)
+
+    in_database(site.data / "chatsvc.db", fill)
     return site
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import connect
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database, connect
 from tests.crash.books import disagreements, threads
-from tests.store.support import chat, furnish
+from tests.store.support import chat, furnish, in_database
 
 CUTS = int(os.environ.get("CHATSVC_WAL", "50"))
 EXCHANGES = 60
@@ -28,17 +27,19 @@ def crashed(tmp_path: Path) -> Path:
     source, copy = tmp_path / "source", tmp_path / "crashed"
     source.mkdir()
     copy.mkdir()
-    db = DirectDatabase(source / "chatsvc.db")
-    finish(furnish(db, bot_ids=("bot", "other")))
-    db._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    db._connection.execute("PRAGMA wal_autocheckpoint=0")
-    for number in range(EXCHANGES):
-        # Long ones now and then, so that commits have from a few to many pages.
-        text = f"message {number}" + " and so on" * (2000 if number % 7 == 0 else 1)
-        finish(chat(db, bot_id=("bot", "other")[number % 2], user_id=f"visitor {number % 5}", text=text, key=f"key {number}"))
-    for name in ("chatsvc.db", "chatsvc.db-wal"):
-        shutil.copy(source / name, copy / name)
-    finish(db.close())
+
+    async def fill(db: Database) -> None:
+        await furnish(db, bot_ids=("bot", "other"))
+        await db.purge()
+        await db.read(lambda connection: connection.execute("PRAGMA wal_autocheckpoint=0").fetchall())
+        for number in range(EXCHANGES):
+            # Long ones now and then, so that commits have from a few to many pages.
+            text = f"message {number}" + " and so on" * (2000 if number % 7 == 0 else 1)
+            await chat(db, bot_id=("bot", "other")[number % 2], user_id=f"visitor {number % 5}", text=text, key=f"key {number}")
+        for name in ("chatsvc.db", "chatsvc.db-wal"):
+            shutil.copy(source / name, copy / name)
+
+    in_database(source / "chatsvc.db", fill)
     return copy
 
 
@@ -93,9 +94,7 @@ def holds_exactly(file: Path, count: int) -> None:
         assert connection.execute("SELECT sum(messages_used) FROM bots").fetchone() == (count,)
         assert connection.execute("SELECT count(*) FROM idempotency_keys").fetchone() == (count,)
     assert disagreements(file) == []
-    db = DirectDatabase(file)
-    assert finish(chat(db, user_id="next", text="afterwards")) is not None
-    finish(db.close())
+    assert in_database(file, lambda db: chat(db, user_id="next", text="afterwards")) is not None
     assert len(list(chain(*threads(file).values()))) == count + 1
 
 

@@ -88,7 +88,6 @@ async def delivered(caller: Caller, receiver: Receiver, before: int) -> None:
 async def no_connection_is_kept(caller: Caller) -> None:
     """Wait until the next delivery has to begin with a handshake."""
     courier = caller.app.services.courier
-    assert courier is not None
     sessions = courier._sender._sessions
     assert await soon(lambda: not sessions)
 

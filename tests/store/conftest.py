@@ -1,4 +1,4 @@
-"""Both databases: the one of the running service, and the one of a command."""
+"""Databases with reader threads, as in the service, and without, as in a command."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ import pytest
 
 from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import Database
-from chatsvc.store.direct import DirectDatabase
 from chatsvc.store.master_key import MasterKey
 
 KEY = MasterKey(b"k" * 32)
 Open = Callable[[Path], Awaitable[Database]]
 
 
-async def open_direct(path: Path) -> Database:
-    """The database of a command."""
-    return DirectDatabase(path, KEY)
+async def open_single(path: Path) -> Database:
+    """Open a database as a command does."""
+    return await GroupCommitDatabase.open(path, KEY, readers=0)
 
 
 async def open_group(path: Path) -> Database:
-    """The database of the running service."""
+    """Open a database as the service does."""
     return await GroupCommitDatabase.open(path, KEY)
 
 
-KINDS: dict[str, Open] = {"group commit": open_group, "direct": open_direct}
+KINDS: dict[str, Open] = {"group commit": open_group, "one thread": open_single}
 
 
 @pytest.fixture

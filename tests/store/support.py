@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
 from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
+from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import Database
+from chatsvc.store.master_key import MasterKey
 from tests.fakes import START
+
+T = TypeVar("T")
 
 
 def new_account(account_id: str = "account", limit: int = 1000, credits: int = 0) -> Account:
@@ -66,6 +72,19 @@ def new_exchange(
 
 def ignore(_: object) -> None:
     """For callers that keep nothing in memory."""
+
+
+def in_database(path: Path, work: Callable[[Database], Awaitable[T]], key: MasterKey | None = None) -> T:
+    """Open a database as a command does, run `work` on it in an event loop of its own, and close it."""
+
+    async def run() -> T:
+        db = await GroupCommitDatabase.open(path, key, readers=0)
+        try:
+            return await work(db)
+        finally:
+            await db.close()
+
+    return asyncio.run(run())
 
 
 async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[str] = ("bot",)) -> None:

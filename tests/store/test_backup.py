@@ -13,13 +13,12 @@ import pytest
 
 from chatsvc.store import backup, backup_trailer, migrations
 from chatsvc.store.backup import Backup
-from chatsvc.store.database import StoreUnavailable, connect
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database, StoreUnavailable, connect
 from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.migrations import MIGRATIONS
 from tests.store.conftest import KEY
-from tests.store.support import furnish, rows
+from tests.store.support import furnish, in_database, rows
 
 STEP = "CREATE TABLE later (a INTEGER) STRICT"
 RAW = KEY.in_force
@@ -28,10 +27,12 @@ RAW = KEY.in_force
 @pytest.fixture
 def whole(path: Path, tmp_path: Path) -> Path:
     """A backup of a small store."""
-    db = DirectDatabase(path)
-    finish(belongs_to(db, KEY))
-    finish(furnish(db))
-    finish(db.close())
+
+    async def fill(db: Database) -> None:
+        await belongs_to(db, KEY)
+        await furnish(db)
+
+    in_database(path, fill)
     file = tmp_path / "whole.backup"
     made = backup.create(path, file, KEY, made_at=1, version="1")
     assert made.counts["bots"] == 1
@@ -149,9 +150,7 @@ def test_the_digest_is_that_of_all_before_it(whole: Path) -> None:
 
 
 def test_an_upgrade_backs_up_first(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    db = DirectDatabase(path)
-    finish(belongs_to(db, KEY))
-    finish(db.close())
+    in_database(path, lambda db: belongs_to(db, KEY))
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, STEP))
     with pytest.raises(StoreUnavailable, match="master key"):
         connect(path, writes=True)

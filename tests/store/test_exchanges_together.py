@@ -16,11 +16,10 @@ from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, exchanges, webhooks
 from chatsvc.store.committer import GroupCommitDatabase
-from chatsvc.store.database import StoreFault, at_once, connect
-from chatsvc.store.direct import DirectDatabase, finish
+from chatsvc.store.database import Database, StoreFault, at_once, connect
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
 from tests.fakes import START
-from tests.store.support import chat, furnish, ignore, new_exchange, rows
+from tests.store.support import chat, furnish, ignore, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held
 
 BOTS = {"a1": "a", "a2": "a", "b1": "b", "gone1": "gone"}
@@ -70,9 +69,8 @@ def exchanges_of_anybody(draw: st.DrawFn) -> NewExchange:
     return made._replace(dialogue=draw(st.none() | texts), tokens=draw(st.integers(0, 2**62)), captured=captured)
 
 
-async def fill(path: Path) -> None:
+async def fill(db: Database) -> None:
     """Two accounts that live, with little left, and one that is deleted."""
-    db = DirectDatabase(path)
     for account in ("a", "b", "gone"):
         await furnish(db, account, [bot for bot, owner in BOTS.items() if owner == account])
         await chat(db, bot_id=f"{account}1", account_id=account, user_id="here before", at=START + 1000)
@@ -84,14 +82,13 @@ async def fill(path: Path) -> None:
     await webhooks.put(db, hook, lambda check: check)
     old = [("a", f"old {i}", b"digest", "{}", START - DAY_MS - OLD_KEYS + i) for i in range(OLD_KEYS)]
     await db.write(lambda connection: connection.executemany("INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, ?)", old))
-    await db.close()
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     """A connection to such a store; what is written in an example is taken back behind it."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
-    finish(fill(path))
+    in_database(path, fill)
     with closing(connect(path, writes=True)) as connection:
         yield connection
 

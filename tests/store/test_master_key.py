@@ -22,10 +22,10 @@ from chatsvc.control.alone import run
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import facts
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.direct import DirectDatabase, finish
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from tests.store.conftest import Open
+from tests.store.support import furnish, in_database
 
 GIVEN = "5a" * 32
 
@@ -87,7 +87,7 @@ def test_the_first_command_makes_a_master_key_of_256_bits(folder: Folder) -> Non
 
 def test_a_database_without_its_key_is_refused_and_gets_no_new_one(folder: Folder) -> None:
     key = key_of(folder)
-    finish(DirectDatabase(folder.database).close())
+    in_database(folder.database, furnish)
     file = folder.path / "master.key"
     file.unlink()
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_a_database_without_its_key_is_refused_and_gets_no_new_one(folder: Folde
 def test_a_file_that_holds_no_key_is_refused_and_left_as_it_is(folder: Folder, garbage: bytes, with_database: bool) -> None:
     key_of(folder)
     if with_database:
-        finish(DirectDatabase(folder.database).close())
+        in_database(folder.database, furnish)
     file = folder.path / "master.key"
     file.write_bytes(garbage)
     with pytest.raises(StoreUnavailable, match="does not hold a master key") as caught:
@@ -240,9 +240,8 @@ def test_a_given_key_is_rotated_to_one_that_is_given_too(folder: Folder, setting
 
 def test_a_signing_key_that_cannot_be_opened_is_counted_and_left(folder: Folder, settings: Config, bot: str) -> None:
     keep(settings, bot)
-    db = DirectDatabase(folder.database)
-    finish(db.write(lambda connection: connection.execute("UPDATE webhooks SET signing_key = x'0102'").rowcount))
-    finish(db.close())
+    broken = "UPDATE webhooks SET signing_key = x'0102'"
+    in_database(folder.database, lambda db: db.write(lambda connection: connection.execute(broken).rowcount))
     rotated = run(settings, "master_key.rotate", {})
     assert (rotated["resealed"], rotated["unusable"]) == (0, 1)
     with pytest.raises(Refused, match="signing_key_unusable"):
@@ -265,7 +264,7 @@ def test_a_key_that_was_just_being_made_when_the_first_command_was_killed_become
 
 # Rotates in a child process for each line of what takes part in it, and kills it there.
 STOPS = """
-import json, os, shutil, signal, sys
+import json, os, shutil, signal, sys, threading
 from dataclasses import replace
 from pathlib import Path
 from chatsvc import config
@@ -290,6 +289,7 @@ def rotate(folder, line):
                 os.kill(os.getpid(), signal.SIGKILL)
         return trace
 
+    threading.settrace(trace)
     sys.settrace(trace)
     run(replace(config.load(None, {}), data_dir=folder), "master_key.rotate", {})
     os._exit(0)

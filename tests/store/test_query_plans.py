@@ -10,6 +10,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -33,9 +34,8 @@ from chatsvc.store import (
     usage,
 )
 from chatsvc.store.database import Database
-from chatsvc.store.direct import DirectDatabase, finish
 from tests.fakes import START
-from tests.store.support import furnish, ignore, new_exchange
+from tests.store.support import furnish, ignore, in_database, new_exchange
 
 AFTER = Position(START, 5, 20)
 FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synonyms(("a", "b"), "y")])
@@ -101,11 +101,13 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with some of everything."""
     path = tmp_path_factory.mktemp("plans") / "chatsvc.db"
-    db = DirectDatabase(path)
-    finish(furnish(db))
-    for i in range(30):
-        finish(exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore))
-    finish(db.close())
+
+    async def fill(db: Database) -> None:
+        await furnish(db)
+        for i in range(30):
+            await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore)
+
+    in_database(path, fill)
     return path
 
 
@@ -128,12 +130,19 @@ class Watching(sqlite3.Connection):
 
 def statements_of(path: Path, question: Callable[[Database], Awaitable[object]]) -> list[tuple[str, Any]]:
     """The SQL that a question comes to, with its parameters."""
-    db = DirectDatabase(path)
-    db._connection.close()
-    with closing(sqlite3.connect(path, isolation_level=None, factory=Watching)) as connection:
-        db._connection = connection
-        finish(question(db))  # type: ignore[arg-type]  # a coroutine: all of the store's questions are
-    return [(sql, values) for sql, values in connection.seen if sql.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
+    opened: list[Watching] = []
+
+    def connect(*arguments: Any, **options: Any) -> Watching:
+        opened.append(Watching(*arguments, **options))
+        return opened[-1]
+
+    async def ask(db: Database) -> None:
+        opened[0].seen.clear()
+        await question(db)
+
+    with patch.object(sqlite3, "connect", connect):
+        in_database(path, ask)
+    return [(sql, values) for sql, values in opened[0].seen if sql.strip().startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
 
 
 def plan_of(connection: sqlite3.Connection, sql: str, values: Any = ()) -> list[str]:

@@ -8,8 +8,7 @@ import random
 import pytest
 
 from chatsvc.domain.models import Exchange
-from chatsvc.usecases.conversation_locks import ConversationLocks
-from chatsvc.usecases.no_locks import Busy
+from chatsvc.usecases.conversation_locks import Busy, ConversationLocks
 
 HERE = ("bot", "api", "visitor")
 

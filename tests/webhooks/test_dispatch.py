@@ -122,13 +122,11 @@ async def test_without_webhook_or_plan_no_event_is_written(caller: Caller, engin
 
 def has_answered(caller: Caller) -> None:
     """As if the bot's receiver had answered once: it may have all of its slots from the beginning."""
-    assert caller.app.services.dispatcher
     caller.app.services.dispatcher._slots.note(caller.bot, answered=True)
 
 
 async def hold_back(app: App) -> Dispatcher:
     """Nothing is sent until the dispatcher is let go again."""
-    assert app.services.dispatcher
     app.services.dispatcher._running = False
     return app.services.dispatcher
 
