@@ -26,7 +26,7 @@ class _WithRequest(logging.Filter):
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Log an exception that cannot be raised, such as one in a destructor or a callback of C code."""
+    """Log an exception that cannot be raised, for instance one in a destructor."""
     log = logging.getLogger("chatsvc")
     if fault.exc_type is UnicodeDecodeError and isinstance(fault.object, bytes):
         # `ssl` reports an invalid host name in a handshake in this way. Anybody can send one, with any content.

@@ -64,7 +64,7 @@ class CertificateManager:
             self._server_tls.use_files(self._folder / CERTIFICATE)
             self.due = self._due_at((self._folder / CERTIFICATE).read_bytes())
         except FileNotFoundError:
-            log.info("no certificate yet: until %s has issued one, callers get one that nobody vouches for", self._settings.directory)
+            log.info("no certificate yet: until %s has issued one, clients get a self-signed one", self._settings.directory)
             self._use_temporary()
         except (OSError, ValueError) as fault:
             log.error("the certificate in %s cannot be used, another is asked for: %s", self._folder, fault)

@@ -152,7 +152,7 @@ def export(ctx: click.Context, account_id: str, file: OutputFile, with_secrets: 
     # What is refused must not have made or emptied a file.
     told = page(None)
     with written(file) as stream, progress.shown("exporting") as far:
-        writer = transfer.Writer(stream, account_id)
+        writer = transfer.TransferWriter(stream, account_id)
         while True:
             for record in told["records"]:
                 writer.write(record)

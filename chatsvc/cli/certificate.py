@@ -1,4 +1,4 @@
-"""A certificate for one try on this machine: the demo's receiver speaks https like any other."""
+"""Self-signed certificate for the webhook receiver of `chatsvc demo`."""
 
 from __future__ import annotations
 

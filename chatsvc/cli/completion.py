@@ -1,4 +1,4 @@
-"""`chatsvc completion`: the script that teaches a shell to complete chatsvc's commands."""
+"""`chatsvc completion`: shell script for the completion of commands and options."""
 
 from __future__ import annotations
 

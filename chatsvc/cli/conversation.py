@@ -144,7 +144,7 @@ def _opened(output: OutputFile | None) -> AbstractContextManager[IO[bytes]]:
 @json_option
 @click.pass_context
 def erase(ctx: click.Context, /, user_id: str, bot: str | None, account: str | None, yes: bool, as_json: bool) -> None:
-    """Erase all data of a visitor, so that none of it can be read in the data folder afterwards.
+    """Erase all data of a visitor. Nothing of it remains readable in the data folder.
 
     The same user_id in another account is another visitor: with several accounts, give --account or --bot. The database is rewritten, which
     takes about 15 seconds for each GB; messages wait meanwhile. Usage and counters stay: they do not identify a visitor. Unanswered

@@ -147,7 +147,7 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
 
 
 async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
-    """What the bot has taken down arrives at the demo's own receiver, signed."""
+    """Wait for the bot's signed webhook at the demo's own receiver."""
     from chatsvc.domain.errors import CommandError
 
     try:

@@ -1,4 +1,4 @@
-"""`chatsvc doctor`: what is wrong, and what to do about it."""
+"""`chatsvc doctor`: check the installation, and print each fault with its remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posts recorded events to a receiver that the operator names, oldest first."""
+"""Forwarding of recorded events to a receiver that the operator names, oldest first."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
-    """Post what `fetch` gives, page by page; raises CommandError at the first one that the receiver does not take."""
+    """Post the events of `fetch`, page by page; raises CommandError at the first that the receiver refuses."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -80,7 +80,7 @@ async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool,
 
 
 async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str | None:
-    """What went wrong; None where the receiver answered 2xx."""
+    """Post one event. Returns the error, or None where the receiver answered 2xx."""
     sent = build_headers(event["event"], event["delivery_id"], event["signature"])
     try:
         async with session.post(url, data=event["body"].encode(), headers=sent, allow_redirects=False) as response:
@@ -90,7 +90,7 @@ async def _post(session: ClientSession, url: str, event: dict[str, Any]) -> str 
 
 
 def _sum_up(told: list[dict[str, Any]], *, follow: bool, as_json: bool) -> None:
-    """What is said in the end: all at once in JSON, unless it went on and on; and to people that there was nothing."""
+    """Print the summary: one JSON list without `follow`, or a line where nothing was sent."""
     if as_json and not follow:
         echo(to_json(told))
     elif not told and not as_json:

@@ -38,7 +38,7 @@ def healthcheck(ctx: click.Context, timeout_s: float, as_json: bool) -> None:
     """
     server = load_config(ctx).server
     if not server.port and server.socket is None:
-        raise CommandError("server.listen has port 0, any free one: nobody knows which to ask")
+        raise CommandError("server.listen has port 0, any free one: set a port to check it")
     state = _ask(server, timeout_s)
     show({"status": state}, as_json)
     if state != "ready":

@@ -1,4 +1,4 @@
-"""`chatsvc init`: from nothing to something that can be served."""
+"""`chatsvc init`: configuration, data folder and first account with bot and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chatsvc licenses`: whose work is in chatsvc, and under which terms."""
+"""`chatsvc licenses`: licences of chatsvc and of the software it contains."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _text(found: metadata.Distribution) -> str:
 
 
 def _libraries() -> Iterator[dict[str, Any]]:
-    """What the binary brings besides: Python itself, and libraries of the system that built it."""
+    """List other contents of the binary: Python itself, and libraries of the system that built it."""
     folder = getattr(sys, "_MEIPASS", None)
     if folder is None:
         return

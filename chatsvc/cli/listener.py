@@ -1,4 +1,4 @@
-"""A local receiver of webhooks: verifies the signature, prints what came."""
+"""Local webhook receiver: verifies signatures and prints deliveries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chatsvc.domain.terminal import one_line
 
 
 class Delivery(NamedTuple):
-    """What came: whether the signature is right, and the body where it is JSON."""
+    """A received delivery: whether its signature is valid, and its body where that is JSON."""
 
     valid: bool
     event: str | None
@@ -32,7 +32,7 @@ class Delivery(NamedTuple):
 
 
 class Receiver:
-    """Answers 204 to a delivery whose signature is right, 401 to any other; `seen` is told of each."""
+    """HTTP handler: 204 for a delivery with a valid signature, else 401; calls `seen` with each."""
 
     def __init__(self, key: str, seen: Callable[[Delivery], None]) -> None:
         self.key = key

@@ -48,7 +48,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _paragraph(text: str, width: int) -> Iterator[str]:
-    """Wrap before marks are replaced, so that codes that take no space on the screen break no line early."""
+    """Wrap a paragraph, then style it: escape codes take no space on the screen."""
     mark = _ITEM.match(text)
     lines = textwrap.wrap(_plain(text), width, subsequent_indent="  " if mark else "", break_long_words=False, break_on_hyphens=False)
     yield from _styled("\n".join(lines)).split("\n")

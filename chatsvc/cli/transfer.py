@@ -18,7 +18,7 @@ MOST_LINE = 64 * 1024 * 1024  # bytes
 BATCH = 1_000_000  # bytes, or a little more
 
 
-class Writer:
+class TransferWriter:
     """Writes a transfer file; it is whole only after `end`."""
 
     def __init__(self, file: IO[bytes], account: str) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of words that commands take, and what the Tab key offers for each. Nothing is looked up unless Tab is pressed."""
+"""Shell completion of arguments: the candidates for each kind, looked up only when Tab is pressed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Word(click.types.StringParamType):
         self._words = words
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        """What Tab offers; nothing, where it cannot be told."""
+        """Return the completions of a word; none where they cannot be determined."""
         del param
         try:
             return list(self._offered(ctx, incomplete))

@@ -1,4 +1,4 @@
-"""Reading the section `server`: where the service listens, and how it speaks."""
+"""Reader of the section `server`: listeners, TLS, proxies, certificates."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How the command line reaches the one process that owns the database.
+"""Control channel: administrative operations of the command line.
 
-While `serve` runs, a command is sent to it over a Unix socket in the data folder and takes effect there at once; otherwise the
-command takes the folder's lock and does the same work itself. Either way it is the same use-case, and one process writes.
+While the service runs, a command sends its operation over a Unix socket in the data folder. Otherwise it takes the folder's lock
+and performs the operation itself, with the same services over the same store. Either way one process writes.
 """

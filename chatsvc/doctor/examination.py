@@ -1,4 +1,4 @@
-"""The checks of `doctor`, in the order in which they matter."""
+"""Order of the checks of `doctor`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _offer(config: Config, base_url: str, key: str) -> Check:
     try:
         offered = sdk.models(base_url, key)
     except EngineError:
-        # Not every server in the house has a list of its models, or shows it to everybody.
+        # Some local model servers have no list of models, or do not show it.
         return ok(NAME, where)
     missing = sorted({tier.model for tier in config.models.values() if tier.engine == "anthropic"} - set(offered))
     if offered and missing:

@@ -1,1 +1,1 @@
-"""What things are and what is allowed: no I/O, no third-party import."""
+"""Domain objects and rules: no I/O, no third-party import."""

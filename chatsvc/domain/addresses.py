@@ -1,4 +1,7 @@
-"""Which addresses a webhook may reach (SPEC.md 6.4, DECISIONS.md section 2, "target" and "receivers inside the house")."""
+"""Rules for the addresses that a webhook may reach (SPEC.md 6.4).
+
+See also DECISIONS.md section 2, "target" and "receivers inside the house".
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ class TargetRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What is the service itself, which no webhook may reach.
+    """Addresses of the service itself, which no webhook may reach.
 
     `hosts`: its names (the host of `public_url`), in lower case. `addresses`: those of this machine; anything that can say whether
     it holds an address. `listeners`: address and port of each listener; an unspecified address (0.0.0.0, ::) is every interface.
@@ -98,7 +101,7 @@ def _found(address: IPAddress, ranges: tuple[tuple[IPv4Network | IPv6Network, st
 
 
 def _special(address: IPAddress) -> str | None:
-    """What is special about the address; None where it is an ordinary public one."""
+    """Return the special purpose of an address; None where it is an ordinary public one."""
     what = _found(address, _SPECIAL)
     if what is None and isinstance(address, IPv6Address):
         if address not in _PUBLIC_IPV6:

@@ -1,4 +1,4 @@
-"""Telephone codes of countries: what makes a number of one country a number of the world (E.164)."""
+"""Telephone country codes (E.164) by ISO 3166 country code."""
 
 from __future__ import annotations
 

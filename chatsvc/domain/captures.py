@@ -1,4 +1,4 @@
-"""What a bot captures in a conversation: a request, and the appointment that may belong to it (SPEC.md 2.6, 2.7).
+"""Captured data of a conversation: a request, and the appointment that may belong to it (SPEC.md 2.6, 2.7).
 
 An engine proposes, code decides: whatever a model or a visitor brings is checked here before it becomes a record.
 """

@@ -1,7 +1,7 @@
-"""Contact data that a visitor has typed: found again in their own words, and given back as they stand there.
+"""Contact data: an e-mail address, telephone number or name counts only if the visitor typed it.
 
-What a model or a slot filler names is only a question here. The answer is taken from the visitor's text, so that nothing
-invented, completed or copied from elsewhere can come out.
+A value that a model or a slot filler proposes is looked up in the visitor's text and returned as written there, so that nothing
+invented, completed or copied from elsewhere is stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME_END = re.compile(r"(?:y?[iu]m|n?[iu]n|y?[iuea]|[dt][ea]n?|y?l[ea]|[dt][iu]
 
 
 def _fold(text: str) -> str:
-    """`text` without case and marks, character for character, so that a place in it is the same place in `text` (NFC)."""
+    """Fold case and marks of NFC text. Each character stays at its index."""
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 
@@ -109,7 +109,9 @@ def _emails(text: str) -> Iterator[str]:
 
 
 def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
-    """The number in E.164, if the visitor typed it with its country's code or as one of `country` (ISO 3166).
+    """Return a phone number in E.164 if the visitor typed it.
+
+    It counts as typed with its country's code, or without one as a number of `country` (ISO 3166).
 
     Of an unknown country a number without a code stays as it was typed, digits alone. A code that nobody typed is never added
     but that of `country`: the same digits with another one are somebody else's telephone.
@@ -131,7 +133,10 @@ def _digits(text: str) -> str:
 
 
 def _typed_numbers(text: str) -> Iterator[tuple[str, bool]]:
-    """Every run of digit groups that may be a number, longest first, and whether it begins with a country's code."""
+    """Yield runs of digit groups that may be a phone number, longest first.
+
+    Each comes with a flag: whether it begins with a country's code.
+    """
     for found in _NUMBER.finditer(text):
         groups = re.findall(r"\d+", found[0])
         # A date or a price may stand next to the number, so each run of neighbours is looked at; bounded, since it is squared.

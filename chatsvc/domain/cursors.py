@@ -1,4 +1,4 @@
-"""Cursors (SPEC.md 2.1, DECISIONS.md section 1): keyset positions, opaque, authenticated and bound to the walk they came from."""
+"""Cursors of lists (SPEC.md 2.1, DECISIONS.md section 1): opaque, authenticated keyset positions, bound to one list."""
 
 from __future__ import annotations
 

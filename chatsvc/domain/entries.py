@@ -1,4 +1,4 @@
-"""Many entries in little room: as bytes, each made anew when it is looked at, since few of them ever are."""
+"""Compact list of knowledge entries: stored as bytes, decoded on access."""
 
 from __future__ import annotations
 

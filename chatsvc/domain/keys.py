@@ -41,7 +41,7 @@ def digest(key: str) -> bytes:
 
 
 def shown_prefix(key: str) -> str:
-    """What may be shown of a key afterwards, so that its owner can tell it from others."""
+    """Return the beginning of a key, by which its owner recognises it."""
     return key[:_SHOWN]
 
 

@@ -1,4 +1,4 @@
-"""Language tags (BCP 47), as the interface takes them."""
+"""Language tags (BCP 47): validation and primary subtag."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ WINDOW_S = 60
 
 
 class Slot(NamedTuple):
-    """Where a key stands in its window; `reset` is the window's end in Unix seconds."""
+    """State of a key's rate-limit window; `reset` is its end in Unix seconds."""
 
     taken: bool
     limit: int
@@ -17,7 +17,7 @@ class Slot(NamedTuple):
 
 
 def untouched(limit: int, now_ms: int) -> Slot:
-    """The window of a caller whom nobody knows: all of it is left."""
+    """Return the full window, for a caller without a valid key."""
     return Slot(False, limit, limit, (now_ms // (WINDOW_S * 1000) + 1) * WINDOW_S)
 
 

@@ -1,4 +1,4 @@
-"""The nouns of the service (SPEC.md section 2), as they are kept; times are milliseconds since the epoch, UTC.
+"""Domain objects of the service (SPEC.md section 2). Times are milliseconds since the epoch, UTC.
 
 Named tuples: they are made by the thousand when a list is read, and defined when every command starts; both are cheap.
 """
@@ -13,7 +13,7 @@ MAY_SEND = frozenset({"active", "trialing"})
 
 
 class Account(NamedTuple):
-    """Who pays: owner of bots, conversations and keys (SPEC.md 2.5)."""
+    """A paying customer: owner of bots, conversations and keys (SPEC.md 2.5)."""
 
     id: str
     name: str
@@ -156,7 +156,7 @@ class Usage(NamedTuple):
         return self.input_tokens + self.output_tokens + self.cache_write_tokens + self.cache_read_tokens
 
     def plus(self, other: Usage) -> Usage:
-        """What two calls cost together."""
+        """Add the tokens of two calls."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,

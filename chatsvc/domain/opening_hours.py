@@ -1,7 +1,8 @@
-"""Opening hours as people write them in Turkish and English, and in the form in which a bot's settings keep them.
+"""Parser of opening hours in Turkish and English.
 
-The form is `mon-fri 09:00-18:00; sat 10:00-14:00`. Read as well are `Mon-Fri 9-18`, `Pzt-Cum 09.00-18.00`, `daily 9am-6pm`,
-`her gün 9-22, pazar kapalı`, `hafta içi 9-12 ve 13-18`. A part is a list of days, then one or more spans of hours or "closed".
+A bot's settings keep them as `mon-fri 09:00-18:00; sat 10:00-14:00`. Other accepted forms: `Mon-Fri 9-18`,
+`Pzt-Cum 09.00-18.00`, `daily 9am-6pm`, `her gün 9-22, pazar kapalı`, `hafta içi 9-12 ve 13-18`. A part is a list of days, then one
+or more spans of hours or "closed".
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
-    """Return minutes since midnight, and 1 where the hour may belong to the afternoon as well as to the morning."""
+    """Return minutes since midnight, and 1 where morning or afternoon is unclear."""
     hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
     if hour > 24 or minute > 59 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
         raise ValueError(f"{word} is no time of day")

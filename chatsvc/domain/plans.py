@@ -1,4 +1,4 @@
-"""Plans: what an account has bought (SPEC.md 1.6). The table itself comes from the configuration, lowest plan first."""
+"""Plans (SPEC.md 1.6). The configuration lists them, lowest first."""
 
 from __future__ import annotations
 

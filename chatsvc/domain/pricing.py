@@ -1,4 +1,4 @@
-"""What a reply costs. Money is kept in integer micro-dollars (DECISIONS.md section 1, analytics)."""
+"""Cost of a reply. Money is kept in integer micro-dollars (DECISIONS.md section 1, analytics)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tier(NamedTuple):
 
 
 def cost_micro_usd(tier: Tier, usage: Usage) -> int:
-    """What `usage` costs on `tier`, in micro-dollars, rounded half up."""
+    """Compute the cost of `usage` on `tier` in micro-dollars, rounded half up."""
     price = (
         usage.input_tokens * tier.input_price
         + usage.output_tokens * tier.output_price

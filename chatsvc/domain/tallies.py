@@ -1,4 +1,6 @@
-"""What the running service counts: plain numbers, so that a request pays next to nothing; who looks at them makes sense of them.
+"""Counters and histograms of the running service, kept as plain numbers for speed.
+
+The metrics listener turns them into Prometheus text.
 
 Every key comes from a table of the program or from the configuration, so that there are never many: no path, no visitor, no account.
 """
@@ -71,6 +73,6 @@ class Tallies:
         histogram.note(seconds)
 
     def spent(self, tier: str, plan: str, usage: Usage, cost_micro_usd: int) -> None:
-        """What a reply has cost, once it is written down."""
+        """Count the tokens and the cost of a committed reply."""
         before = self.spendings.get((tier, plan), NOTHING)
         self.spendings[tier, plan] = Spending(before.usage.plus(usage), before.cost_micro_usd + cost_micro_usd)

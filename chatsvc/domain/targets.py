@@ -61,7 +61,7 @@ _INNER_SUFFIXES = (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a webhook goes.
+    """Target address of a webhook.
 
     `host`: an ASCII name in lower case without a trailing dot, or an address in its shortest spelling, without brackets.
     `address`: the same where it is one; None for a name, whose addresses are looked up and checked at each delivery.

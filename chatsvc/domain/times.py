@@ -1,4 +1,4 @@
-"""Instants: milliseconds since the epoch, UTC, and the ways in which SPEC.md section 2 writes them."""
+"""Conversions between instants (milliseconds since the epoch, UTC) and the formats of SPEC.md section 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that the fields of an imported record may have: those that the service itself writes, and no others."""
+"""Validation of imported values: only those that the service itself writes are accepted."""
 
 from __future__ import annotations
 

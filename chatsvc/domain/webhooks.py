@@ -46,7 +46,10 @@ class SignedEvent(NamedTuple):
 
 
 class ResentPage(NamedTuple):
-    """Attempts that sent failed events again, the number left, and the `after` of the next page, None at the end."""
+    """One page of re-sent events: the attempts, and the number left.
+
+    next: the `after` of the next page, None at the end.
+    """
 
     attempts: list[Attempt]
     left: int

@@ -1,4 +1,4 @@
-"""HttpRequest body: read on demand, within the size and time that the route allows."""
+"""Request body: read on demand, within the size and time that the route allows."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _send_continue(self) -> None:
         self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    # Writing: see sending.Writer.
+    # Writing: see sending.ResponseWriter.
 
     @property
     def is_write_blocked(self) -> bool:

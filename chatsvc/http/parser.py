@@ -1,6 +1,6 @@
-"""HttpRequest parser: aiohttp's C parser (llhttp) behind a sans-I/O interface, one parser for each request.
+"""Request parser: aiohttp's C parser (llhttp) behind a sans-I/O interface, one parser for each request.
 
-This is the only file that uses aiohttp's internal classes, so `pyproject.toml` caps its version. HttpRequest heads are collected
+This is the only file that uses aiohttp's internal classes, so `pyproject.toml` caps its version. Request heads are collected
 here and parsed in one piece: the result cannot depend on where the network cut the stream, and an unfinished head costs its
 bytes and nothing more. Bodies with a length are counted here; chunked bodies are decoded by the same parser.
 """

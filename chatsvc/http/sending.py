@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 PIECE = 64 * 1024  # bytes of a response written at a time
 
 
-class Writer(Protocol):
+class ResponseWriter(Protocol):
     """The sending side of a connection."""
 
     @property
@@ -38,7 +38,7 @@ class Writer(Protocol):
         ...
 
 
-async def send(writer: Writer, head: bytes, response: HttpResponse) -> None:
+async def send(writer: ResponseWriter, head: bytes, response: HttpResponse) -> None:
     """Send a head and a body of bytes, and wait until the sockets have taken them; raises ConnectionError.
 
     The response's body is emptied: what waits in a file or in the sockets must not be held in memory as well.
@@ -59,7 +59,7 @@ async def send(writer: Writer, head: bytes, response: HttpResponse) -> None:
         await writer.drain()
 
 
-async def send_stream(writer: Writer, head: bytes, pieces: AsyncIterator[bytes], timeout_s: float, *, chunked: bool) -> None:
+async def send_stream(writer: ResponseWriter, head: bytes, pieces: AsyncIterator[bytes], timeout_s: float, *, chunked: bool) -> None:
     """Send a head and a streamed body, each piece after the one before was taken; raises ConnectionError and TimeoutError."""
     async with asyncio.timeout(timeout_s):
         writer.write(head)

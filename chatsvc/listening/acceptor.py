@@ -35,7 +35,7 @@ LOG_EVERY_S = 60.0
 
 
 class Endpoint(NamedTuple):
-    """What a listening socket leads to: the protocol of its connections, and TLS where there is a context."""
+    """Factory of the connections of a listening socket: their protocol, and TLS if `tls` is set."""
 
     make: Callable[[Lease], asyncio.BaseProtocol]
     tls: ssl.SSLContext | None

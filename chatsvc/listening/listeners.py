@@ -1,4 +1,4 @@
-"""All listeners of the service, and what keeps their certificate valid: opened and closed as one."""
+"""All listeners of the service with their certificate renewal, opened and closed together."""
 
 from __future__ import annotations
 

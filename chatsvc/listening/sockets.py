@@ -63,7 +63,7 @@ def on_socket(path: Path) -> socket.socket:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """Whether nobody listens on the socket; anything else in its place is left to bind() to refuse."""
+    """Report whether no process listens on the socket. Any other file there is refused by bind()."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             return False

@@ -208,7 +208,7 @@ class GuardedConnector(TCPConnector):
 
 
 def _is_quiet(transport: asyncio.Transport) -> bool:
-    """Report whether an idle connection has nothing to read: its end, or data that nobody asked for."""
+    """Report whether an idle connection has nothing to read: its end, or unsolicited data."""
     raw = None if transport.is_closing() else transport.get_extra_info("socket")
     if raw is None or raw.fileno() < 0:
         return False

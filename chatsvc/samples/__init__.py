@@ -1,4 +1,4 @@
-"""The sample business of `chatsvc demo`: a bicycle shop that does not exist, with what its visitors ask, in two languages.
+"""Sample knowledge of `chatsvc demo`: a fictional bicycle shop, in two languages.
 
 Its telephone numbers have an area code that is not assigned in Turkey, its addresses end in example.com.
 """

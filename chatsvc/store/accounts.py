@@ -62,7 +62,10 @@ async def everyone(db: Database) -> list[Account]:
 
 
 async def page(db: Database, accounts: Accounts, month: str, limit: int, after: tuple[int, str] | None = None) -> list[tuple[Account, int]]:
-    """Read accounts with the messages used in `month`, oldest first, behind the one created at `after` with that id."""
+    """Read accounts with the messages used in `month`, oldest first.
+
+    after: creation time and id of the last account of the page before.
+    """
 
     def unit(connection: sqlite3.Connection) -> list[tuple[Account, int]]:
         rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
@@ -108,7 +111,7 @@ async def update(db: Database, account_id: str, changes: Mapping[str, object], a
 
 
 async def delete(db: Database, account_id: str, now: int, applied: Callable[[bool], None]) -> bool:
-    """Take the account out of everyone's sight at once; `sweep` removes what it held. False where there is none."""
+    """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
 
     def unit(connection: sqlite3.Connection) -> bool:
         done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))

@@ -1,4 +1,4 @@
-"""What became of the events that webhooks are to tell, for those who ask (SPEC.md 6.5)."""
+"""Queries about webhook events and their delivery attempts (SPEC.md 6.5)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ async def failed_since(db: Database, bot_id: str, since: int, after: int) -> lis
 
 
 async def events_since(db: Database, bot_id: str, since: int, after: int, limit: int) -> list[Event]:
-    """The recorded events of a bot from an instant on, oldest first, behind the event with the number `after`; tests left out."""
+    """Read a bot's events since an instant, oldest first, without test events.
+
+    after: number of the last event of the page before.
+    """
 
     def unit(connection: sqlite3.Connection) -> list[Event]:
         rows = connection.execute(

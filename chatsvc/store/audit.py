@@ -49,7 +49,10 @@ async def settle(db: Database, number: int, account_id: str | None, ids: Mapping
 
 
 async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[tuple[AuditRecord, int]]:
-    """Read records of these accounts (None for all) from `since` (milliseconds) on, newest first, behind the one numbered `after`."""
+    """Read audit records since an instant (milliseconds), newest first.
+
+    accounts: None for all. after: number of the last record of the page before.
+    """
 
     def unit(connection: sqlite3.Connection) -> list[tuple[AuditRecord, int]]:
         found = "audit_records r" if accounts is None else _OF_SOME

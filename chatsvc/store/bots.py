@@ -1,4 +1,4 @@
-"""Chatbots; a bot is always asked for together with its owner, so that another account's does not exist."""
+"""Chatbots. Every query names the owner, so that another account's bot is not found."""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ _APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appoin
 def write(
     connection: sqlite3.Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool
 ) -> None:
-    """Write a request with its appointment and, where `tell` (the plan has webhooks), the events that the bot's webhook wants."""
+    """Write a request with its appointment, and the events of the bot's webhook.
+
+    tell: whether the plan has webhooks; else no events are written.
+    """
     r = request
     cursor = connection.execute(
         """

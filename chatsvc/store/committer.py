@@ -163,7 +163,7 @@ class _Thread:
             try:
                 self._answer(batch, results, perf_counter() - began)
             finally:
-                # After an unexpected fault nobody waits for ever.
+                # After an unexpected fault no caller waits for ever.
                 for work in batch:
                     if not work.answer.done():
                         work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
@@ -253,7 +253,7 @@ class GroupCommitDatabase:
         return cls(opened[0], opened[1:], path)
 
     def check_files(self) -> None:
-        """Set `fault` while the path of the database or of its log does not lead to the open file.
+        """Set `fault` while the database or its log is not the open file.
 
         Writes would be lost with the open file, which has no name any more.
         """

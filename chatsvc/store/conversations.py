@@ -1,4 +1,4 @@
-"""Conversations and their messages, read; store/exchanges.py writes them."""
+"""Queries of conversations and their messages; store/exchanges.py writes them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _pages(connection: sqlite3.Connection, asked: list[_Asked]) -> list[Page]:
 
 
 def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
-    # Not above: it takes a command longer to load than what it does, and the service has it loaded.
+    # Imported here: commands start faster without it.
     from orjson import loads
 
     account_id, bot_id, channels, limit, after = asked
@@ -69,7 +69,7 @@ def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
     walks = " UNION ALL ".join([walk] * len(channels))
     for channel in channels:
         values += (bot_id if of_bot else account_id), channel, *(after[:2] if after else ())
-    # As one text: each row that is fetched lets go of the interpreter, and waits for it again.
+    # As one text: fetching a row releases the interpreter lock and acquires it again.
     total, found = connection.execute(
         f"""
         SELECT total.conversations, json_group_array(json_array({_OF_A_PAGE}, c.message_count, c.number)) FROM (

@@ -37,8 +37,8 @@ class Erased(NamedTuple):
         return Erased(*(one + more for one, more in zip(self, other, strict=True)))
 
 
-class Place(NamedTuple):
-    """Identity of a conversation, of which there is one for each bot, channel and visitor."""
+class OwnedConversation(NamedTuple):
+    """Key of a conversation, with the account that it belongs to."""
 
     account_id: str
     bot_id: str
@@ -46,11 +46,11 @@ class Place(NamedTuple):
     user_id: str
 
 
-async def places(db: Database, user_id: str, bot_id: str | None) -> list[Place]:
+async def conversations(db: Database, user_id: str, bot_id: str | None) -> list[OwnedConversation]:
     """List the conversations of a visitor with one bot, or with all."""
     channels = ", ".join("?" * len(CHANNELS))
 
-    def unit(connection: sqlite3.Connection) -> list[Place]:
+    def unit(connection: sqlite3.Connection) -> list[OwnedConversation]:
         rows = connection.execute(
             f"""
             SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
@@ -58,16 +58,18 @@ async def places(db: Database, user_id: str, bot_id: str | None) -> list[Place]:
             """,
             (*CHANNELS, user_id, bot_id),
         )
-        return [Place(*row) for row in rows]
+        return [OwnedConversation(*row) for row in rows]
 
     return await db.read(unit)
 
 
-async def some_of(db: Database, place: Place, applied: Callable[[Erased], None]) -> Erased | None:
+async def some_of(db: Database, conversation: OwnedConversation, applied: Callable[[Erased], None]) -> Erased | None:
     """Erase one batch of a conversation; return None once nothing of it is left."""
 
     def unit(connection: sqlite3.Connection) -> Erased | None:
-        row = connection.execute("SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", place[1:]).fetchone()
+        row = connection.execute(
+            "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation[1:]
+        ).fetchone()
         return some_in(connection, row[0]) if row else None
 
     return await db.write(unit, lambda erased: applied(erased) if erased else None)

@@ -37,7 +37,7 @@ class Folder:
 
         A folder of another user's, and one that holds something else, is left as it is.
         """
-        # SQLite makes its files as the process's mask allows, and they are nobody else's to read.
+        # SQLite creates its files under the process's umask; no other user may read them.
         os.umask(0o077)
         try:
             if not os.path.lexists(self.path):

@@ -83,7 +83,7 @@ async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequenc
 
 
 async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int, applied: Callable[[list[int]], None]) -> list[int]:
-    """Replace the entries and synonyms that came from files of these names, or from the sources that they name.
+    """Replace the entries and synonyms of the given files and of their sources.
 
     Atomic for all files; returns the number of deleted entries for each.
     """

@@ -30,7 +30,7 @@ class Erasure(NamedTuple):
     counted: str
 
 
-class Retention(NamedTuple):
+class RetentionRule(NamedTuple):
     """Rule that deletes old rows: the setting under `retention` in days, and the column with the time (Unix milliseconds).
 
     `unless` is an SQL condition for rows that stay all the same; in it `t` is the table and ?1 the earliest time that is kept.
@@ -73,7 +73,7 @@ class Table(NamedTuple):
     local: Mapping[str, str] = MappingProxyType({})
     reference: Reference | None = None
     visitor: Erasure | None = None
-    retention: Retention | None = None
+    retention: RetentionRule | None = None
     changed: str | None = None
     anonymous: str | None = None
 
@@ -115,9 +115,9 @@ TABLES = (
         (ACCOUNT, "key"),
         "answer",
         visitor=Erasure("user", _EXCHANGES, ""),
-        retention=Retention("conversations_days", "created_at", by_age=True),
+        retention=RetentionRule("conversations_days", "created_at", by_age=True),
     ),
-    Table("usage_records", ACCOUNT, record="usage", retention=Retention("usage_days", "created_at"), changed="created_at"),
+    Table("usage_records", ACCOUNT, record="usage", retention=RetentionRule("usage_days", "created_at"), changed="created_at"),
     Table("knowledge_entries", BOT, record="knowledge", changed="created_at"),
     Table("knowledge_synonyms", BOT, record="synonyms"),
     Table(
@@ -126,7 +126,7 @@ TABLES = (
         record="unanswered",
         local={"masked": "0"},
         # Not before the askers: rows of an import may have any times.
-        retention=Retention(
+        retention=RetentionRule(
             "conversations_days", "last_asked_at", "EXISTS (SELECT 1 FROM unanswered_askers a WHERE a.question = t.number)"
         ),
     ),
@@ -136,7 +136,7 @@ TABLES = (
         record="asker",
         reference=Reference("question", "unanswered_questions", {"folded": "folded"}),
         visitor=Erasure("user", "bot_id = ?1 AND user_id = ?2", "questions"),
-        retention=Retention("conversations_days", "last_asked_at"),
+        retention=RetentionRule("conversations_days", "last_asked_at"),
     ),
     Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at"),
     Table(
@@ -145,7 +145,7 @@ TABLES = (
         record="conversation",
         local={"message_count": "0"},
         visitor=Erasure("conversation", "number = ?1", "conversations"),
-        retention=Retention("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
+        retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",
     ),
     Table(
@@ -177,7 +177,7 @@ TABLES = (
         record="event",
         local={"follows": "NULL"},
         visitor=Erasure("requests", f"number {_EVENTS}", "events"),
-        retention=Retention("webhooks_days", "created_at", _IN_USE),
+        retention=RetentionRule("webhooks_days", "created_at", _IN_USE),
     ),
     Table(
         "webhook_attempts",

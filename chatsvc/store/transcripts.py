@@ -22,8 +22,11 @@ _OWNED = """
 """
 
 
-class Place(NamedTuple):
-    """How far a walk is: the conversation, the number of its last message told, and of the last there was when it was begun."""
+class TranscriptPosition(NamedTuple):
+    """Position of an export of conversations.
+
+    told: number of the last message read. until: number of the last message when the conversation was begun.
+    """
 
     bot_id: str
     channel: str = ""
@@ -33,7 +36,10 @@ class Place(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some messages of a conversation, oldest first, and whether they are its first and its last; None for one erased meanwhile."""
+    """Some messages of a conversation, oldest first, and whether they are its first and its last.
+
+    conversation: None if it was erased meanwhile.
+    """
 
     conversation: Conversation | None
     messages: list[Message]
@@ -41,11 +47,16 @@ class Part(NamedTuple):
     ends: bool
 
 
-async def walk(db: Database, accounts: Accounts, bot_id: str | None, after: Place | None) -> tuple[list[Part], Place | None]:
-    """Read the next page behind a place, of one bot or of all of `accounts`, and the place it ends at; None at the end."""
+async def walk(
+    db: Database, accounts: Accounts, bot_id: str | None, after: TranscriptPosition | None
+) -> tuple[list[Part], TranscriptPosition | None]:
+    """Read the next page of conversations, of one bot or of all `accounts`.
 
-    def unit(connection: sqlite3.Connection) -> tuple[list[Part], Place | None]:
-        place, room = after or Place(bot_id or ""), PAGE
+    Returns the position behind it as well, None at the end.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[list[Part], TranscriptPosition | None]:
+        place, room = after or TranscriptPosition(bot_id or ""), PAGE
         parts: list[Part] = []
         while room > 0:
             begins = place.told >= place.until
@@ -54,7 +65,7 @@ async def walk(db: Database, accounts: Accounts, bot_id: str | None, after: Plac
                 return parts, None
             if begins and row is not None:
                 last = connection.execute("SELECT coalesce(max(number), 0) FROM messages WHERE conversation = ?", row[-1:]).fetchone()[0]
-                place = Place(row[1], row[2], row[3], 0, last)
+                place = TranscriptPosition(row[1], row[2], row[3], 0, last)
             messages, told, room = _messages(connection, row[-1], place, room) if row else ([], place.until, room)
             place = place._replace(told=told)
             parts.append(Part(Conversation(*row[:-1]) if row else None, messages, begins, told >= place.until))
@@ -79,7 +90,7 @@ async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, in
     return await db.read(unit)
 
 
-def _next(connection: sqlite3.Connection, accounts: Accounts, place: Place, *, one_bot: bool) -> tuple[Any, ...] | None:
+def _next(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
     behind = _OF_A_BOT if one_bot else _OF_ALL
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
@@ -88,7 +99,7 @@ def _next(connection: sqlite3.Connection, accounts: Accounts, place: Place, *, o
     return row
 
 
-def _same(connection: sqlite3.Connection, accounts: Accounts, place: Place) -> tuple[Any, ...] | None:
+def _same(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptPosition) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ? AND {_OWNED}",
         (*place[:3], listed(accounts), listed(accounts)),
@@ -96,7 +107,7 @@ def _same(connection: sqlite3.Connection, accounts: Accounts, place: Place) -> t
     return row
 
 
-def _messages(connection: sqlite3.Connection, conversation: int, place: Place, room: int) -> tuple[list[Message], int, int]:
+def _messages(connection: sqlite3.Connection, conversation: int, place: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
     """Messages as far as there is room; the number of the last one told, and the room that is left."""
     rows = connection.execute(
         "SELECT number, id, role, content, created_at FROM messages WHERE conversation = ? AND number > ? AND number <= ? ORDER BY number",

@@ -59,7 +59,7 @@ _LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {name}" for kind, name in 
 _KINDS = tuple(RECORDS)
 
 
-class Place(NamedTuple):
+class ExportPosition(NamedTuple):
     """Position of an export: the kind of record, the last number or key read, and the numbers at which it ends."""
 
     kind: str
@@ -67,19 +67,19 @@ class Place(NamedTuple):
     until: dict[str, int]
 
 
-async def begin(db: Database) -> Place:
+async def begin(db: Database) -> ExportPosition:
     """Return the first position of an export."""
 
-    def unit(connection: sqlite3.Connection) -> Place:
-        return Place(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
+    def unit(connection: sqlite3.Connection) -> ExportPosition:
+        return ExportPosition(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
 
     return await db.read(unit)
 
 
-async def walk(db: Database, account_id: str, place: Place) -> tuple[list[tuple[str, Record]], Place | None]:
+async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
     """Read the records after a position; return them with the next position, None at the end. Signing keys are sealed, in base64."""
 
-    def unit(connection: sqlite3.Connection) -> tuple[list[tuple[str, Record]], Place | None]:
+    def unit(connection: sqlite3.Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
         records: list[tuple[str, Record]] = []
         room, at = PAGE, place
         for _ in range(WINDOWS):
@@ -97,7 +97,7 @@ async def walk(db: Database, account_id: str, place: Place) -> tuple[list[tuple[
     return await db.read(unit)
 
 
-def _window(connection: sqlite3.Connection, account_id: str, at: Place) -> tuple[list[tuple[Any, ...]], Place | None]:
+def _window(connection: sqlite3.Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
     """Read some rows of one kind; return them with the next position, None after the last of the kind."""
     if at.kind in _BY_NUMBER:
         start, end = int(at.after or 0), at.until[at.kind]
@@ -108,9 +108,9 @@ def _window(connection: sqlite3.Connection, account_id: str, at: Place) -> tuple
     return rows, at._replace(after=rows[-1][0]) if len(rows) == WINDOW else None
 
 
-def _behind(at: Place) -> Place | None:
+def _behind(at: ExportPosition) -> ExportPosition | None:
     following = _KINDS.index(at.kind) + 1
-    return Place(_KINDS[following], "", at.until) if following < len(_KINDS) else None
+    return ExportPosition(_KINDS[following], "", at.until) if following < len(_KINDS) else None
 
 
 def _record(kind: str, values: Sequence[Any]) -> Record:

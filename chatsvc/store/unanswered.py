@@ -115,7 +115,7 @@ async def erase(db: Database, bot_id: str, user_id: str) -> int:
 
 
 def forget_askers(connection: sqlite3.Connection, askers: Sequence[int]) -> None:
-    """Delete the links of questions to visitors, and the questions that nobody else asked, within a unit."""
+    """Delete a visitor's links to questions, and questions without other links, within a unit."""
     for number in askers:
         question, times = connection.execute(
             "DELETE FROM unanswered_askers WHERE number = ? RETURNING question, times", (number,)
@@ -134,7 +134,7 @@ def forget_askers(connection: sqlite3.Connection, askers: Sequence[int]) -> None
 
 
 async def unmasked(db: Database, limit: int) -> list[Unmasked]:
-    """List questions that an older version or an import has written, with the language and country to read them in."""
+    """List unmasked questions of an older version or an import, with language and country."""
 
     def unit(connection: sqlite3.Connection) -> list[Unmasked]:
         rows = connection.execute(

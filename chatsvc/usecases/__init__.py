@@ -1,1 +1,1 @@
-"""What the service does, one module a noun: plain async functions over `Services`, the same for every front end."""
+"""Use-cases, one module a noun: plain async functions over `Services`, the same for every front end."""

@@ -163,7 +163,7 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
         try:
             await audit.settle(services.db, number, account_id, ids, outcome)
         except StoreUnavailable as fault:
-            # The caller is told how the operation itself ended.
+            # The caller gets the result of the operation itself.
             log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)
     return result
 

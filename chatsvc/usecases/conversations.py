@@ -81,12 +81,12 @@ class TranscriptPage(NamedTuple):
     """Parts of whole conversations, of which a long one has several; `next` is None at the end."""
 
     parts: list[transcripts.Part]
-    next: transcripts.Place | None
+    next: transcripts.TranscriptPosition | None
 
 
 async def export(services: Services, caller: Caller, *, bot: str | None = None, after: Sequence[object] | None = None) -> TranscriptPage:
     """Export whole conversations page by page, of one bot or of the caller's scope; `after` is the last page's `next`."""
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
-    place = transcripts.Place(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
+    place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
     return TranscriptPage(*await transcripts.walk(services.db, caller.scope.accounts, bot, place))

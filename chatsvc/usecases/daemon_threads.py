@@ -34,7 +34,7 @@ async def in_daemon_thread(work: Callable[[], T]) -> T:
             result = work()
         except BaseException as raised:  # noqa: BLE001  # raised again by the caller
             fault = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
             loop.call_soon_threadsafe(settle, result, fault)
 
     threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Erasure of a visitor: delete all that bots stored of one, with nothing readable left in the files."""
+"""Erasure of a visitor: deletes all stored data and purges it from the files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.store import erasure as stored
 from chatsvc.store import unanswered
-from chatsvc.store.erasure import Erased, Place
+from chatsvc.store.erasure import Erased, OwnedConversation
 from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.conversation_locks import Busy
 from chatsvc.usecases.services import Services
@@ -50,16 +50,16 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
     erased, locks = Erased(), services.conversation_locks
     wait_s = services.config.anthropic.timeout_s + WAIT_S
     # A first message that is being answered has no conversation yet: wait for its lock, so that its records exist.
-    for conversation in locks.locked(user_id, bot_id):
-        async with locks.hold(conversation, wait_s):
+    for key in locks.locked(user_id, bot_id):
+        async with locks.hold(key, wait_s):
             pass
-    for place in await stored.places(services.db, user_id, bot_id):
-        # Locked, since an answer in flight would write back what it has read.
-        async with locks.hold(place[1:], wait_s):
-            while (some := await stored.some_of(services.db, place, partial(_invalidate, services, place))) is not None:
+    for conversation in await stored.conversations(services.db, user_id, bot_id):
+        # Locked, since an answer in flight would write back the history that it has read.
+        async with locks.hold(conversation[1:], wait_s):
+            while (some := await stored.some_of(services.db, conversation, partial(_invalidate, services, conversation))) is not None:
                 erased = erased.plus(some)
     return erased
 
 
-def _invalidate(services: Services, place: Place, _: Erased) -> None:
-    services.account_cache.invalidate(place.account_id)
+def _invalidate(services: Services, conversation: OwnedConversation, _: Erased) -> None:
+    services.account_cache.invalidate(conversation.account_id)

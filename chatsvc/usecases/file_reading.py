@@ -1,4 +1,7 @@
-"""Reading of knowledge files in a child process (`chatsvc.file_reader`), which is killed at a deadline or with its caller."""
+"""Reading of knowledge files in a child process (`chatsvc.file_reader`).
+
+The child is killed at a deadline, and when its parent ends.
+"""
 
 from __future__ import annotations
 

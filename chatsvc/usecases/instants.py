@@ -1,4 +1,4 @@
-"""Times as callers write them."""
+"""Parsing of times that callers give."""
 
 from __future__ import annotations
 

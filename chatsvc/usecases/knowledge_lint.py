@@ -127,7 +127,7 @@ def _alone(entry: Entry) -> Iterator[Finding]:
 
 
 def _other_language(entry: Entry) -> str | None:
-    """Return the language that both the phrasings and the answer are plainly in, if it is not the declared one."""
+    """Return the language of both phrasings and answer, if it is not the declared one."""
     asked = "\n".join((entry.question, *entry.alt))
     seems = guess(asked)
     if seems is None or seems == primary(entry.language) or len(words(asked)) < _TELLING:
@@ -136,7 +136,7 @@ def _other_language(entry: Entry) -> str | None:
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
-    """Yield pairs of entries of one language that share a phrasing, the words of their questions, or their answer."""
+    """Yield pairs of entries that share a phrasing, the words of their questions, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
     asked: dict[tuple[str, frozenset[str]], Entry] = {}
     answered: dict[tuple[str, str], Entry] = {}

@@ -57,7 +57,7 @@ async def past_questions(services: Services, caller: Caller, *, bot: str, limit:
 
 
 async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> Knowledge:
-    """Read what a bot would still know of its present knowledge after adding files of these names and sources."""
+    """Read the knowledge that a bot would keep when these files are added."""
     _, chatbot = await bots.resolve(services, caller, bot)
     return Knowledge(*await knowledge.kept(services.db, chatbot.id, files, sources))
 

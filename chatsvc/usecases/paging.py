@@ -1,4 +1,4 @@
-"""A page of a list (SPEC.md 2.1)."""
+"""Pages of lists with cursors (SPEC.md 2.1)."""
 
 from __future__ import annotations
 

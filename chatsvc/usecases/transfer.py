@@ -12,7 +12,7 @@ from chatsvc.domain.models import AccountUsage
 from chatsvc.domain.transfer import Record, checked
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import transfer as stored
-from chatsvc.store.transfer import Place, Unfitting
+from chatsvc.store.transfer import ExportPosition, Unfitting
 from chatsvc.store.webhooks import KEPT, PENDING
 from chatsvc.usecases import accounts
 from chatsvc.usecases.services import Services
@@ -24,7 +24,7 @@ class ExportPage(NamedTuple):
     """Records of an account, each with its kind, and the position they end at; None at the end."""
 
     records: list[tuple[str, Record]]
-    next: Place | None
+    next: ExportPosition | None
 
 
 class ImportedWebhook(NamedTuple):
@@ -48,7 +48,7 @@ async def take_out(
     Signing keys are included only `with_secrets`; API keys as digests.
     """
     state = await accounts.resolve(services, caller, account)
-    place = Place(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
+    place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
     records, following = await stored.walk(services.db, state.account.id, place)
     for kind, record in records:
         if kind == "webhook":

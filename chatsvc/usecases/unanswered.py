@@ -85,7 +85,7 @@ def _is_question(question: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text is a person's name, or of the form of one and of no known word."""
+    """Return whether a text is, or looks like, a person's name."""
     from chatsvc.engines.knowledge.dialogue import hearing
 
     parts = text.split()

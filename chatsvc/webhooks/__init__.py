@@ -1,1 +1,1 @@
-"""Webhooks going out (SPEC.md section 6): the dispatcher, the guarded connector, the delivery."""
+"""Outgoing webhooks (SPEC.md section 6): dispatcher, signing, delivery."""

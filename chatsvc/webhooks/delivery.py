@@ -45,7 +45,7 @@ FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused,
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PostResult:
     """Outcome of an attempt. `error`: one of ERRORS, None for a success; `duration_ms`: until the status was known."""
 
     success: bool
@@ -111,7 +111,7 @@ class Sender:
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> Outcome:
+    async def post(self, target: Target, body: bytes, headers: Mapping[str, str], *, webhook: str | None = None) -> PostResult:
         """Send `body` at most once; nothing is retried.
 
         `target`: from check_url() with the guard's rules; every connection is checked again. `webhook`: the webhook whose connection
@@ -140,7 +140,7 @@ class Sender:
             if session is not None:
                 session.discard_closing()
                 self._release(session)
-        return Outcome(error is None, answer.status if answer else None, error, round(duration_s * 1000))
+        return PostResult(error is None, answer.status if answer else None, error, round(duration_s * 1000))
 
     async def close(self) -> None:
         """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""

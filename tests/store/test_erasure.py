@@ -49,7 +49,7 @@ async def hook(db: Database) -> None:
 
 async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     total = Erased()
-    found = await erasure.places(db, user_id, bot)
+    found = await erasure.conversations(db, user_id, bot)
     for place in found:
         while (some := await erasure.some_of(db, place, ignore)) is not None:
             total = total.plus(some)
@@ -128,7 +128,7 @@ async def test_a_long_conversation_goes_in_batches_that_leave_its_count_right(
     await furnish(db)
     for i in range(5):
         await say(db, "v", f"text {i}", captured=i < 2)
-    (place,) = await erasure.places(db, "v", None)
+    (place,) = await erasure.conversations(db, "v", None)
     steps = []
     while (some := await erasure.some_of(db, place, ignore)) is not None:
         steps.append(some)

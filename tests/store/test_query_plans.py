@@ -206,9 +206,9 @@ def expire(db: Database, table: str) -> Awaitable[object]:
     return retention.expire(db, table, START + 10, START, ignore)
 
 
-PLACE = erasure.Place("account", "bot", "api", "v1")
+PLACE = erasure.OwnedConversation("account", "bot", "api", "v1")
 OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
-    "the conversations of a visitor": lambda db: erasure.places(db, "v1", None),
+    "the conversations of a visitor": lambda db: erasure.conversations(db, "v1", None),
     "erasing a conversation": lambda db: erasure.some_of(db, PLACE, ignore),
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),

@@ -12,7 +12,7 @@ from chatsvc.cli import transcript
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import erasure, transcripts
 from chatsvc.store.database import Database
-from chatsvc.store.transcripts import Place
+from chatsvc.store.transcripts import TranscriptPosition
 from tests.fakes import START
 from tests.store.support import chat, furnish, ignore
 
@@ -67,7 +67,7 @@ async def test_what_is_said_during_the_walk_is_left_out_and_what_is_erased_ends(
     begun, place = await transcripts.walk(db, None, None, place)
     assert begun[0].begins
     assert not begun[0].ends
-    (gone,) = await erasure.places(db, "b", None)
+    (gone,) = await erasure.conversations(db, "b", None)
     await erasure.some_of(db, gone, ignore)
     parts, place = await transcripts.walk(db, None, None, place)
     assert [(part.conversation, part.messages, part.ends) for part in parts][:1] == [(None, [], True)]
@@ -102,5 +102,5 @@ def test_a_text_that_a_spreadsheet_would_run_is_made_harmless_in_csv_alone() -> 
 
 
 def test_a_place_is_what_json_makes_of_it() -> None:
-    place = Place("b", "api", "u", 3, 4)
-    assert Place(*json.loads(json.dumps(place))) == place
+    place = TranscriptPosition("b", "api", "u", 3, 4)
+    assert TranscriptPosition(*json.loads(json.dumps(place))) == place

@@ -36,7 +36,7 @@ from chatsvc.outbound.guarded import Guard, GuardedConnector, KeepAliveHistory
 from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.tls import client_context
 from chatsvc.webhooks import delivery
-from chatsvc.webhooks.delivery import ERRORS, Outcome, Sender
+from chatsvc.webhooks.delivery import ERRORS, PostResult, Sender
 from chatsvc.webhooks.envelope import build_headers, build_request
 from tests.webhooks.certificates import Authority
 from tests.webhooks.receiver import OK, Receiver, close_after, hang, reset_after, trickle
@@ -61,7 +61,9 @@ class Post:
     def __init__(self, sender: Sender) -> None:
         self.sender = sender
 
-    async def __call__(self, receiver: Receiver, host: str = "hook.example.net", webhook: str | None = None, body: bytes = BODY) -> Outcome:
+    async def __call__(
+        self, receiver: Receiver, host: str = "hook.example.net", webhook: str | None = None, body: bytes = BODY
+    ) -> PostResult:
         target = check_url(f"https://{host}:{receiver.port}/hook?x=1", NOBODY, LOOPBACK)
         outcome = await self.sender.post(target, body, HEADERS, webhook=webhook)
         assert outcome.success == (outcome.error is None)
@@ -807,7 +809,7 @@ async def test_no_log_tells_a_secret_a_body_or_an_answer(post: Post, server_tls:
 
 @pytest.mark.parametrize("other", [{"host": "hook.example.net/@evil.example"}, {"path": "/hook#there"}])
 def test_a_target_cannot_be_used_for_another_address(authority: Authority, other: dict[str, Any]) -> None:
-    async def run() -> Outcome:
+    async def run() -> PostResult:
         sender = Sender(Guard(NOBODY, LOOPBACK, Names("127.0.0.1")), Egress(), timeout_s=1, tls=client_context(authority.file))
         good = check_url("https://hook.example.net/", NOBODY, LOOPBACK)
         outcome = await sender.post(replace(good, **other), BODY, HEADERS)

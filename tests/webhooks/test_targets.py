@@ -25,7 +25,7 @@ from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard
 from chatsvc.outbound.own_addresses import MachineAddresses, own_addresses
 from chatsvc.outbound.resolver import Resolve, SystemResolver, check_target, lookup
-from chatsvc.webhooks.delivery import Outcome, Sender
+from chatsvc.webhooks.delivery import PostResult, Sender
 from tests.webhooks.target_cases import (
     ACCEPTED_ADDRESSES,
     BAD,
@@ -80,7 +80,7 @@ class Sockets:
         raise ConnectionRefusedError
 
 
-async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[Outcome, list[str]]:
+async def send(target: Target, names: Resolve, allowed: Networks = ()) -> tuple[PostResult, list[str]]:
     """One delivery, and the addresses that it came to dial."""
     sockets = Sockets()
     sender = Sender(Guard(OWN, allowed, names), Egress(), timeout_s=0.2, tls=ssl.create_default_context())

@@ -32,7 +32,7 @@ _QUESTIONS = {"summary": "details", "dt": "dl"}  # what asks -> what it asks in
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
-class _Token(NamedTuple):
+class _TagToken(NamedTuple):
     """A tag, a text (`tag` is "") or a fault ("!"); `at` is its place in the page, `text` the text or the tag's attributes."""
 
     at: int
@@ -52,16 +52,16 @@ def unescape(text: str) -> str:
     return unescape_references(_NO_CHARACTER.sub("\ufffd", text))
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_TagToken]:
     at = 0
     while opens := _OPENS.search(text, at):
         start = opens.start()
         if start > at:
-            yield _Token(at, "", False, text[at:start])
+            yield _TagToken(at, "", False, text[at:start])
         tag = None if opens[0] in {"<!--", "<!", "<?"} else _TAG.match(text, start)
         name = tag[2].lower() if tag else ""
         if tag:
-            yield _Token(start, name, bool(tag[1]), tag[3])
+            yield _TagToken(start, name, bool(tag[1]), tag[3])
             at = tag.end()
             if name not in _RAW or tag[1] or tag[3].endswith("/"):
                 continue
@@ -74,10 +74,10 @@ def _tokens(text: str) -> Iterator[_Token]:
             at = at or -1
         if at < 0:
             what = "comment" if opens[0] == "<!--" else f"<{name}>" if name else f"tag ({text[start : start + 12].strip()}...)"
-            yield _Token(start, "!", False, f"this {what} is never closed")
+            yield _TagToken(start, "!", False, f"this {what} is never closed")
             return
     if at < len(text):
-        yield _Token(at, "", False, text[at:])
+        yield _TagToken(at, "", False, text[at:])
 
 
 class _Page:
@@ -117,7 +117,7 @@ class _Page:
         documents.take(self._found, self._sections, self._language)
         return self._found.done("no text in this page")
 
-    def _skip(self, token: _Token) -> None:
+    def _skip(self, token: _TagToken) -> None:
         if token.tag == self._skipped:
             self._depth += -1 if token.closes else 1
             self._skipped = self._skipped if self._depth else ""
@@ -135,7 +135,7 @@ class _Page:
             self._says, self._began = True, self._line + text[: len(text) - len(text.lstrip())].count("\n")
         self._words.append(text)
 
-    def _element(self, token: _Token) -> None:
+    def _element(self, token: _TagToken) -> None:
         tag, closes = token.tag, token.closes
         if tag in _LEFT_OUT:
             self._end_line()
