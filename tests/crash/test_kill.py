@@ -41,9 +41,10 @@ MIGRATING = """
 import sys
 from pathlib import Path
 from chatsvc.store import database, migrations
+from chatsvc.store.master_key import MasterKey
 migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
 print("begins", flush=True)
-database.connect(Path(sys.argv[1]), writes=True).close()
+database.connect(Path(sys.argv[1]), writes=True, key=MasterKey(bytes(32))).close()
 """
 STEPS = tuple(LATER.format(n=n) for n in range(6))
 EXCHANGES = 5000

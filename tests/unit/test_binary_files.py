@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import pypdf
 import pytest
 
-from chatsvc.domain.errors import CommandError
 from chatsvc.domain.knowledge_files import KnowledgeFileError, ParsedEntry
+from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import pdf, word
 from chatsvc.usecases.file_reading import read_files
 
@@ -106,8 +106,9 @@ def test_a_word_file_is_read_with_headings_tables_and_labelled_questions() -> No
 
 def test_a_fault_in_a_word_file_has_its_paragraph() -> None:
     body = paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")
-    with pytest.raises(CommandError, match=r"^a.docx, paragraph 4: this question has no answer$"):
+    with pytest.raises(Refused) as refused:
         read_files([("a.docx", docx(body))], "en")
+    assert refused.value.facts == {"faults": ["a.docx, paragraph 4: this question has no answer"]}
 
 
 BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
@@ -158,8 +159,9 @@ def test_a_pdf_file_is_read_with_paragraphs_prices_and_labelled_questions() -> N
 
 def test_a_fault_in_a_pdf_file_has_its_page() -> None:
     pages = [["Q: One?", "A: Yes."], ["Q: Two?"]]
-    with pytest.raises(CommandError, match=r"^a.pdf, page 2: this question has no answer$"):
+    with pytest.raises(Refused) as refused:
         read_files([("a.pdf", pdf_of(*pages))], "en")
+    assert refused.value.facts == {"faults": ["a.pdf, page 2: this question has no answer"]}
 
 
 def encrypted() -> bytes:
