@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from types import TracebackType
-from typing import Self
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from tests.cli.server_thread import ServerThread
 from tests.engines.model_server import ModelServer, Step, says
 
 TIER = "models: {{slow: {{engine: anthropic, model: m, input_usd_per_mtok: 1, output_usd_per_mtok: 1}}}}"
@@ -29,34 +30,21 @@ def after(seconds: float, text: str = "slow but sure") -> Step:
     return step
 
 
-class ModelThread:
+class ModelThread(ServerThread):
     """`with ModelThread(step) as model`: a stand-in at `model.url`; `model.asked` is set once it has been asked."""
 
     def __init__(self, step: Step) -> None:
+        super().__init__()
         self._step = step
-        self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
         self.asked = threading.Event()
-        self.url = ""
 
-    async def _run(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._down = asyncio.Event()
+    @asynccontextmanager
+    async def server(self) -> AsyncIterator[str]:
+        """Run the stand-in."""
 
         async def noted(server: ModelServer, request: web.Request) -> web.StreamResponse:
             self.asked.set()
             return await self._step(server, request)
 
         async with ModelServer(always=noted) as server:
-            self.url = server.url
-            self._up.set()
-            await self._down.wait()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._up.wait(10)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
-        self._loop.call_soon_threadsafe(self._down.set)
-        self._thread.join(10)
+            yield server.url

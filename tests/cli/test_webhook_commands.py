@@ -8,12 +8,11 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -21,6 +20,7 @@ from chatsvc.domain import signing
 from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event
 from tests.cli.model_thread import ModelThread
+from tests.cli.server_thread import ServerThread
 from tests.cli.support import CHATSVC, PATIENCE_S, Site, environment, one_line, run, usage_error
 from tests.engines.model_server import ModelServer, calls, says
 from tests.store.inspection import query
@@ -35,31 +35,19 @@ NAME, EMAIL, PHONE = "Zübeyde", "zubeyde.gizli@example.com", "+905321112233"
 SAID = f"Ben {NAME}, {EMAIL}, {PHONE}. Fren tamiri için beni arayın"
 
 
-class ReceiverThread:
+class ReceiverThread(ServerThread):
     """A receiver beside tests that are not asynchronous themselves."""
 
     def __init__(self, authority: Authority) -> None:
+        super().__init__()
         self._tls = authority.server("127.0.0.1")
-        self._up = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
         self.receiver: Receiver
-        self.url = ""
 
-    async def _run(self) -> None:
-        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+    @asynccontextmanager
+    async def server(self) -> AsyncIterator[str]:
+        """Run the receiver."""
         async with Receiver(self._tls) as self.receiver:
-            self.url = f"https://127.0.0.1:{self.receiver.port}/hook"
-            self._up.set()
-            await self._down.wait()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._up.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._down.set)
-        self._thread.join(10)
+            yield f"https://127.0.0.1:{self.receiver.port}/hook"
 
 
 @pytest.fixture(scope="module")

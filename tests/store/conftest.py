@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ async def open_group(path: Path) -> Database:
 
 
 KINDS: dict[str, Open] = {"group commit": open_group, "one thread": open_single}
+
+
+@pytest.fixture(autouse=True)
+def _same_mask() -> Iterator[None]:
+    """Restore the umask: preparing a data folder narrows it."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture

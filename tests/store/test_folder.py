@@ -7,7 +7,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,6 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
 from tests.store.conftest import Open
 from tests.store.test_database import note
-
-
-@pytest.fixture(autouse=True)
-def _same_mask() -> Iterator[None]:
-    """Preparing a folder narrows the process's mask; the next test begins with the usual one."""
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,14 +27,6 @@ from tests.store.conftest import Open
 from tests.store.support import furnish, in_database
 
 GIVEN = "5a" * 32
-
-
-@pytest.fixture(autouse=True)
-def _same_mask() -> Iterator[None]:
-    """Preparing a folder narrows the process's mask; the next test begins with the usual one."""
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
 
 
 @pytest.fixture

@@ -125,6 +125,28 @@ def has_answered(caller: Caller) -> None:
     caller.app.services.dispatcher._slots.note(caller.bot, answered=True)
 
 
+async def all_slots_taken(caller: Caller, engine: ScriptedEngine, receiver: Receiver, waiting: int) -> asyncio.Event:
+    """Take all of the bot's slots, with `waiting` events behind them; the receiver answers once the event is set."""
+    gate = asyncio.Event()
+
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        writer.write(OK)
+
+    receiver.answer = slow
+    await hook(caller, receiver)
+    captures(engine, CALL_ME)
+    has_answered(caller)
+    for visitor in range(SLOTS_PER_BOT + waiting):
+        await caller.send(SAID, f"v{visitor}")
+
+    async def taken() -> bool:
+        return len(receiver.bodies) == SLOTS_PER_BOT
+
+    await eventually(taken)
+    return gate
+
+
 async def hold_back(app: App) -> Dispatcher:
     """Nothing is sent until the dispatcher is let go again."""
     app.services.dispatcher._running = False
@@ -350,23 +372,7 @@ async def test_a_stop_ends_what_is_under_way_and_the_next_start_sends_the_rest(
     config: Config, clock: FakeClock, engine: ScriptedEngine, receiver: Receiver, make_caller: MakeCaller, app: App, authority: Authority
 ) -> None:
     caller = await make_caller()
-    gate = asyncio.Event()
-
-    async def slow(writer: asyncio.StreamWriter) -> None:
-        await gate.wait()
-        writer.write(OK)
-
-    receiver.answer = slow
-    await hook(caller, receiver)
-    captures(engine, CALL_ME)
-    has_answered(caller)
-    for visitor in range(SLOTS_PER_BOT + 5):
-        await caller.send(SAID, f"v{visitor}")
-
-    async def all_slots() -> bool:
-        return len(receiver.bodies) == SLOTS_PER_BOT
-
-    await eventually(all_slots)
+    gate = await all_slots_taken(caller, engine, receiver, waiting=5)
     stopping = asyncio.create_task(app.stop())
     await asyncio.sleep(0.1)
     assert not stopping.done()
@@ -402,23 +408,7 @@ async def test_the_store_may_be_away_while_deliveries_are_under_way(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatching, "STORE_PAUSE_S", 0.02)
-    gate = asyncio.Event()
-
-    async def slow(writer: asyncio.StreamWriter) -> None:
-        await gate.wait()
-        writer.write(OK)
-
-    receiver.answer = slow
-    await hook(caller, receiver)
-    captures(engine, CALL_ME)
-    has_answered(caller)
-    for visitor in range(SLOTS_PER_BOT + 3):
-        await caller.send(SAID, f"v{visitor}")
-
-    async def arrived() -> bool:
-        return len(receiver.bodies) == SLOTS_PER_BOT
-
-    await eventually(arrived)
+    gate = await all_slots_taken(caller, engine, receiver, waiting=3)
     async with out_of_reach(caller.app, "webhook_attempts"):
         gate.set()
         await asyncio.sleep(0.2)

@@ -144,10 +144,6 @@ async def test_a_follow_up_does_not_get_the_answer_before_once_more() -> None:
             await say(message, history=history, bot=QUIET)
 
 
-async def test_closing_is_nothing_to_it() -> None:
-    await ENGINE.close()
-
-
 async def test_one_likely_entry_is_asked_about_alone() -> None:
     assert (await say(UNSURE_TURKISH)).startswith("Şunu mu demek istediniz?\n\n- Rezervasyon")
 
