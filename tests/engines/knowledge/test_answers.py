@@ -92,6 +92,18 @@ async def test_the_entry_spoken_of_is_still_known_when_its_sentences_were_rearra
     assert (await said("how much?", "parking", first)).startswith("There is a pay and display")
 
 
+async def test_of_near_entries_the_one_that_states_the_fact_comes_first() -> None:
+    rooms = [
+        Entry("1", "How many rooms are there?", (), "Fourteen, some with a view of the sea.", "en"),
+        Entry("2", "Room rates", (), "Standard £90, with a sea view £120.", "en"),
+        Entry("3", "Parking", (), "Behind the house.", "en"),
+    ]
+    index = Banded(rooms, "en")
+    index.band = ("ask", True)
+    assert index.search("what would the rooms with a view of the sea cost").hits[0].entry.id == "1"
+    assert "£120" in await said("what would the rooms with a view of the sea cost", knowledge=index)
+
+
 async def test_another_subject_is_not_taken_for_a_follow_up() -> None:
     assert await said("and breakfast?", "parking", INN["Parking"]) == INN["Breakfast"]
     assert await said("do you take dogs", "parking", INN["Parking"]) == INN["Dogs"]

@@ -60,9 +60,19 @@ def questions_before(turn: Turn) -> list[str]:
     return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
 
 
-def is_sure_together(together: SearchResult, said: Sequence[str]) -> bool:
+def is_sure_together(together: SearchResult, message: str) -> bool:
     """Return whether a search with earlier words answers the message, and not the earlier question alone."""
-    return together.confidence >= _SURE_TOGETHER and _holds_words(said, together.hits[0].entry)
+    if together.confidence < _SURE_TOGETHER:
+        return False
+    entry, said, kinds = together.hits[0].entry, words(message), facts.asked(message)
+    own = facts.subject(said)
+    if own:
+        return holds(entry, own)
+    if facts.states_any(entry.answer, kinds):
+        return True
+    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
+    concepts = {match.concept for match in lexicon.find(held)}
+    return not concepts.isdisjoint(match.concept for match in lexicon.find(said))
 
 
 def is_whole(question: str) -> bool:
@@ -94,13 +104,3 @@ def holds_all(held: Sequence[str], own: Sequence[str]) -> bool:
     stems = {stem(word) for word in held}
     concepts = {match.concept for match in lexicon.find(held)}
     return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
-
-
-def _holds_words(said: Sequence[str], entry: Entry) -> bool:
-    """Return whether the entry holds what the message adds: "and bananas?" after opening hours asks for bananas."""
-    own = facts.subject(said)
-    if not holds(entry, own):
-        return False
-    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
-    concepts = {match.concept for match in lexicon.find(held)}
-    return bool(own) or not concepts.isdisjoint(match.concept for match in lexicon.find(said))

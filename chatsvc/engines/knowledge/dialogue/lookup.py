@@ -29,14 +29,15 @@ _CLAUSES = re.compile(
 )
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
 _PHRASINGS = 6  # other phrasings that help to find it
-_RIVALS = 3  # hits that may be named by the same words
+_RIVALS = 3  # hits that may be named by the same words, or state the fact asked for
+_NEAR = 0.6  # share of the first score from which another hit may come before it
 _LIKE = 0.05  # score from which two may be counterparts
 
 
 def find(turn: Turn) -> SearchResult:
     """Search for the message; for a follow-up, in the entry spoken of and together with the earlier questions."""
     said = words(turn.message)
-    finding = _named(turn, _stripped(turn, search(turn, turn.message)))
+    finding = _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))
     if not followups.is_open(said, finding):
         return finding
     spoken = followups.of_entry_spoken_of(turn, said, finding)
@@ -46,13 +47,13 @@ def find(turn: Turn) -> SearchResult:
     for question in followups.questions_before(turn):
         topic = f"{question} {topic}".strip()
         together = search(turn, f"{topic} {turn.message}")
-        if followups.is_sure_together(together, said):
+        if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
         if followups.is_whole(question):
             break
     for entry in followups.spoken_of(turn)[:1]:
         together = search(turn, f"{entry.question} {turn.message}")
-        if followups.is_sure_together(together, said):
+        if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
     return finding
 
@@ -115,6 +116,16 @@ def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
         rest = rest[1:]
     bare = search(turn, " ".join(rest)) if len(rest) < len(told) else finding
     return bare if bare.confidence > finding.confidence else finding
+
+
+def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Return an unsure result with the first of its near hits in front that states the fact asked for."""
+    kinds = facts.asked(turn.message)
+    if finding.decision != "ask" or not kinds:
+        return finding
+    near = [hit for hit in finding.hits[:_RIVALS] if hit.score >= _NEAR * finding.hits[0].score]
+    fitting = next((hit for hit in near if facts.states_any(hit.entry.answer, kinds)), finding.hits[0])
+    return replace(finding, hits=(fitting, *(hit for hit in finding.hits if hit is not fitting)))
 
 
 def _named(turn: Turn, finding: SearchResult) -> SearchResult:
