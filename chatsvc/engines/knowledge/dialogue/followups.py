@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult, Turn
@@ -19,10 +20,12 @@ _OPENINGS, _POINTING = _FILE.words("openings"), _FILE.words("pointing")
 _SHORT = 5  # words of a message that may be a follow-up without saying so
 _LONGEST = 9  # words of a message that may be one at all
 _REPLIES = 4  # replies of the bot that are looked through for the entry spoken of
-_EDGE = 12  # characters of either end of an answer by which it is looked for in a reply
+_EDGE = 20  # characters of either end of an answer by which it is looked for in a reply
+_CONTEXTS = 2  # searches with earlier words
+_MOST_STATED = 4  # entries of one reply
 _MOST = 3_000  # entries; in more, the reply is searched for
 _SEARCHED = 350  # characters of a reply that is searched for
-_LOOKED_BACK = 3  # earlier questions, without small talk
+_LOOKED_BACK = 2  # earlier questions, without small talk
 _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
 
 
@@ -75,9 +78,14 @@ def is_sure_together(together: SearchResult, message: str) -> bool:
     return not concepts.isdisjoint(match.concept for match in lexicon.find(said))
 
 
-def is_whole(question: str) -> bool:
-    """Return whether an earlier question stands by itself, so that what was before it is another topic."""
-    return len(words(question)) > _SHORT
+def contexts(turn: Turn) -> list[str]:
+    """Return the words to search for along with a follow-up: the last question, the one before if that is short, the entry spoken of."""
+    questions = questions_before(turn)
+    found = questions[:1]
+    if len(questions) > 1 and len(words(questions[0])) <= _SHORT:
+        found.append(" ".join(reversed(questions)))
+    found += [entry.question for entry in spoken_of(turn)[:1]]
+    return found[:_CONTEXTS]
 
 
 def spoken_of(turn: Turn) -> list[Entry]:
@@ -91,7 +99,8 @@ def _stated_in(turn: Turn, reply: str) -> list[Entry]:
     if len(entries) > _MOST:
         entries = [hit.entry for hit in turn.knowledge.search(reply[:_SEARCHED]).hits]
     likely = (entry for entry in entries if entry.answer[:_EDGE] in reply or entry.answer[-_EDGE:] in reply)
-    return [entry for entry in likely if all(sentence in reply for sentence in facts.sentences(entry.answer))]
+    stated = (entry for entry in likely if all(sentence in reply for sentence in facts.sentences(entry.answer)))
+    return list(islice(stated, _MOST_STATED))
 
 
 def holds(entry: Entry, own: Sequence[str]) -> bool:

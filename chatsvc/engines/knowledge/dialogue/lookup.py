@@ -43,16 +43,8 @@ def find(turn: Turn) -> SearchResult:
     spoken = followups.of_entry_spoken_of(turn, said, finding)
     if spoken is not None:
         return spoken
-    topic = ""
-    for question in followups.questions_before(turn):
-        topic = f"{question} {topic}".strip()
-        together = search(turn, f"{topic} {turn.message}")
-        if followups.is_sure_together(together, turn.message):
-            return replace(together, decision="answer")
-        if followups.is_whole(question):
-            break
-    for entry in followups.spoken_of(turn)[:1]:
-        together = search(turn, f"{entry.question} {turn.message}")
+    for context in followups.contexts(turn):
+        together = search(turn, f"{context} {turn.message}")
         if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
     return finding
