@@ -46,7 +46,7 @@ class Identity:
         is_implicit = named is None and not environ.get("CHATSVC_CONFIG")
         document = self._of_root(path, environ, is_implicit=is_implicit) if path else config.read(None, environ)
         if document is None:
-            return config.load(path, environ)
+            return config.load(path, {name: value for name, value in environ.items() if _is_for_the_service(name)})
         self._become_owner(document)
         return config.build(document)
 
@@ -89,6 +89,11 @@ class Identity:
         if folder is not None:
             client.reserve(folder)
         become(uid, gid, keep_low_ports=keep_low_ports)
+
+
+def _is_for_the_service(variable: str) -> bool:
+    """Whether a configuration of another user may use this variable of root's environment: it can send what it reads anywhere."""
+    return variable in ("ANTHROPIC_API_KEY", "HOME") or variable.startswith("CHATSVC_")
 
 
 def data_owner(folder: Path) -> tuple[int, int]:

@@ -344,6 +344,14 @@ class Model(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def test_a_configuration_of_another_user_gets_nothing_else_of_roots_environment(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_ROOT", SECRET)
+    config = place.their_config("engines: {anthropic: {base_url: 'http://127.0.0.1:9/${SECRET_OF_ROOT}'}}\n")
+    told = refused(run("-c", config, "config", "show", cwd=place.folder))
+    assert "SECRET_OF_ROOT" in told
+    assert SECRET not in told
+
+
 @pytest.mark.parametrize("way", ["its path", "a link"])
 def test_doctor_reads_no_file_of_roots_and_sends_it_nowhere(place: Place, way: str) -> None:
     Model.seen = []
