@@ -8,6 +8,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from xml.dom.expatbuilder import ExpatBuilder
 
 import mammoth
 
@@ -38,9 +41,16 @@ def read(name: str, data: bytes, language: str) -> Parsed:
     """Read a Word file as a document; raises KnowledgeFileError with the paragraphs of the faults."""
     _check(name, data)
     try:
-        html = mammoth.convert_to_html(
-            io.BytesIO(data), style_map=_STYLES, convert_image=_without_images, ignore_empty_paragraphs=False, external_file_access=False
-        ).value
+        with _without_declarations():
+            html = mammoth.convert_to_html(
+                io.BytesIO(data),
+                style_map=_STYLES,
+                convert_image=_without_images,
+                ignore_empty_paragraphs=False,
+                external_file_access=False,
+            ).value
+    except _Declaration:
+        raise _error(name, "the file declares entities, which no Word document does") from None
     except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
         raise _error(name, f"this is no Word file that can be read ({type(fault).__name__}); save it anew, or as .txt") from None
     # A paragraph a line: so the number of a line is that of a paragraph.
@@ -62,7 +72,7 @@ def _without_images(_: object) -> list[object]:
 
 
 def _check(name: str, data: bytes) -> None:
-    """Refuse what is no zip of moderate size, and XML that declares entities."""
+    """Refuse what is no zip of moderate size."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as parts:
             infos = parts.infolist()
@@ -73,9 +83,6 @@ def _check(name: str, data: bytes) -> None:
                 raise _error(name, "the file is encrypted; save it without a password")
             if "word/document.xml" not in parts.namelist():
                 raise _error(name, "this is no Word document; save it as .docx")
-            for info in infos:
-                if info.filename.endswith((".xml", ".rels")) and _declares(parts.read(info)):
-                    raise _error(name, "the file declares entities, which no Word document does")
     except KnowledgeFileError:
         raise
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
@@ -84,9 +91,23 @@ def _check(name: str, data: bytes) -> None:
         raise _error(name, f"this is {what}") from None
 
 
-def _declares(xml: bytes) -> bool:
-    """Whether XML, in UTF-8 or UTF-16, has a document type declaration."""
-    return b"<!DOCTYPE" in xml or b"<!ENTITY" in xml or b"<\0!\0D\0O\0C\0T" in xml or b"\0<\0!\0D\0O\0C\0T" in xml
+class _Declaration(Exception):
+    """Raised at a document type declaration."""
+
+
+def _at_declaration(*_: object) -> None:
+    raise _Declaration
+
+
+@contextmanager
+def _without_declarations() -> Iterator[None]:
+    """Have the XML parser raise _Declaration, whatever the part's name and encoding: the file's own relations say which parts are read."""
+    handler = ExpatBuilder.start_doctype_decl_handler
+    ExpatBuilder.start_doctype_decl_handler = _at_declaration  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        ExpatBuilder.start_doctype_decl_handler = handler  # type: ignore[method-assign]
 
 
 def _error(name: str, text: str) -> KnowledgeFileError:

@@ -114,6 +114,9 @@ def test_a_fault_in_a_word_file_has_its_paragraph() -> None:
 BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
 ENTITIES = '<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 
+ELSEWHERE = b"""<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r"
+Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="other.bin"/></Relationships>"""
+
 
 def renamed() -> bytes:
     """A zip that is no Word file."""
@@ -128,7 +131,11 @@ def renamed() -> bytes:
     [
         (docx(BODY, parts={"big": BOMB}), "unpacks to"),
         (docx(paragraph("&b;"), ENTITIES), "declares entities"),
-        (docx(BODY, parts={"x.xml": "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []>".encode("utf-16")}), "declares entities"),
+        (
+            docx(BODY, parts={"styles.xml": "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE a []><a/>".encode("utf-16")}),
+            "declares entities",
+        ),
+        (docx(BODY, parts={"_rels/document.xml.rels": ELSEWHERE, "other.bin": f"{ENTITIES}<a>&b;</a>".encode()}), "declares entities"),
         (docx(BODY)[:-40], r"this is no Word file \(.docx\)"),
         (docx("<broken"), "this is no Word file that can be read"),
         (docx(""), "no text in this"),
@@ -136,7 +143,7 @@ def renamed() -> bytes:
         (b"PK", "this is no Word file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an encrypted or old Word file"),
     ],
-    ids=["bomb", "entities", "UTF-16", "cut", "broken", "empty", "no document", "no zip", "encrypted"],
+    ids=["bomb", "entities", "UTF-16", "another part", "cut", "broken", "empty", "no document", "no zip", "encrypted"],
 )
 def test_a_word_file_that_cannot_be_taken_is_refused(data: bytes, says: str) -> None:
     with pytest.raises(KnowledgeFileError, match=f"^a.docx, paragraph 1: .*{says}"):
