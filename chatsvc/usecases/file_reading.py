@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from chatsvc.domain import refusals
 from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError
+from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 
 ARGUMENT = "read-files"  # makes the program a reader (chatsvc/__main__.py)
@@ -65,7 +66,15 @@ class FileReader:
             results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
             if len(results) < len(files):
                 results.append(KnowledgeFileError(files[len(results)][0], [Fault(1, why)]))
-                self._process = self._start()
+                if len(results) == len(files):
+                    break
+                try:
+                    self._process = self._start()
+                except Refused:
+                    # Root has become a user who may not execute the program: the file that ended the process is what to report.
+                    results += [
+                        KnowledgeFileError(name, [Fault(1, "not read because of the file before")]) for name, _ in files[len(results) :]
+                    ]
         return results
 
     def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:

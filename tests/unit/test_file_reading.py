@@ -177,6 +177,19 @@ def test_a_program_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatc
         FileReader()
 
 
+@pytest.mark.parametrize("others", [[], [("other.md", FAQ)]])
+def test_the_fault_of_a_file_is_told_where_the_process_cannot_be_started_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: list[tuple[str, bytes]]
+) -> None:
+    hold(monkeypatch, tmp_path, "def decode(name, data):\n    os._exit(3)\nknowledge_files.decode = decode")
+    reader = FileReader()
+    monkeypatch.setattr(file_reading, "_command", lambda: ["/nowhere/python"])
+    with reader, pytest.raises(Refused) as refused:
+        reader.read([("faq.md", FAQ), *others], "en")
+    told = [line.partition(":")[0] for line in sentence(refused.value).splitlines()]
+    assert told == [f"{name}, line 1" for name, _ in (("faq.md", FAQ), *others)]
+
+
 def test_the_binary_starts_itself_without_unpacking_again(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[list[str], dict[str, str]]] = []
     real = subprocess.Popen
