@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chatsvc.domain import times
 from chatsvc.store import backup_trailer
 from chatsvc.store.backup_trailer import Trailer
 from chatsvc.store.database import StoreUnavailable, connect
@@ -107,7 +108,7 @@ def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = T
                 _check(copy, found)
     except OSError as fault:
         raise StoreUnavailable(f"{file} cannot be examined: {_why(fault)}") from fault
-    except (sqlite3.Error, KeyError, TypeError, ValueError) as fault:
+    except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as fault:
         why = fault if isinstance(fault, sqlite3.Error) else "its description cannot be read"
         found.faults.append(f"it is no backup, or a damaged one: {why}")
     return found
@@ -122,7 +123,9 @@ def _authenticate(file: Path, trailer: Trailer, keys: list[bytes], found: Backup
     if not is_intact or (key is not None and not found.authenticated):
         found.faults.append("it has been changed since it was made")
         return
-    found.made_at, found.chatsvc_version, found.counts = int(about["made_at"]), str(about["chatsvc_version"]), dict(about["counts"])
+    made_at = int(about["made_at"])
+    times.with_millis(made_at)  # raises where it is no time: the trailer of a forged file may hold any number
+    found.made_at, found.chatsvc_version, found.counts = made_at, str(about["chatsvc_version"]), dict(about["counts"])
     found.schema_version, found.master_key = int(about["schema_version"]), carried
 
 

@@ -118,6 +118,16 @@ def test_what_was_forged_without_the_key_is_refused_even_where_nobody_has_the_ke
     assert not found.authenticated
 
 
+@pytest.mark.parametrize("made_at", [10**30, float("inf"), "now", None])
+def test_a_forged_time_is_a_fault_of_the_backup(whole: Path, made_at: object) -> None:
+    trailer = backup_trailer.read(whole)
+    assert trailer
+    whole.write_bytes(whole.read_bytes()[: trailer.size])
+    about = {name: value for name, value in trailer.about.items() if name != "format"}
+    backup_trailer.append(whole, {**about, "made_at": made_at}, b"")
+    assert examined(whole).faults == ["it is no backup, or a damaged one: its description cannot be read"]
+
+
 def test_a_schema_whose_text_alone_was_changed_is_refused(whole: Path) -> None:
     forged(
         whole,
