@@ -108,7 +108,13 @@ LIBRARIES = {
     "aiosqlite": {"store"},
     "anthropic": {"engines"},
     "click": {"cli"},
-    "cryptography": {"webhooks/sealing.py", "tls/certificates.py", "acme"},
+    "cryptography": {
+        "webhooks/sealing.py",
+        "tls/certificates.py",
+        "acme",
+        "usecases/password_hashing.py",
+        "usecases/second_factor.py",
+    },
     "httpx2": {"engines/anthropic"},
     "multidict": {"http"},
     "mammoth": {"file_reader/word.py"},
@@ -350,7 +356,7 @@ def test_an_operation_that_does_not_exist_is_refused() -> None:
 
 
 def test_every_result_has_its_json_and_every_list_is_paged() -> None:
-    assert RENDERERS.keys() == OPERATIONS.keys()
+    assert RENDERERS.keys() == {name for name, operation in OPERATIONS.items() if operation.role is not None}
     for name, operation in OPERATIONS.items():
         returned = str(inspect.signature(operation.function()).return_annotation)
         paged = returned.startswith("ResultPage")
@@ -375,7 +381,8 @@ def operations_called() -> Iterator[tuple[str, set[str]]]:
 
 def test_every_operation_is_called_by_a_command_and_with_arguments_that_it_has() -> None:
     called = dict(operations_called())
-    assert called.keys() == OPERATIONS.keys()
+    # The others are the dashboard's: they are about the operator's own session.
+    assert called.keys() == {name for name, operation in OPERATIONS.items() if operation.role is not None}
     for name, arguments in called.items():
         parameters = inspect.signature(find(name).function()).parameters.values()
         if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters):

@@ -6,6 +6,7 @@ import os
 import stat
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,9 +21,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @click.command()
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.option("--operator", metavar="EMAIL", help="Add an administrator of the dashboard and print the link to choose a password.")
 @json_option
 @click.pass_context
-def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
+def init(ctx: click.Context, directory: Path | None, operator: str | None, as_json: bool) -> None:
     """Make an installation: configuration, data folder, and a first account, bot and API key.
 
     The configuration has comments for every setting; the data folder gets a new master key. Both are made in DIR. Without DIR the
@@ -32,7 +34,7 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     \b
     Examples:
       chatsvc init
-      chatsvc init /srv/chatsvc
+      chatsvc init /srv/chatsvc --operator ada@example.com
       chatsvc -c /etc/chatsvc/config.yaml init --json
     """
     named = ctx.find_root().obj
@@ -46,7 +48,7 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
     if directory is not None or named is not None:
         ctx.find_root().obj = str(file)
     config = load_config(ctx)
-    made = call(ctx, "init")
+    made = call(ctx, "init", operator=operator)
     master_key = None if config.master_key else str(config.data_dir / "master.key")
     result = {"config": str(file), "data_dir": str(config.data_dir), "master_key": master_key, **made}
     if as_json:
@@ -54,13 +56,24 @@ def init(ctx: click.Context, directory: Path | None, as_json: bool) -> None:
         return
     echo(f"configuration  {one_line(file)}\ndata folder    {one_line(config.data_dir)}")
     echo(f"master key     {one_line(master_key or 'given by the configuration')}")
+    if made["operator"] is not None:
+        _show_operator(made["operator"])
     if made["key"] is None:
-        echo("There are accounts already; nothing was added.")
+        echo("There are accounts already; no account was added.")
         return
     echo(f"account        {made['account']['id']}  {one_line(made['account']['name'])}")
     echo(f"bot            {made['bot']['id']}  {one_line(made['bot']['name'])}")
     echo(f"API key        {made['key']['key']}")
     echo(f"\nKeep the key now: it is not shown again. Start with: chatsvc -c {one_line(file)} serve", err=True)
+
+
+def _show_operator(operator: dict[str, Any]) -> None:
+    email = one_line(operator["email"])
+    echo(f"operator       {operator['id']}  {email}")
+    if operator["link"] is None:
+        echo(f"{email} is an operator already; a new link: chatsvc operator link {email}")
+    else:
+        echo(f"set-up link    {one_line(operator['link'])}  (once, until {operator['expires_at']})")
 
 
 def _make(file: Path) -> None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "account": ("chatsvc.cli.account:account", "Manage accounts: plan, allowance, subscription, export and import."),
     "bot": ("chatsvc.cli.bot:bot", "Manage bots and their settings."),
     "key": ("chatsvc.cli.key:key", "Create, list and revoke API keys."),
+    "operator": ("chatsvc.cli.operator:operator", "Manage the people who sign in to the dashboard: roles, set-up links, sessions."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
     "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
     "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),

@@ -11,6 +11,7 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
+    from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
     from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
     from chatsvc.store.backup import Backup
@@ -99,6 +100,41 @@ def first_records(result: FirstRecords) -> Json:
         "account": account(result.account) if result.account else None,
         "bot": bot(result.bot) if result.bot else None,
         "key": new_key(result.key) if result.key else None,
+        "operator": new_operator(result.operator) if result.operator else None,
+    }
+
+
+def operator(result: Operator) -> Json:
+    """Write an operator."""
+    return {
+        "id": result.id,
+        "email": result.email,
+        "name": result.name,
+        "language": result.language,
+        "admin": result.admin,
+        "roles": [{"account": account_id, "role": role.name.lower()} for account_id, role in result.roles.items()],
+        "notices": list(result.notices),
+        "set_up": result.is_set_up,
+        "second_factor": result.second_factor,
+        "created_at": times.without_fraction(result.created_at),
+        "updated_at": times.without_fraction(result.updated_at),
+    }
+
+
+def new_operator(result: NewOperator) -> Json:
+    """Write an operator with a new set-up link."""
+    return {**operator(result.operator), "link": result.link, "expires_at": _instant(result.expires_at)}
+
+
+def operator_session(result: OperatorSession) -> Json:
+    """Write a session of an operator."""
+    return {
+        "id": result.id,
+        "browser": result.browser,
+        "address": result.address,
+        "verified": result.verified,
+        "created_at": times.without_fraction(result.created_at),
+        "last_seen_at": times.without_fraction(result.last_seen_at),
     }
 
 
@@ -348,5 +384,11 @@ RENDERERS: dict[str, Renderer] = {
     "conversation.erase": erased,
     "usage": shapes.analytics,
     "audit": page_of(audit_record),
+    "operator.add": new_operator,
+    "operator.list": page_of(operator),
+    "operator.set": operator,
+    "operator.link": new_operator,
+    "operator.sessions": list_of(operator_session),
+    "operator.remove": lambda result: {**operator(result), "removed": True},
     "egress.show": egress,
 }

@@ -127,6 +127,9 @@ class ControlServer:
         try:
             request = json.loads(raw)
             operation = request["operation"]
+            if operation not in RENDERERS:
+                # Operations on an operator's own session are the dashboard's.
+                raise refusals.operation_unknown(operation=operation)
             result = await perform(self._services, caller_of(uid), operation, request["arguments"])
             return {"result": RENDERERS[operation](result)}
         except Refused as refusal:

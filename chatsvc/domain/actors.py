@@ -53,11 +53,16 @@ EVERYTHING = Scope(None)
 
 
 class Caller(NamedTuple):
-    """Actor and scope of an administrative call; `via` is the front end, "cli" or "web"."""
+    """Actor and scope of an administrative call; `via` is the front end, "cli" or "web", `session` an operator's session."""
 
     actor: Actor
     scope: Scope
     via: str
+    session: str | None = None
+
+
+# A visitor of the login page.
+ANONYMOUS = Caller(Actor("operator", "", ""), Scope({}), "web")
 
 
 def local_user(uid: int, name: str = "") -> Caller:

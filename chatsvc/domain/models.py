@@ -5,7 +5,10 @@ Named tuples: they are made by the thousand when a list is read, and defined whe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from chatsvc.domain.operators import NewOperator
 
 CHANNELS = ("api", "web", "whatsapp")
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
@@ -83,11 +86,12 @@ class NewKey(NamedTuple):
 
 
 class FirstRecords(NamedTuple):
-    """The first account, bot and key; None if there was an account."""
+    """The first account, bot and key, None if there was an account; and the administrator that was asked for."""
 
     account: AccountUsage | None
     bot: Bot | None
     key: NewKey | None
+    operator: NewOperator | None = None
 
 
 class Conversation(NamedTuple):

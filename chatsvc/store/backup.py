@@ -17,6 +17,7 @@ from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.migrations import is_newer, migrate, schema_fault, schema_version
+from chatsvc.store.sessions import end_all
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
 
@@ -152,12 +153,14 @@ def _check(copy: sqlite3.Connection, found: Backup) -> None:
 def install(scratch: Path, target: Path, now: int) -> None:
     """Put an examined backup in the place of the database `target`, whole or not at all; raises StoreUnavailable.
 
-    Webhook events that were pending may have been sent since: they count as interrupted and are not sent again.
+    Webhook events that were pending may have been sent since: they count as interrupted and are not sent again. Sessions and
+    set-up links that the backup contains are not valid any more.
     """
     try:
         with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
             copy.execute("BEGIN")
             interrupt_all(copy, now)
+            end_all(copy)
             copy.execute("COMMIT")
         with scratch.open("rb+") as stream:
             os.fsync(stream.fileno())

@@ -307,6 +307,60 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE bots ADD COLUMN fallback TEXT;
     ALTER TABLE messages ADD COLUMN evidence TEXT;
     """,
+    # 8: operators of the dashboard. `totp` is the secret of the second factor, `totp_offered` one that is not confirmed yet, and
+    # `totp_used` the time step of the last code, which is not taken twice.
+    """
+    CREATE TABLE operators (
+        id TEXT PRIMARY KEY,
+        email TEXT NOT NULL UNIQUE,
+        name TEXT,
+        language TEXT,
+        admin INTEGER NOT NULL,
+        notices TEXT NOT NULL,
+        password TEXT,
+        totp BLOB,
+        totp_offered BLOB,
+        totp_used INTEGER NOT NULL DEFAULT 0,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX operators_by_age ON operators (created_at, id);
+
+    CREATE TABLE operator_roles (
+        operator_id TEXT NOT NULL REFERENCES operators (id),
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        role TEXT NOT NULL,
+        PRIMARY KEY (operator_id, account_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX operator_roles_of_account ON operator_roles (account_id);
+
+    CREATE TABLE operator_links (
+        digest BLOB PRIMARY KEY,
+        operator_id TEXT NOT NULL REFERENCES operators (id),
+        created_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX operator_links_of_operator ON operator_links (operator_id);
+
+    CREATE TABLE operator_sessions (
+        digest BLOB PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        operator_id TEXT NOT NULL REFERENCES operators (id),
+        browser TEXT NOT NULL,
+        address TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_seen_at INTEGER NOT NULL,
+        verified INTEGER NOT NULL,
+        account_id TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX operator_sessions_of_operator ON operator_sessions (operator_id, created_at);
+
+    CREATE TABLE recovery_codes (
+        operator_id TEXT NOT NULL REFERENCES operators (id),
+        digest BLOB NOT NULL,
+        PRIMARY KEY (operator_id, digest)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 

@@ -14,6 +14,8 @@ from chatsvc.domain.models import CHANNELS
 
 # Owner columns.
 ACCOUNT, BOT, CONVERSATION = "account_id", "bot_id", "conversation"
+# Purposes of the keys that seal secrets.
+SIGNING_KEYS, SECOND_FACTORS = "webhook signing keys", "second factors"
 # `deleted_at` of an account during its import: invisible, and not deleted by the sweep.
 IMPORTING = 0
 
@@ -52,6 +54,14 @@ class Reference(NamedTuple):
     fields: Mapping[str, str]
 
 
+class Sealed(NamedTuple):
+    """Columns with secrets under the master key, for the key of `purpose`, in the row named by the column `row`."""
+
+    columns: tuple[str, ...]
+    row: str
+    purpose: str
+
+
 class Table(NamedTuple):
     """Declaration of one table.
 
@@ -64,6 +74,7 @@ class Table(NamedTuple):
     retention: the rule for old rows; None for rows that stay.
     changed: SQL expression for the time of a row's last change; None where a change shows in another table.
     anonymous: SET clause that an account's deletion applies instead of deleting the rows.
+    sealed: the columns that a new master key has sealed again.
     """
 
     name: str
@@ -76,6 +87,7 @@ class Table(NamedTuple):
     retention: RetentionRule | None = None
     changed: str | None = None
     anonymous: str | None = None
+    sealed: Sealed | None = None
 
 
 _REQUESTS = "IN (SELECT value FROM json_each(?1))"
@@ -97,6 +109,19 @@ TABLES = (
     Table("store_facts", None, ("name",)),
     Table("audit_records", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
     Table("accounts", "id", ("id",), "account", {"deleted_at": str(IMPORTING)}, changed="max(created_at, updated_at)"),
+    # Operators belong to the installation and may serve several accounts: an account's export leaves them and their roles out, and its
+    # deletion takes the roles alone.
+    Table(
+        "operators",
+        None,
+        ("id",),
+        changed="max(created_at, updated_at)",
+        sealed=Sealed(("totp", "totp_offered"), "id", SECOND_FACTORS),
+    ),
+    Table("operator_roles", ACCOUNT, ("operator_id", ACCOUNT)),
+    Table("operator_links", None, ("digest",), changed="created_at"),
+    Table("operator_sessions", None, ("digest",)),
+    Table("recovery_codes", None, ("operator_id", "digest")),
     Table("allowances", ACCOUNT, (ACCOUNT, "month"), "allowance"),
     Table(
         "api_keys",
@@ -138,7 +163,7 @@ TABLES = (
         visitor=Erasure("user", "bot_id = ?1 AND user_id = ?2", "questions"),
         retention=RetentionRule("conversations_days", "last_asked_at"),
     ),
-    Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at"),
+    Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at", sealed=Sealed(("signing_key",), BOT, SIGNING_KEYS)),
     Table(
         "conversations",
         ACCOUNT,

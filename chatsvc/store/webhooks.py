@@ -135,22 +135,6 @@ async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | N
     return await db.write(unit)
 
 
-async def reseal(db: Database, check: bytes, change: Callable[[str, bytes], bytes | None]) -> tuple[int, int]:
-    """Seal all signing keys for the master key with this check value, in one transaction.
-
-    `change` gets a bot and its sealed key and returns the key sealed anew, or None. Returns how many keys it sealed and how many not.
-    """
-
-    def unit(connection: sqlite3.Connection) -> tuple[int, int]:
-        held = connection.execute("SELECT bot_id, signing_key FROM webhooks").fetchall()
-        made = [(sealed, bot_id) for bot_id, old in held if (sealed := change(bot_id, old)) is not None]
-        connection.executemany("UPDATE webhooks SET signing_key = ? WHERE bot_id = ?", made)
-        connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
-        return len(made), len(held) - len(made)
-
-    return await db.write(unit)
-
-
 async def remove(db: Database, bot_id: str, now: int) -> bool:
     """Delete a bot's webhook and record pending events as failed; return False if it has none."""
 

@@ -13,6 +13,7 @@ from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role, Scope
 from chatsvc.domain.audit import AuditRecord
 from chatsvc.domain.models import AccountUsage, Bot, FirstRecords, NewKey
+from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import audit, owners
 from chatsvc.store.database import StoreUnavailable
@@ -30,21 +31,24 @@ class Effect(Enum):
     CHANGE = "change"  # recorded before it runs, completed after
     EXPORT = "export"  # recorded if it returned data
     PART = "part"  # not recorded: repeated between a first and a last operation that are
+    ENTER = "enter"  # recorded with the operator whom it signs in: refused attempts of strangers would evict the other records
 
 
 class Operation(NamedTuple):
     """An administrative operation.
 
-    `use_case` is "module.function" in chatsvc.usecases, imported on use. `role` is the least role in the account concerned.
+    `use_case` is "module.function" in chatsvc.usecases, imported on use. `role` is the least role in the account concerned; None for
+    an operation of the dashboard on the operator's own session and settings.
     `records` are the arguments that name records, the one that decides the account first. `editable` are the arguments that an
-    editor may give although the operation needs a higher role.
+    editor may give although the operation needs a higher role, `own` those that each operator may give about himself or herself.
     """
 
     use_case: str
     effect: Effect
-    role: Role
+    role: Role | None
     records: tuple[str, ...] = ()
     editable: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
     def function(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         """Import the use-case."""
@@ -53,9 +57,10 @@ class Operation(NamedTuple):
         return found
 
 
-LOOK, CHANGE, EXPORT, PART = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART
+LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
 _EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours"})
+_OWN = frozenset({"email", "name", "language", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
     "init": Operation("setup.first", CHANGE, ADMINISTRATOR),
@@ -107,6 +112,22 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversation.erase": Operation("erasure.erase", CHANGE, OWNER, ("bot", "account")),
     "usage": Operation("analytics.show", LOOK, READER, ("account",)),
     "audit": Operation("audit.list_all", LOOK, OWNER, ("account",)),
+    "operator.add": Operation("operators.add", CHANGE, OWNER, ("account",)),
+    "operator.list": Operation("operators.list_all", LOOK, OWNER, ("account",)),
+    "operator.set": Operation("operators.change", CHANGE, OWNER, ("account",), own=_OWN),
+    "operator.link": Operation("operators.link", CHANGE, OWNER),
+    "operator.sessions": Operation("operators.sessions", LOOK, OWNER),
+    "operator.remove": Operation("operators.remove", CHANGE, OWNER),
+    "operator.language": Operation("operators.set_language", CHANGE, None),
+    "session.create": Operation("sessions.create", ENTER, None),
+    "session.list": Operation("sessions.list_all", LOOK, None),
+    "session.verify": Operation("sessions.verify", ENTER, None),
+    "session.remove": Operation("sessions.remove", CHANGE, None),
+    "session.revoke": Operation("sessions.revoke", CHANGE, None),
+    "password.set": Operation("sessions.set_password", ENTER, None),
+    "totp.enable": Operation("second_factor.enable", CHANGE, None),
+    "totp.confirm": Operation("second_factor.confirm", CHANGE, None),
+    "totp.disable": Operation("second_factor.disable", CHANGE, None),
     "egress.show": Operation("health.egress", LOOK, ADMINISTRATOR),
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.
@@ -128,6 +149,9 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     some send; written before, none is missing after a crash.
     """
     operation = find(name)
+    if operation.role is None and operation.effect is not ENTER and caller.session is None:
+        # Not recorded: strangers could evict the other records.
+        raise refusals.session_needed()
     act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments))
     try:
         account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
@@ -142,6 +166,8 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     result = await use_case(services, narrowed, **arguments)
     if operation.effect is EXPORT and result:
         await audit.record(services.db, act._replace(outcome="done"))
+    elif operation.effect is ENTER:
+        await audit.record(services.db, act._replace(actor=actor_of(result.operator), outcome="done"))
     return result
 
 
@@ -176,6 +202,8 @@ async def _authorised(
     A record outside the scope is refused as a missing one.
     """
     role = _needed(operation, arguments)
+    if role is None:
+        return None, scope
     permitted = scope.at_least(role)
     if permitted.roles is not None and (role is ADMINISTRATOR or not permitted.roles):
         raise refusals.forbidden(operation=name, role=role.name.lower())
@@ -194,8 +222,12 @@ async def _authorised(
     return account_id or (only[0] if only and len(only) == 1 else None), permitted
 
 
-def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role:
-    given = {name for name, value in arguments.items() if value is not None} - set(operation.records)
+def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:
+    """Return the least role for these arguments; None where the use-case itself compares the record with the caller."""
+    given = {name for name, value in arguments.items() if value is not None}
+    if given and given <= operation.own:
+        return None
+    given -= set(operation.records)
     return EDITOR if given and given <= operation.editable else operation.role
 
 
@@ -213,6 +245,10 @@ def _made(result: Any) -> tuple[str | None, dict[str, str]]:
             return account_id, {"id": bot_id}
         case NewKey(key=key):
             return key.account_id, {"id": key.id}
+        case Operator(id=operator_id) | NewOperator(operator=Operator(id=operator_id)):
+            return None, {"operator": operator_id}
+        case OperatorSession(id=session_id):
+            return None, {"session": session_id}
         case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
             return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
         case _:

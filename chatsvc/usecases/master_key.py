@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.store import facts, webhooks
+from chatsvc.store import facts, sealed
 from chatsvc.store.master_key import MasterKey
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
-from chatsvc.webhooks.courier import row
 
 
 class Rotation(NamedTuple):
-    """A change of the master key: time in milliseconds, signing keys sealed again, those left since the old key cannot open them.
+    """A change of the master key: time in milliseconds, secrets sealed again, those left since the old key cannot open them.
 
     `file` holds the new key; None if the configuration gives it.
     """
@@ -55,15 +54,15 @@ async def _change(services: Services, new: bytes) -> tuple[int, int]:
     await services.offload(lambda: held.expect(new))
     next_ = MasterKey(new)
 
-    def change(bot_id: str, sealed: bytes) -> bytes | None:
+    def change(purpose: str, row: str, old: bytes) -> bytes | None:
         try:
-            signing_key = sealing.unseal_with_any(held.every(sealing.PURPOSE), sealed, row(bot_id))
+            secret = sealing.unseal_with_any(held.every(purpose), old, row)
         except sealing.Unsealable:
             return None
-        return sealing.seal(next_(sealing.PURPOSE), signing_key, row(bot_id))
+        return sealing.seal(next_(purpose), secret, row)
 
     try:
-        return await webhooks.reseal(db, next_.check, change)
+        return await sealed.reseal(db, next_.check, change)
     finally:
         # Also after a fault: only the store can tell which key is in force.
         check = await facts.check(db)

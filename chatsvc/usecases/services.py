@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc.domain.plans import with_webhooks
+from chatsvc.domain.sign_in_delays import SignInDelays
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BIG_READS = 4  # of long histories at a time, each of which takes megabytes
+HASHES = 2  # passwords hashed at a time, 19 MiB each
+
+
+class Turns:
+    """Slots for work that takes much memory or time, and the number of callers that have or want one."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = asyncio.Semaphore(slots)
+        self.waiting = 0
 
 
 @dataclass
@@ -47,6 +57,8 @@ class Services:
     conversation_locks: ConversationLocks = field(default_factory=ConversationLocks)
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
     tallies: Tallies = field(default_factory=Tallies)
+    sign_in_delays: SignInDelays = field(default_factory=SignInDelays)
+    hashing: Turns = field(default_factory=partial(Turns, HASHES))
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -5,8 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 
+from chatsvc.store.tables import SIGNING_KEYS
+
+PURPOSE = SIGNING_KEYS
 # One byte before the rest, so that another cipher can come one day and be told from this one.
-PURPOSE = "webhook signing keys"
 _VERSION = b"\x01"
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
@@ -19,7 +21,7 @@ class Unsealable(Exception):
 def seal(key: bytes, plaintext: str, row: str) -> bytes:
     """`plaintext` as it may be stored: version, random nonce, ciphertext and tag.
 
-    `key`: 32 bytes that serve this purpose alone (`MasterKey`, called with PURPOSE). `row`: which row
+    `key`: 32 bytes that serve this purpose alone (`MasterKey`, called with a purpose). `row`: which row
     holds it, table and id; in any other row it cannot be opened.
     """
     # Imported where it is used: the command line starts without it.

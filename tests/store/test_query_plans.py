@@ -27,8 +27,10 @@ from chatsvc.store import (
     exchanges,
     keys,
     knowledge,
+    operators,
     owners,
     retention,
+    sessions,
     transcripts,
     unanswered,
     usage,
@@ -93,6 +95,14 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),
     "the knowledge that files leave": lambda db: knowledge.kept(db, "bot", ["x"], ["x", "y"]),
     "questions of visitors": lambda db: transcripts.questions(db, "bot", 10_000),
+    "an operator": lambda db: operators.find(db, "ada@example.com"),
+    "the operator of a set-up link": lambda db: operators.of_link(db, b"digest", START),
+    "a page of the operators of an account": lambda db: operators.page(db, ["account"], 20, (START, "id")),
+    "a page of all operators": lambda db: operators.page(db, None, 20),
+    "removing an operator": lambda db: operators.remove(db, "id"),
+    "a session": lambda db: sessions.find(db, b"digest"),
+    "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
+    "ending a session": lambda db: sessions.remove(db, "id", "operator"),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", ignore),
 }
 
@@ -182,6 +192,7 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH accounts USING PRIMARY KEY (id>?)",
     "SEARCH accounts USING INDEX accounts_by_age (created_at>?)",
     "SEARCH k USING INDEX api_keys_by_age (created_at>?)",
+    "SEARCH o USING INDEX operators_by_age (created_at>?)",
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.

@@ -9,11 +9,11 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.domain import refusals
-from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.actors import ANONYMOUS, Actor, Caller, Role, Scope
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply
-from chatsvc.usecases import accounts, bots, captures, conversations, keys, knowledge, webhooks
+from chatsvc.usecases import accounts, bots, captures, conversations, keys, knowledge, operators, webhooks
 from chatsvc.usecases.administration import OPERATIONS, Effect, perform
 from chatsvc.usecases.file_reading import read_files
 from tests import conftest
@@ -27,12 +27,18 @@ LEAST = {
     " request.set appointment.set",
     Role.OWNER: "account.list account.show bot.create bot.set bot.activate bot.deactivate key.create key.list key.revoke webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.resend webhook.resend_failed webhook.events"
-    " conversation.export conversation.erase audit",
+    " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
+    " operator.remove",
     Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
     " account.import_end master_key.rotate backup.create egress.show",
 }
+# Of an operator's own session, whatever the roles.
+PERSONAL = (
+    "session.create session.list session.verify session.remove session.revoke password.set totp.enable totp.confirm totp.disable"
+    " operator.language"
+)
 EXPECTED = {name: role for role, names in LEAST.items() for name in names.split()}
-EVERY = sorted(OPERATIONS)
+EVERY = sorted(OPERATIONS.keys() - set(PERSONAL.split()))
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
@@ -52,6 +58,7 @@ async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str
     (request,) = (await captures.list_requests(services, ADMIN, bot=caller.bot)).items
     (conversation,) = (await conversations.list_all(services, ADMIN, bot=caller.bot)).items
     key = (await keys.list_all(services, ADMIN, account=caller.account)).items[0].key
+    await operators.add(services, ADMIN, email=f"{caller.account}@example.com", account=caller.account, role="reader")
     return {
         "account": caller.account,
         "bot": caller.bot,
@@ -79,15 +86,40 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "request.set": {"status": "done"},
         "appointment.set": {"status": "done"},
         "conversation.erase": {"user_id": "nobody"},
+        "operator.add": {"email": "new@example.com", "role": "reader"},
+        "operator.set": {"email": f"{ids.get('account', UNKNOWN)}@example.com", "role": "editor"},
+        **{
+            name: {"email": f"{ids.get('account', UNKNOWN)}@example.com"}
+            for name in ("operator.link", "operator.sessions", "operator.remove")
+        },
     }
-    named = {kind: ids.get(kind, UNKNOWN) for kind in OPERATIONS[name].records[:1] + OPERATIONS[name].records[1:]}
+    named = {kind: ids.get(kind, UNKNOWN) for kind in OPERATIONS[name].records}
     if name == "conversation.erase":
         named.pop("account")
     return {**named, **more.get(name, {})}
 
 
 def test_the_table_names_each_operation_once() -> None:
-    assert sorted(name for names in LEAST.values() for name in names.split()) == EVERY
+    assert sorted(name for names in (*LEAST.values(), PERSONAL) for name in names.split()) == sorted(OPERATIONS)
+    assert sorted(PERSONAL.split()) == sorted(name for name, operation in OPERATIONS.items() if operation.role is None)
+
+
+@pytest.mark.parametrize("name", PERSONAL.split())
+async def test_without_a_session_nobody_performs_an_operation_on_it(name: str, app: App) -> None:
+    given: dict[str, dict[str, Any]] = {
+        "session.create": {"email": "nobody@example.com", "password": "x"},
+        "session.verify": {"code": "000000"},
+        "session.revoke": {"session": UNKNOWN},
+        "password.set": {"password": "three plain words"},
+        "totp.confirm": {"code": "000000"},
+        "totp.disable": {"password": "x"},
+        "operator.language": {"language": "tr"},
+    }
+    for caller in (ANONYMOUS, ADMIN):
+        expected = "sign_in_failed" if name == "session.create" else "session_needed"
+        assert await refusal(app, caller, name, given.get(name, {})) == expected
+    # Strangers must not be able to evict the records of others.
+    assert (await perform(app.services, ADMIN, "audit", {})).items == []
 
 
 async def refusal(app: App, caller: Caller, name: str, given: dict[str, Any]) -> str | None:
@@ -110,7 +142,7 @@ async def test_each_role_may_do_what_the_table_says(name: str, caller: conftest.
         assert "forbidden" not in (await refusal(caller.app, ADMIN, name, arguments(name, ids)) or "")
 
 
-NAMING = [name for name in EVERY if OPERATIONS[name].records and EXPECTED[name] is not Role.ADMINISTRATOR]
+NAMING = [name for name in EVERY if (OPERATIONS[name].records or name.startswith("operator.")) and EXPECTED[name] is not Role.ADMINISTRATOR]
 
 
 @pytest.mark.parametrize("name", NAMING)

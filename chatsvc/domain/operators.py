@@ -1,0 +1,145 @@
+"""Operators: people of the team who sign in to the dashboard, their sessions and set-up links (DECISIONS.md section 6)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import EVERYTHING, Actor, Role, Scope
+from chatsvc.domain.times import DAY_MS
+
+LANGUAGES = ("tr", "en")
+NOTICES = ("waiting", "request", "appointment", "webhook")
+NO_NOTICE = "none"
+ROLES = {role.name.lower(): role for role in (Role.READER, Role.EDITOR, Role.OWNER)}
+NO_ROLE = "none"
+HOUR_MS = 3_600_000
+LINK_MS = DAY_MS
+IDLE_MS = 12 * HOUR_MS
+SESSION_MS = 30 * DAY_MS
+SECOND_FACTOR_MS = 600_000  # for the code after the password
+MOST_EMAIL = 254
+MOST_BROWSER = 300
+RECOVERY_CODES = 10
+# The form of <input type=email>: ASCII, so that no two spellings look the same.
+_EMAIL = re.compile(r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
+_RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and digits that look alike
+
+
+class Operator(NamedTuple):
+    """An operator; `roles` maps accounts to roles, `is_set_up` tells whether a password was chosen. Times in milliseconds."""
+
+    id: str
+    email: str
+    name: str | None
+    language: str | None
+    admin: bool
+    notices: tuple[str, ...]
+    is_set_up: bool
+    second_factor: bool
+    created_at: int
+    updated_at: int
+    roles: Mapping[str, Role]
+
+    @property
+    def scope(self) -> Scope:
+        """The accounts that the operator may see."""
+        return EVERYTHING if self.admin else Scope(self.roles)
+
+
+class NewOperator(NamedTuple):
+    """An operator with a new set-up link; `link` is None for one who exists already and got a role."""
+
+    operator: Operator
+    link: str | None
+    expires_at: int | None
+
+
+class OperatorSession(NamedTuple):
+    """A session of the dashboard. Before the second factor it is not `verified`; `account_id` is the account chosen in it."""
+
+    id: str
+    operator_id: str
+    browser: str
+    address: str
+    created_at: int
+    last_seen_at: int
+    verified: bool
+    account_id: str | None
+
+
+class NewSession(NamedTuple):
+    """A new session with its token, which no later call can show."""
+
+    operator: Operator
+    session: OperatorSession
+    token: str
+
+
+def actor_of(operator: Operator) -> Actor:
+    """Return an operator's identity in the audit log."""
+    return Actor("operator", operator.id, operator.name or operator.email)
+
+
+def normalised_email(text: str) -> str:
+    """Check an e-mail address and write it in lower case; raises `email_invalid`."""
+    email = text.strip().lower() if text.isascii() else ""
+    if len(email) > MOST_EMAIL or not _EMAIL.fullmatch(email):
+        raise refusals.email_invalid(email=text)
+    return email
+
+
+def role_named(name: str) -> Role:
+    """Look up a role of an account by name; raises `role_unknown`."""
+    if name not in ROLES:
+        raise refusals.role_unknown(role=name, known=list(ROLES))
+    return ROLES[name]
+
+
+def known_language(language: str) -> str:
+    """Check a language of the dashboard; raises `operator_language_unknown`."""
+    if language not in LANGUAGES:
+        raise refusals.operator_language_unknown(language=language, known=list(LANGUAGES))
+    return language
+
+
+def known_notices(notices: Sequence[str]) -> list[str]:
+    """Check a list of notices, of which `none` alone is the empty one; raises `notice_unknown`."""
+    if list(notices) == [NO_NOTICE]:
+        return []
+    for notice in notices:
+        if notice not in NOTICES:
+            raise refusals.notice_unknown(notice=notice, known=[*NOTICES, NO_NOTICE])
+    return [notice for notice in NOTICES if notice in notices]
+
+
+def new_token() -> str:
+    """Make a random token of 256 bits for a session or a set-up link."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(token: str) -> bytes:
+    """Return the SHA-256 of a token or recovery code, which is stored in its place."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def new_recovery_codes() -> list[str]:
+    """Make ten recovery codes of 79 bits, such as "k7wm-2xqa-9rtb-c4zn"."""
+    letters = ["".join(secrets.choice(_RECOVERY_ALPHABET) for _ in range(16)) for _ in range(RECOVERY_CODES)]
+    return ["-".join(code[at : at + 4] for at in range(0, 16, 4)) for code in letters]
+
+
+def recovery_digest(code: str) -> bytes:
+    """Return the digest of a recovery code, however it is spaced and capitalised."""
+    return digest("".join(letter for letter in code.lower() if letter in _RECOVERY_ALPHABET))
+
+
+def is_live(session: OperatorSession, now: int) -> bool:
+    """Report whether a session is valid: 12 hours idle, 30 days in all, 10 minutes before the second factor."""
+    if not session.verified:
+        return now < session.created_at + SECOND_FACTOR_MS
+    return now < min(session.last_seen_at + IDLE_MS, session.created_at + SESSION_MS)

@@ -1,0 +1,200 @@
+"""Operators, their roles and set-up links. Account scopes are ?1 where a statement has one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.actors import Role
+from chatsvc.domain.operators import ROLES, Operator
+from chatsvc.store.database import Database, assign
+from chatsvc.store.owners import Accounts, listed
+
+CHANGEABLE = frozenset({"name", "language", "admin", "notices", "password", "totp", "totp_offered", "totp_used", "updated_at"})
+# Roles in accounts that are being deleted or imported are not shown.
+_ROLES = """
+    (SELECT json_group_object(r.account_id, r.role) FROM operator_roles r
+        CROSS JOIN accounts a ON a.id = r.account_id AND a.deleted_at IS NULL WHERE r.operator_id = o.id)
+"""
+COLUMNS = f"""
+    o.id, o.email, o.name, o.language, o.admin, o.notices, o.password IS NOT NULL, o.totp IS NOT NULL, o.created_at, o.updated_at, {_ROLES}
+"""
+_PAGE = f"""
+    SELECT {COLUMNS} FROM operators o
+    WHERE (o.created_at, o.id) > (?2, ?3) AND (?1 IS NULL OR EXISTS (SELECT 1 FROM operator_roles m CROSS JOIN accounts n
+        ON n.id = m.account_id AND n.deleted_at IS NULL WHERE m.operator_id = o.id AND m.account_id IN (SELECT value FROM json_each(?1))))
+    ORDER BY o.created_at, o.id LIMIT ?4
+"""
+_FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
+_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles")
+
+
+class LastAdministrator(Exception):
+    """Raised when a change would leave the installation without an administrator."""
+
+
+class EmailTaken(Exception):
+    """Raised when there is an operator with the e-mail address."""
+
+
+class Credentials(NamedTuple):
+    """An operator's password hash and sealed secrets; `totp_used` is the time step of the last code."""
+
+    password: str | None
+    totp: bytes | None
+    totp_offered: bytes | None
+    totp_used: int
+
+
+class Link(NamedTuple):
+    """Digest, creation and expiry of a set-up link, in milliseconds."""
+
+    digest: bytes
+    created_at: int
+    expires_at: int
+
+
+def operator_of(row: Sequence[Any]) -> Operator:
+    """Make an operator from the columns COLUMNS."""
+    id_, email, name, language, admin, notices, is_set_up, second_factor, created_at, updated_at, held = row
+    roles = {account_id: ROLES[role] for account_id, role in json.loads(held).items()}
+    texts = tuple(json.loads(notices))
+    return Operator(id_, email, name, language, bool(admin), texts, bool(is_set_up), bool(second_factor), created_at, updated_at, roles)
+
+
+def find_in(connection: sqlite3.Connection, operator_id: str) -> Operator | None:
+    """Find an operator by id within a unit."""
+    row = connection.execute(f"{_FIND} o.id = ?", (operator_id,)).fetchone()
+    return operator_of(row) if row else None
+
+
+async def find(db: Database, email: str) -> Operator | None:
+    """Find an operator by e-mail address."""
+
+    def unit(connection: sqlite3.Connection) -> Operator | None:
+        row = connection.execute(f"{_FIND} o.email = ?", (email,)).fetchone()
+        return operator_of(row) if row else None
+
+    return await db.read(unit)
+
+
+async def credentials(db: Database, operator_id: str) -> Credentials | None:
+    """Read an operator's password hash and sealed secrets."""
+
+    def unit(connection: sqlite3.Connection) -> Credentials | None:
+        row = connection.execute("SELECT password, totp, totp_offered, totp_used FROM operators WHERE id = ?", (operator_id,)).fetchone()
+        return Credentials(*row) if row else None
+
+    return await db.read(unit)
+
+
+async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
+    """Read operators with a role in one of these accounts (None for all operators), oldest first."""
+
+    def unit(connection: sqlite3.Connection) -> list[Operator]:
+        return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
+
+    return await db.read(unit)
+
+
+async def is_empty(db: Database) -> bool:
+    """Report whether there is no operator yet."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        return connection.execute("SELECT 1 FROM operators LIMIT 1").fetchone() is None
+
+    return await db.read(unit)
+
+
+async def create(db: Database, operator: Operator, link: Link) -> None:
+    """Write a new operator with roles and set-up link; raises EmailTaken."""
+    o = operator
+
+    def unit(connection: sqlite3.Connection) -> None:
+        made = connection.execute(
+            "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email) DO NOTHING",
+            (o.id, o.email, o.name, o.language, o.admin, json.dumps(o.notices), o.created_at, o.updated_at),
+        )
+        if not made.rowcount:
+            raise EmailTaken
+        for account_id, role in o.roles.items():
+            _put_role(connection, o.id, account_id, role)
+        _put_link(connection, o.id, link)
+
+    await db.write(unit)
+
+
+async def change(db: Database, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
+    """Write the fields named in `changes` and the given roles, of which None takes one away; raises LastAdministrator."""
+    assignments = assign(changes, CHANGEABLE)
+
+    def unit(connection: sqlite3.Connection) -> Operator | None:
+        connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
+        for account_id, role in roles.items():
+            _put_role(connection, operator_id, account_id, role)
+        if changes.get("admin") is False:
+            _check_administrator(connection)
+        return find_in(connection, operator_id)
+
+    return await db.write(unit)
+
+
+async def add_link(db: Database, operator_id: str, link: Link) -> bool:
+    """Replace an operator's set-up link; return False if the operator is gone."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        if find_in(connection, operator_id) is None:
+            return False
+        _put_link(connection, operator_id, link)
+        return True
+
+    return await db.write(unit)
+
+
+async def of_link(db: Database, digest: bytes, now: int) -> Operator | None:
+    """Find the operator of a set-up link that is neither used nor expired."""
+
+    def unit(connection: sqlite3.Connection) -> Operator | None:
+        return link_in(connection, digest, now)
+
+    return await db.read(unit)
+
+
+def link_in(connection: sqlite3.Connection, digest: bytes, now: int) -> Operator | None:
+    """Find the operator of a valid set-up link within a unit."""
+    row = connection.execute("SELECT operator_id FROM operator_links WHERE digest = ? AND expires_at > ?", (digest, now)).fetchone()
+    return find_in(connection, row[0]) if row else None
+
+
+async def remove(db: Database, operator_id: str) -> bool:
+    """Delete an operator with sessions, links and roles; raises LastAdministrator. Returns False if there is none."""
+
+    def unit(connection: sqlite3.Connection) -> bool:
+        for table in _OF_OPERATOR:
+            connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
+        gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
+        if gone and gone[0]:
+            _check_administrator(connection)
+        return gone is not None
+
+    return await db.write(unit)
+
+
+def _put_role(connection: sqlite3.Connection, operator_id: str, account_id: str, role: Role | None) -> None:
+    if role is None:
+        connection.execute("DELETE FROM operator_roles WHERE operator_id = ? AND account_id = ?", (operator_id, account_id))
+        return
+    connection.execute("INSERT OR REPLACE INTO operator_roles VALUES (?, ?, ?)", (operator_id, account_id, role.name.lower()))
+
+
+def _put_link(connection: sqlite3.Connection, operator_id: str, link: Link) -> None:
+    connection.execute("DELETE FROM operator_links WHERE operator_id = ?", (operator_id,))
+    connection.execute("INSERT INTO operator_links VALUES (?, ?, ?, ?)", (link.digest, operator_id, link.created_at, link.expires_at))
+
+
+def _check_administrator(connection: sqlite3.Connection) -> None:
+    if connection.execute("SELECT 1 FROM operators WHERE admin = 1 LIMIT 1").fetchone() is None:
+        raise LastAdministrator

@@ -1,0 +1,55 @@
+"""Secrets sealed with the master key, in all tables that declare them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chatsvc.store import facts
+from chatsvc.store.database import Database
+from chatsvc.store.tables import TABLES
+
+
+class _Statements(NamedTuple):
+    purpose: str
+    table: str
+    select: str
+    update: str
+
+
+_STATEMENTS = [
+    _Statements(
+        rule.purpose,
+        table.name,
+        f"SELECT {rule.row}, {column} FROM {table.name} WHERE {column} IS NOT NULL",
+        f"UPDATE {table.name} SET {column} = ? WHERE {rule.row} = ?",
+    )
+    for table in TABLES
+    if (rule := table.sealed)
+    for column in rule.columns
+]
+
+
+def row_name(table: str, key: str) -> str:
+    """Name the row to which a secret is bound by its encryption."""
+    return f"{table}/{key}"
+
+
+async def reseal(db: Database, check: bytes, change: Callable[[str, str, bytes], bytes | None]) -> tuple[int, int]:
+    """Seal all secrets for the master key with this check value, in one transaction.
+
+    `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
+    """
+
+    def unit(connection: sqlite3.Connection) -> tuple[int, int]:
+        sealed, unusable = 0, 0
+        for purpose, table, select, update in _STATEMENTS:
+            held = connection.execute(select).fetchall()
+            made = [(new, key) for key, old in held if (new := change(purpose, row_name(table, key), old)) is not None]
+            connection.executemany(update, made)
+            sealed, unusable = sealed + len(made), unusable + len(held) - len(made)
+        connection.execute("UPDATE store_facts SET value = ? WHERE name = ?", (check, facts.CHECK))
+        return sealed, unusable
+
+    return await db.write(unit)
