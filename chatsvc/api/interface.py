@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from chatsvc.api import BASE_PATH, bodies, render, routes
+from chatsvc.api import bodies, render, routes
 from chatsvc.api.gates import GATES, RequestContext
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
@@ -13,6 +13,7 @@ from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,6 @@ class Interface:
     def __init__(self, services: Services, limiter: Limiter) -> None:
         self._services = services
         self._limiter = limiter
-        self._in_flight: dict[str, int] = {}
         self.stopping = False
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
@@ -50,35 +50,32 @@ class Interface:
         request, operation, unknown = context.request, None, None
         # Routing comes after the gates; metrics and logs name the route of a refused request too.
         try:
-            template, operation, request.params = routes.find(request.method, request.path)
-            request.route = f"{request.method} {template.removeprefix(BASE_PATH)}"
+            _, (request.route, operation), request.params = routes.find(request.method, request.path)
         except ProblemError as problem:
             unknown = problem
         for gate in GATES:
             await gate(context)
-        account = context.state.account.id
-        self._check_capacity(account)
+        state = context.state
+        self._check_capacity(state)
         if operation is None:
             raise unknown or errors.internal_error()
         if request.method == "POST":
             context.body = await bodies.read_body(request)
             # Counted from now on: a half-sent body keeps nobody out.
-            self._check_capacity(account)
+            self._check_capacity(state)
         tallies = self._services.tallies
         tallies.in_flight += 1
-        self._in_flight[account] = self._in_flight.get(account, 0) + 1
+        state.in_flight += 1
         try:
             return await operation(context)
         finally:
             tallies.in_flight -= 1
-            self._in_flight[account] -= 1
-            if not self._in_flight[account]:
-                del self._in_flight[account]
+            state.in_flight -= 1
 
-    def _check_capacity(self, account: str) -> None:
+    def _check_capacity(self, state: AccountState) -> None:
         """Raise `service_unavailable` while stopping, over `max_in_flight`, and over the account's half of it."""
         most = self._services.config.limits.max_in_flight
-        if self.stopping or self._services.tallies.in_flight >= most or self._in_flight.get(account, 0) >= max(1, most // 2):
+        if self.stopping or self._services.tallies.in_flight >= most or state.in_flight >= max(1, most // 2):
             raise errors.service_unavailable()
 
     def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:

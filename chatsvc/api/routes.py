@@ -21,12 +21,14 @@ ROUTES: tuple[tuple[str, str, Operation], ...] = (
 )
 SUPPORTED_ENDPOINTS = [f"{method} {path}" for method, path, _ in ROUTES]
 
-# Ids are compared as sent: none of them needs percent-encoding.
-_ROUTER: Router[Operation] = Router(((method, BASE_PATH + path, operation) for method, path, operation in ROUTES), decode=False)
+# The target is an operation with its name in logs and metrics. Ids are compared as sent: none of them needs percent-encoding.
+_ROUTER: Router[tuple[str, Operation]] = Router(
+    ((method, BASE_PATH + path, (f"{method} {path}", operation)) for method, path, operation in ROUTES), decode=False
+)
 
 
-def find(method: str, path: str) -> RouteMatch[Operation]:
-    """Find the operation of a request; raises `unknown_endpoint` and `method_not_allowed`."""
+def find(method: str, path: str) -> RouteMatch[tuple[str, Operation]]:
+    """Find the name and the operation of a request; raises `unknown_endpoint` and `method_not_allowed`."""
     try:
         return _ROUTER.find(method, path)
     except NotFound:

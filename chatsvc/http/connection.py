@@ -41,6 +41,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._request: HttpRequest | None = None
         self._transport: asyncio.Transport | None = None
         self._peer: str | None = None
+        self._is_proxy = False
         self.task: asyncio.Task[None] | None = None
         self._has_begun = self._has_ended = self._is_closing = self._is_leaving = False
         self._is_read_paused = False
@@ -57,6 +58,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._transport = transport = cast("asyncio.Transport", transport)  # it is a socket, or TLS over one
         peer = transport.get_extra_info("peername")
         self._peer = str(peer[0]) if isinstance(peer, tuple) else None
+        self._is_proxy = self._server.addresses.is_proxy(self._peer)
         # A response is on its way until the sockets have all of it: what a buffer holds unseen has no deadline. (With 0 TLS never resumes.)
         transport.set_write_buffer_limits(1)
         self._server.connections.add(self)
@@ -72,8 +74,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             return
         self._parser.receive(bytes(self._server.read_buffer[:nbytes]))
         if self.task is None:
-            self._parse_next()
-            if self._next is not None:
+            if self._parse_next():
                 self.task = self._loop.create_task(self._answer())
             elif self._parser.buffered and not self._has_begun:
                 self._has_begun = True
@@ -114,20 +115,25 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     # Reading.
 
-    def _parse_next(self) -> None:
+    def _parse_next(self) -> bool:
+        """Parse the next request; return whether there is one, or a fault, to be answered."""
         try:
             self._next = self._parser.next_head()
         except BadRequest as fault:
             self._next = fault
             self._is_closing = True
-        if self._next is not None:
-            self._has_begun = False
-            self._lease.set_idle(None)
+        if self._next is None:
+            return False
+        self._has_begun = False
+        self._lease.set_idle(None)
+        return True
 
     def _regulate_reading(self) -> None:
         """Pause the socket while a whole head's worth of bytes waits to be parsed."""
         pause, transport = self._parser.buffered >= MAX_HEAD, self._transport
-        if pause is not self._is_read_paused and transport is not None and not transport.is_closing():
+        if pause is self._is_read_paused:
+            return
+        if transport is not None and not transport.is_closing():
             self._is_read_paused = pause
             if pause:
                 transport.pause_reading()
@@ -186,9 +192,9 @@ class HttpConnection(asyncio.BufferedProtocol):
                 if not await self._answer_one(current):
                     self.close()
                     break
-                self._parse_next()
+                has_next = self._parser.buffered > 0 and self._parse_next()
                 self._regulate_reading()
-                if self._next is not None:
+                if has_next:
                     # Between pipelined requests it is the turn of other connections.
                     await asyncio.sleep(0)
         except (ConnectionError, TimeoutError):
@@ -211,37 +217,34 @@ class HttpConnection(asyncio.BufferedProtocol):
         if isinstance(head, HttpFault):
             await self._send(self._server.refuse(head, None, self._peer), None, keep_alive=False)
             return False
-        expects = head.headers.get("Expect", "").lower() == "100-continue" and not head.is_http_1_0
-        body = Body(self._parser, head.length, self._wait_for_data, self._send_continue if expects else None)
-        request = self._request = HttpRequest(head, body, self._peer, self._server.addresses.of)
-        response = await self._answer_admitted(request)
+        body = Body(self._parser, head.length, self._wait_for_data, self._send_continue if head.expects_continue else None)
+        request = self._request = HttpRequest(head, body, self._peer, self._server.addresses.of, self._lease)
+        response = await (self._answer_forwarded(request) if self._is_proxy else self._server.answer(request))
         keep_alive = head.keep_alive and not response.close and not self._is_leaving and body.is_skippable
         keep_alive = await self._send(response, request, keep_alive=keep_alive)
         return (body.is_complete or await _skip(body)) and keep_alive
 
-    async def _answer_admitted(self, request: HttpRequest) -> HttpResponse:
-        """Answer a request, counting one that a proxy forwards against the share of its client's address."""
-        server, lease = self._server, None
-        if server.addresses.is_proxy(self._peer):
-            lease = server.take_request_lease(request.client_address)
-            if lease is None:
-                return server.refuse(TooManyRequests(), request, self._peer)
-        request.leases = [self._lease] if lease is None else [self._lease, lease]
+    async def _answer_forwarded(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request that a proxy forwards, and count it against the share of its client's address."""
+        lease = self._server.take_request_lease(request.client_address)
+        if lease is None:
+            return self._server.refuse(TooManyRequests(), request, self._peer)
+        request.leases.append(lease)
         try:
-            return await server.answer(request)
+            return await self._server.answer(request)
         finally:
-            if lease is not None:
-                lease.release()
+            lease.release()
 
     async def _send(self, response: HttpResponse, request: HttpRequest | None, *, keep_alive: bool) -> bool:
         """Send a response; return whether the connection may be kept."""
         is_http_1_0 = request is not None and request.head.is_http_1_0
-        is_head = request is not None and request.method == "HEAD"
-        chunked = response.is_streamed and not is_http_1_0
-        keep_alive = keep_alive and (chunked or not response.is_streamed)
+        chunked = False
+        if response.is_streamed:
+            chunked = not is_http_1_0
+            keep_alive = keep_alive and chunked
         connection = "close" if not keep_alive else "keep-alive" if is_http_1_0 else None
         head = response.render_head(connection, chunked=chunked, always=self._server.always)
-        if is_head or not response.has_body:
+        if not response.has_body or (request is not None and request.method == "HEAD"):
             response.body = b""
         if isinstance(response.body, bytes):
             await send(self, head, response)

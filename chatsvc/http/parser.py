@@ -48,6 +48,11 @@ class Head(NamedTuple):
     length: int | None
 
     @property
+    def expects_continue(self) -> bool:
+        """Whether the client waits for an interim response before it sends the body."""
+        return self.length != 0 and not self.is_http_1_0 and self.headers.get("Expect", "").lower() == "100-continue"
+
+    @property
     def path(self) -> str:
         """The path as it was sent; empty for a target without one (`*`, CONNECT)."""
         target = self.target if self.target.startswith("/") else self.url.raw_path
@@ -121,7 +126,7 @@ class RequestParser:
     def next_head(self) -> Head | None:
         """Take the next request's head; None while it is incomplete. Raises BadRequest."""
         data = self._data
-        if data[:1] in (b"\r", b"\n"):
+        if data and data[0] in b"\r\n":
             data = self._data = data.lstrip(b"\r\n")
         if not data:
             return None

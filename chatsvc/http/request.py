@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from urllib.parse import parse_qsl
 
 from multidict import CIMultiDictProxy, MultiDict
@@ -28,7 +29,12 @@ class HttpRequest:
     person that asks): the access log and the metrics read them.
     """
 
-    def __init__(self, head: Head, body: Body, peer: str | None, client_address: Callable[[HttpRequest], str] | None = None) -> None:
+    params: Mapping[str, str] = MappingProxyType({})
+    route = UNMATCHED
+    error = ""
+    principal: str | None = None
+
+    def __init__(self, head: Head, body: Body, peer: str | None, client_address: Callable[[HttpRequest], str], lease: Lease) -> None:
         self.head = head
         self.body = body
         self.peer = peer
@@ -38,17 +44,14 @@ class HttpRequest:
         self.target = head.target
         self.headers: CIMultiDictProxy[str] = head.headers
         self.path = head.path
-        self.params: Mapping[str, str] = {}
-        self.route = UNMATCHED
-        self.error = ""
-        self.principal: str | None = None
-        self.leases: list[Lease] = []
+        self.leases = [lease]
 
     @property
     def query(self) -> MultiDict[str]:
         """The query's parameters, decoded anew at each access; `get` returns the first of several with one name."""
-        text = self.target.partition("#")[0].partition("?")[2]
-        return MultiDict(parse_qsl(text, keep_blank_values=True)) if text else MultiDict()
+        if "?" not in self.target:
+            return MultiDict()
+        return MultiDict(parse_qsl(self.target.partition("#")[0].partition("?")[2], keep_blank_values=True))
 
     @property
     def cookies(self) -> Mapping[str, str]:
@@ -58,7 +61,7 @@ class HttpRequest:
     @property
     def client_address(self) -> str:
         """The caller's address, for logs and per-address limits."""
-        return self._client_address(self) if self._client_address else self.peer or "unknown"
+        return self._client_address(self)
 
     def authenticated(self) -> None:
         """Stop counting this connection and request against the limits for unauthenticated callers."""

@@ -19,33 +19,43 @@ def _date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
+def _render_fields(fields: Iterable[tuple[str, str]]) -> str:
+    lines = [*map(": ".join, fields), ""]
+    rendered = "\r\n".join(lines)
+    if not rendered.count("\n") == rendered.count("\r") == len(lines) - 1 or "\0" in rendered:
+        raise ValueError("a header field holds a line break")
+    if not rendered.isascii():
+        rendered.encode("latin-1")
+    return rendered
+
+
 class HttpResponse:
     """A response. `close` ends the connection after it.
 
     A streamed `body` is sent as fast as the client reads, and the connection is aborted when it takes longer than `timeout_s`
-    or the iterator raises.
+    or the iterator raises. A header field with a line break, or with a character outside of Latin-1, raises ValueError.
     """
 
-    __slots__ = ("body", "close", "headers", "status", "timeout_s")
+    __slots__ = ("_fields", "body", "close", "status", "timeout_s")
 
     def __init__(
         self,
         status: int,
         body: bytes | AsyncIterator[bytes] = b"",
-        headers: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        headers: dict[str, str] | Iterable[tuple[str, str]] = (),
         *,
         close: bool = False,
         timeout_s: float = 300.0,
     ) -> None:
         self.status = status
         self.body = body
-        self.headers = [*(headers.items() if isinstance(headers, Mapping) else headers)]
+        self._fields = _render_fields(headers.items() if isinstance(headers, dict) else headers)
         self.close = close
         self.timeout_s = timeout_s
 
     def add_header(self, name: str, value: str) -> None:
         """Append a header field."""
-        self.headers.append((name, value))
+        self._fields += _render_fields([(name, value)])
 
     @property
     def is_streamed(self) -> bool:
@@ -57,28 +67,20 @@ class HttpResponse:
         """Whether the status allows a body."""
         return self.status not in _BODILESS
 
-    def check(self) -> None:
-        """Raise ValueError for a field with a line break or a character outside of Latin-1."""
-        fields = "".join([f"{name}{value}" for name, value in self.headers])
-        if not (fields.isascii() and fields.isprintable()):
-            fields.encode("latin-1")
-            if "\n" in fields or "\r" in fields or "\0" in fields:
-                raise ValueError("a header field holds a line break")
-
     def render_head(self, connection: str | None, *, chunked: bool = False, always: str = "") -> bytes:
         """Render the status line and all fields.
 
         `connection` is the value of the field of that name. `always` are complete lines that the listener adds.
         """
-        lines = [f"HTTP/1.1 {self.status} {_REASONS[self.status]}", *[f"{name}: {value}" for name, value in self.headers]]
+        lines = always
         if chunked:
-            lines.append("Transfer-Encoding: chunked")
+            lines += "Transfer-Encoding: chunked\r\n"
         elif isinstance(self.body, bytes) and self.has_body:
-            lines.append(f"Content-Length: {len(self.body)}")
-        lines.append(f"Date: {_date(int(time.time()))}")
+            lines += f"Content-Length: {len(self.body)}\r\n"
         if connection is not None:
-            lines.append(f"Connection: {connection}")
-        return ("\r\n".join(lines) + f"\r\n{always}\r\n").encode("latin-1")
+            lines += f"Connection: {connection}\r\n"
+        status, date = self.status, _date(int(time.time()))
+        return f"HTTP/1.1 {status} {_REASONS[status]}\r\n{self._fields}Date: {date}\r\n{lines}\r\n".encode("latin-1")
 
 
 def text(status: int, content: str, headers: Mapping[str, str] | None = None) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import unquote
 
@@ -26,7 +26,7 @@ class RouteMatch(NamedTuple, Generic[Target]):
 
     template: str
     target: Target
-    params: dict[str, str]
+    params: Mapping[str, str]
 
 
 class _Node(Generic[Target]):
@@ -44,7 +44,7 @@ class Router(Generic[Target]):
 
     def __init__(self, routes: Iterable[tuple[str, str, Target]] = (), *, decode: bool = True) -> None:
         self._root: _Node[Target] = _Node()
-        self._literal: dict[str, _Node[Target]] = {}
+        self._literal: dict[tuple[str, str], RouteMatch[Target]] = {}
         self._decode = decode
         for method, template, target in routes:
             self.add(method, template, target)
@@ -63,18 +63,18 @@ class Router(Generic[Target]):
             raise ValueError(f"{method} {template} is routed twice")
         node.methods[method] = template, names, target
         if not names:
-            self._literal[template] = node
+            self._literal[method, template] = RouteMatch(template, target, {})
 
     def find(self, method: str, path: str) -> RouteMatch[Target]:
         """Find the route of a request; raises NotFound and MethodNotAllowed."""
-        values: list[str] = []
-        node = self._literal.get(path)
-        if node is None:
-            segments = path.split("/")
-            found = self._descend(self._root, segments, 1, []) if segments[0] == "" and len(segments) > 1 else None
-            if found is None:
-                raise NotFound(path)
-            node, values = found
+        literal = self._literal.get((method, path))
+        if literal is not None:
+            return literal
+        segments = path.split("/")
+        found = self._descend(self._root, segments, 1, []) if segments[0] == "" and len(segments) > 1 else None
+        if found is None:
+            raise NotFound(path)
+        node, values = found
         if method not in node.methods:
             raise MethodNotAllowed(sorted(node.methods))
         template, names, target = node.methods[method]

@@ -55,7 +55,6 @@ class HttpServer:
         began = perf_counter()
         try:
             response = await self._skin.handle(request)
-            response.check()
         except HttpFault as fault:
             response = self._skin.refuse(fault, request, request.id)
         except Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Protocol
 
 from chatsvc.http.faults import HttpFault
@@ -13,7 +13,7 @@ from chatsvc.http.response import HttpResponse
 class Skin(Protocol):
     """A front end: answers requests, and words protocol faults in its own format."""
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
+    def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         """Answer one request. May raise HttpFault; any other exception is logged and becomes HandlerFailed."""
         ...
 
@@ -41,9 +41,9 @@ class Mounts:
                 return skin
         return self._default
 
-    async def handle(self, request: HttpRequest) -> HttpResponse:
+    def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         """See Skin."""
-        return await self.find(request.path).handle(request)
+        return self.find(request.path).handle(request)
 
     def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
         """See Skin."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance, Reservation
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 
 
 class AccountState:
-    """An account in memory, with its bots and its allowance."""
+    """An account in memory, with its bots, its allowance and the number of its requests in flight."""
 
-    __slots__ = ("account", "allowance", "bots", "pages")
+    __slots__ = ("account", "allowance", "bots", "in_flight", "pages")
 
     def __init__(self, holding: accounts.Holding) -> None:
         self.account = holding.account
         self.bots = {bot.id: bot for bot in holding.bots}
         self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
+        self.in_flight = 0
         # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
         # change and rendered after it is stored in the old one.
         self.pages: dict[object, bytes] = {}
@@ -65,10 +67,11 @@ class AccountCache:
         self.key_uses: dict[str, int] = {}
         self.histories = HistoryCache()
 
-    async def key(self, digest: bytes) -> ApiKey | None:
-        """Look up the key with this digest; raises StoreUnavailable."""
+    async def key(self, secret: str) -> ApiKey | None:
+        """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
+        digest = key_rules.digest(secret)
         key = self._keys.get(digest)
-        if key is None:
+        if key is None and key_rules.is_well_formed(secret):
             generation = self._key_generation
             key = await keys.find(self._db, digest)
             # A key read before a revocation must not be cached after it.

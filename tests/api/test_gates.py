@@ -15,6 +15,8 @@ from aiohttp import ClientSession
 from chatsvc.app import App
 from chatsvc.domain import keys as key_shapes
 from chatsvc.domain.plans import Plan
+from chatsvc.store import keys as stored_keys
+from chatsvc.store.database import Database
 from chatsvc.usecases import accounts, bots, keys
 from tests.api.conftest import Connect
 from tests.api.support import MINUTE_END, REMAINING, assert_headers, envelope, execute, fetch, request, standing, until
@@ -238,12 +240,12 @@ ODD = {
 
 @pytest.mark.parametrize("lines", ODD.values(), ids=ODD)
 async def test_anything_odd_about_the_header_is_an_invalid_key_without_a_look_up(
-    lines: list[str], app: App, caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    lines: list[str], caller: Caller, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_look_up(_: bytes) -> None:
+    def no_look_up(*_: object) -> None:
         raise AssertionError("the key was looked up")
 
-    monkeypatch.setattr(app.services.account_cache, "key", no_look_up)
+    monkeypatch.setattr(stored_keys, "find", no_look_up)
     key = caller.key
     forms = {
         "key": key,
@@ -278,17 +280,15 @@ async def test_a_key_elsewhere_than_in_the_header_is_no_key(caller: Caller, sess
         assert (await fetch(session, "GET", f"{caller.base_url}/chatbots{query}", headers=headers)).error == "missing_api_key"
 
 
-async def test_a_well_formed_key_that_nobody_has_is_looked_up_and_invalid(
-    app: App, caller: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_well_formed_key_that_nobody_has_is_looked_up_and_invalid(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up: list[bytes] = []
-    find = app.services.account_cache.key
+    find = stored_keys.find
 
-    async def counted(digest: bytes) -> Any:
+    async def counted(db: Database, digest: bytes) -> Any:
         looked_up.append(digest)
-        return await find(digest)
+        return await find(db, digest)
 
-    monkeypatch.setattr(app.services.account_cache, "key", counted)
+    monkeypatch.setattr(stored_keys, "find", counted)
     foreign = key_shapes.generate()
     answer = await caller.get("/chatbots", headers={"Authorization": f"Bearer {foreign}"})
     assert answer.json == envelope("invalid_api_key")
