@@ -1,4 +1,4 @@
-"""`chatsvc bot`: create, list, show, set, activate, deactivate."""
+"""`chatsvc bot`: create, list, show, set, export, apply, activate, deactivate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from chatsvc.cli.output import F, call, call_all, json_option, show
+from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.knowledge import read_text
+from chatsvc.cli.output import F, call, call_all, echo, json_option, show, to_json
 from chatsvc.cli.words import ACCOUNT, BOT, TIER
 
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
@@ -112,6 +114,40 @@ def set_(ctx: click.Context, /, bot_id: str, as_json: bool, **values: Any) -> No
       chatsvc bot set 6f1c... --opening-hours ""
     """
     show(call(ctx, "bot.set", bot=bot_id, **_given(values)), as_json)
+
+
+@bot.command()
+@click.argument("bot_id", type=BOT, metavar="ID")
+@json_option
+@click.pass_context
+def export(ctx: click.Context, bot_id: str, as_json: bool) -> None:
+    """Print a bot as YAML: settings, closed days, texts and forms.
+
+    `bot apply` reads the same file. Nothing of the knowledge, the keys or the visitors is in it.
+
+    \b
+    Examples:
+      chatsvc bot export 6f1c... > salon.yaml
+    """
+    text = call(ctx, "bot.export", bot=bot_id)
+    echo(to_json({"yaml": text}) if as_json else text, nl=as_json)
+
+
+@bot.command()
+@click.argument("bot_id", type=BOT, metavar="ID")
+@click.argument("file", type=InputPath())
+@json_option
+@click.pass_context
+def apply(ctx: click.Context, bot_id: str, file: InputFile, as_json: bool) -> None:
+    """Apply a file of `bot export` to a bot.
+
+    Parts that the file does not name stay as they are. All faults are told at once, with line and column; then nothing is changed.
+
+    \b
+    Examples:
+      chatsvc bot apply 6f1c... salon.yaml
+    """
+    show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file)), as_json)
 
 
 @bot.command()

@@ -54,6 +54,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "country_unknown": "{country!r} is no country; one is written with two letters, like TR",
     "language_invalid": "{language!r} is no language tag; one is written like tr or en-GB",
     "opening_hours_invalid": "the opening hours cannot be read: {fault}",
+    "bot_file_invalid": _lines,
     "fallback_invalid": "{fallback!r} is no fallback; there are knowledge and none",
     "time_invalid": f"{{time!r}} is no time; {_HOW_TO_WRITE_A_TIME}",
     "time_passed": "{time} has passed already",

@@ -349,6 +349,8 @@ RENDERERS: dict[str, Renderer] = {
     "bot.list": page_of(bot),
     "bot.show": bot,
     "bot.set": bot,
+    "bot.apply": bot,
+    "bot.export": str,
     "bot.activate": bot,
     "bot.deactivate": bot,
     "key.create": new_key,

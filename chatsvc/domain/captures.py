@@ -51,6 +51,7 @@ class Change(NamedTuple):
 class Captured:
     """A request as an engine has understood it; an appointment where both `date` and `time` (local to the bot) are given.
 
+    `details` are fields that the owner's form asks for, each a name and the visitor's words.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
     """
 
@@ -62,6 +63,7 @@ class Captured:
     date: date | None = None
     time: time | None = None
     change: Change | None = None
+    details: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
         visitor_email=contacts.own_email(email, spoken) if email else None,
         visitor_phone=contacts.own_phone(phone, spoken, country) if phone else None,
     )
+    told = _flat("\n".join(spoken))
+    kept = replace(kept, details=tuple((name, value) for name, value in kept.details if _flat(value) in told))
     if kept.change:
         kept = _changing(kept, kept.change)
     if kept.date is None or kept.time is None:

@@ -55,6 +55,7 @@ class Bot(NamedTuple):
     ask_back: bool | None = None
     greeting: str | None = None
     fallback: str | None = None
+    profile: str | None = None
 
 
 class ApiKey(NamedTuple):

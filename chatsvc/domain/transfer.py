@@ -24,7 +24,7 @@ _FIELDS = {
     "account": "id name plan? subscription_status messages_limit:number message_credits:number created_at:time updated_at:time",
     "allowance": "month messages_used:number",
     "bot": "id name description? model active:flag messages_used:number created_at:time updated_at:time"
-    " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback?",
+    " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback? profile?",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
     "unanswered": "bot_id folded question language times:number first_asked_at:time last_asked_at:time",

@@ -361,6 +361,8 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (operator_id, digest)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 9: the owner's texts, closed days and forms of a bot (JSON).
+    "ALTER TABLE bots ADD COLUMN profile TEXT",
 )
 
 

@@ -29,7 +29,7 @@ async def resolve(services: Services, caller: Caller, bot_id: str) -> tuple[Acco
     return state, state.bots[bot_id]
 
 
-def _checked(services: Services, given: Mapping[str, object]) -> dict[str, object]:
+def checked(services: Services, given: Mapping[str, object]) -> dict[str, object]:
     """Check each given setting by its name; "" removes an optional text."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
@@ -106,7 +106,7 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
     """Create a bot; raises `bots_exhausted` beyond the number of bots in the plan."""
     state = await accounts.resolve(services, caller, account)
     given = {setting: value for setting, value in settings.items() if value is not None}
-    checked = _checked(services, {"name": name, "model": next(iter(services.config.models)), **given})
+    values = checked(services, {"name": name, "model": next(iter(services.config.models)), **given})
     plan = services.config.plans.get(state.account.plan or "")
     now = services.clock()
     fixed = {
@@ -117,7 +117,7 @@ async def create(services: Services, caller: Caller, *, name: str, account: str 
         "created_at": now,
         "updated_at": now,
     }
-    bot = Bot(**{"description": None, **checked, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
+    bot = Bot(**{"description": None, **values, **fixed})  # type: ignore[arg-type]  # each setting was checked by its name
     most = plan.bots if plan else 0
     if await stored.create(services.db, bot, most, state.update_bot) is None:
         raise refusals.bots_exhausted(plan=plan.name if plan else None, most=most)
@@ -143,7 +143,7 @@ async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
 async def change(services: Services, caller: Caller, *, bot: str, **settings: object) -> Bot:
     """Change the given settings; "" removes an optional text."""
     state, found = await resolve(services, caller, bot)
-    changes = _checked(services, settings)
+    changes = checked(services, settings)
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()

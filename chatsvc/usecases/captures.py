@@ -34,6 +34,13 @@ def _start_of_day(timezone: str, quarter: int) -> int:
     return int(local.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000)
 
 
+def _message(bot: Bot, kept: Captured) -> str:
+    """Return the record's message: the visitor's words, and a line for each field of the owner's form."""
+    if kept.change:
+        return captures.change_message(kept, kept.change, bot.language)
+    return "\n".join([kept.message, *(f"{name}: {value}" for name, value in kept.details)])[: captures.MAX_MESSAGE]
+
+
 def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data; `spoken` are the visitor's own messages."""
     kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
@@ -41,7 +48,7 @@ def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -
         id=str(uuid.uuid4()),
         request_type=kept.request_type,
         status=REQUEST_STATUSES[0],
-        message=captures.change_message(kept, kept.change, bot.language) if kept.change else kept.message,
+        message=_message(bot, kept),
         visitor_name=kept.visitor_name,
         visitor_email=kept.visitor_email,
         visitor_phone=kept.visitor_phone,

@@ -21,11 +21,12 @@ from tests.fakes import ADMIN, ScriptedEngine
 
 # DECISIONS.md section 6: the least role for each operation.
 LEAST = {
-    Role.READER: "bot.list bot.show knowledge.list knowledge.search knowledge.unanswered request.list appointment.list"
+    Role.READER: "bot.list bot.show bot.export knowledge.list knowledge.search knowledge.unanswered request.list appointment.list"
     " conversation.list conversation.show usage",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " request.set appointment.set",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.activate bot.deactivate key.create key.list key.revoke webhook.set"
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
+    " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.resend webhook.resend_failed webhook.events"
     " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
     " operator.remove",
@@ -78,6 +79,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "account.import_end": {"complete": False},
         "bot.create": {"name": "x"},
         "bot.set": {"name": "x"},
+        "bot.apply": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
         "knowledge.search": {"questions": ["open?"]},
         "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},

@@ -15,6 +15,7 @@ import pytest
 from chatsvc.domain.captures import CapturedRecord, change_message
 from chatsvc.domain.contacts import own_name
 from chatsvc.domain.models import Bot, HistoryMessage
+from chatsvc.domain.profiles import Form, FormField, Profile, days, load
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.engines.knowledge.dialogue import corrections, hearing, intents
@@ -49,6 +50,7 @@ class Visitor:
     hours: str | None = HOURS
     now: int = START  # Friday 20 November 2026, 15:14 in Istanbul
     country: str = "TR"
+    profile: Profile | None = None
     may_capture: bool = True
     history: list[HistoryMessage] = field(default_factory=list)
     dialogue: str | None = None
@@ -56,6 +58,7 @@ class Visitor:
     def say(self, message: str) -> Reply:
         bot = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)
         bot = bot._replace(country=self.country, language=self.speaks, opening_hours=self.hours, ask_back=False)
+        bot = bot._replace(profile=self.profile.dump() if self.profile else None)
         turn = Turn(
             bot, "api", message, self.history, None, SAMPLE, "", 30.0, self.now, self.dialogue, self.may_capture, tuple(self.captured)
         )
@@ -373,3 +376,61 @@ def test_a_goodbye_in_a_form_lets_the_visitor_go_and_keeps_the_form() -> None:
 def test_the_bots_languages_are_told() -> None:
     assert Visitor().say("do you speak english").text == "Yes, I can help you in English."
     assert Visitor(speaks="en").say("türkçe konuşuyor musunuz").text == "Evet, Türkçe olarak yardımcı olabilirim."
+
+
+# Owner's words
+
+
+def test_the_owners_sentences_and_familiar_address_are_used() -> None:
+    profile = Profile(address="familiar", texts={"done": {"tr": "Aldım, ararız."}, "smalltalk.thanks": {"tr": "Ne demek!"}})
+    visitor = Visitor(profile=profile)
+    assert visitor.say("teşekkürler").text == "Ne demek!"
+    assert "Adını alabilir miyim?" in visitor.say("bir insana bağlayın").text
+    visitor.say("Ayşe Yılmaz, ayse@example.com")
+    assert visitor.say("evet").text == "Aldım, ararız."
+    assert Visitor(profile=profile).say("thanks").text.startswith("You're welcome")
+
+
+def test_closed_days_are_closed_for_forms_and_for_questions() -> None:
+    visitor = Visitor(profile=Profile(closed=(days("2026-11-23..2026-11-24"),)))
+    assert "Bir sonraki açılışımız: 25 Kasım" not in visitor.say("pazartesi açık mısınız").text
+    assert "kapalıyız. Bir sonraki açılışımız: Çarşamba 09:00." in visitor.say("pazartesi açık mısınız").text
+    visitor.say("randevu almak istiyorum")
+    assert "kapalıyız" in visitor.say("pazartesi 10:00").text
+    assert "kapalıyız." in Visitor(hours=None, profile=visitor.profile).say("pazartesi 10:00'a randevu istiyorum").text
+
+
+def test_a_form_asks_for_the_owners_fields_and_nights_and_keeps_the_answers() -> None:
+    fields = (
+        FormField("Kişi", "number", {"tr": "Kaç kişisiniz?"}),
+        FormField("Oda", "choice", {"tr": "Hangi oda?"}, ("deniz", "bahçe")),
+        FormField("Not", "text", {"tr": "Eklemek istediğiniz?"}, (), False),
+    )
+    profile = Profile(texts={"privacy": {"tr": "Verileriniz gizlidir."}}, forms={"appointment": Form("nights", fields)})
+    visitor = Visitor(profile=profile)
+    visitor.say("randevu almak istiyorum")
+    asked = [visitor.say(message).text for message in ("pazartesi", "3", "iki kişi", "deniz olsun", "yok", "Ayşe Yılmaz")]
+    expected = ["Kaç gece", "Kaç kişisiniz?", "Hangi oda? (deniz / bahçe)", "Eklemek istediğiniz?", "Adınızı", "Verileriniz gizlidir. Size"]
+    assert [part in text for part, text in zip(expected, asked, strict=True)] == [True] * 6
+    assert "- Gece sayısı: 3\n- Kişi: iki\n- Oda: deniz olsun" in visitor.say("0532 123 45 67").text
+    caught = visitor.say("evet").captured
+    assert caught is not None
+    assert (caught.date, caught.time) == (date(2026, 11, 23), time(9))
+    assert caught.details == (("nights", "3"), ("Kişi", "iki"), ("Oda", "deniz olsun"))
+
+
+def test_an_answer_that_is_no_value_of_the_field_is_asked_for_again() -> None:
+    profile = Profile(forms={"contact": Form("time", (FormField("Oda", "choice", {"tr": "Hangi oda?"}, ("deniz", "bahçe")),))})
+    visitor = Visitor(profile=profile)
+    assert "Hangi oda?" in visitor.say("bir insana bağlayın").text
+    assert "anlayamadım" in visitor.say("kırmızı").text
+    assert "Adınızı" in visitor.say("bahçe").text
+
+
+def test_a_profile_comes_back_from_the_store_as_it_was() -> None:
+    profile = Profile((days("2026-12-31"),), "familiar", {"done": {"tr": "x"}}, {"quote": Form("time", (FormField("A", "date"),))})
+    assert load(profile.dump()) == profile
+    assert Profile().dump() is None
+    for stored in ("[]", "{", '{"forms": {"quote": 1}}'):
+        with pytest.raises(ValueError, match=r"profile|property|Expecting"):
+            load(stored)

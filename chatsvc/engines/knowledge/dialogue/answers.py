@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, hearing, lookup, smalltalk
-from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, hearing, lookup, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.reading.folding import words
 
 _MOST_ASKED = 4  # questions in one message
@@ -35,7 +35,7 @@ def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
     if not finding.hedged:
         return replace(ask_back.ask(turn, finding), evidence=Evidence.of(finding))
     entry = finding.hits[0].entry
-    opening = say("back.hedged", language.among(turn, LANGUAGES), question=entry.question.rstrip(" ?!.:"))
+    opening = texts.of(turn.bot, language.among(turn, LANGUAGES))("back.hedged", question=entry.question.rstrip(" ?!.:"))
     return Reply(f"{opening}\n\n{told(entry, turn.message)}", evidence=Evidence.of(finding))
 
 
@@ -60,11 +60,11 @@ def _several(turn: Turn) -> Reply | None:
     # a sentence without a question mark may be no question
     if not found or (len(found) == 1 and any(not part.endswith("?") for part in missed)):
         return None
-    texts = [told(hit.entry, " ".join(questions)) for hit, questions in found.values()]
+    said = [told(hit.entry, " ".join(questions)) for hit, questions in found.values()]
     if missed:
         named = ", ".join(f"“{' '.join(part.split()).rstrip('?!. ')[:_SHOWN]}”" for part in missed)
-        texts.append(say("back.missed", language.among(turn, LANGUAGES), questions=named))
-    return Reply("\n\n".join(texts), evidence=Evidence.of_hits(hit for hit, _ in found.values()))
+        said.append(texts.of(turn.bot, language.among(turn, LANGUAGES))("back.missed", questions=named))
+    return Reply("\n\n".join(said), evidence=Evidence.of_hits(hit for hit, _ in found.values()))
 
 
 def _questions(turn: Turn) -> list[tuple[str, str]]:

@@ -13,7 +13,8 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.knowledge.dialogue import texts
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
@@ -62,7 +63,7 @@ def ask_among(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
 
 
 def _text(turn: Turn, key: str) -> str:
-    return say(f"back.{key}", language.among(turn, LANGUAGES))
+    return texts.of(turn.bot, language.among(turn, LANGUAGES))(f"back.{key}")
 
 
 def _likely(finding: SearchResult) -> list[Entry]:

@@ -13,6 +13,7 @@ from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
 from chatsvc.domain.captures import REQUEST_TYPES, Captured, checked
+from chatsvc.domain.profiles import Form
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
@@ -24,6 +25,7 @@ _MORE = 80  # characters of each further one
 _MOST_MORE = 6
 _KEPT_MS = 7 * DAY_MS
 _STALE_MS = 6 * 3_600_000  # after such a pause the visitor is asked whether to continue
+NIGHTS = "nights"
 _MOST_MISSED = 9
 
 
@@ -47,20 +49,27 @@ class RequestDraft:
     email: str | None = None
     phone: str | None = None
     more: tuple[str, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()  # owner's fields: name and value; "" if the visitor gives none
 
     @property
     def is_appointment(self) -> bool:
         """True if a day and a time are needed."""
         return self.request_type == "appointment"
 
-    def missing(self) -> str | None:
-        """Return the next field to ask for; None if the draft is complete."""
+    def missing(self, form: Form | None = None) -> str | None:
+        """Return the next field to ask for; None if the draft is complete. `x.NAME` stands for a field of the owner's `form`."""
+        form = form or Form()
         if self.is_appointment and self.day is None:
             return "date"
-        if self.is_appointment and self.clock is None:
+        if self.is_appointment and self.clock is None and form.appointment == "time":
             return "time"
+        if self.is_appointment and form.appointment == "nights" and NIGHTS not in dict(self.extra):
+            return f"x.{NIGHTS}"
         if not self.opening:
             return "message"
+        for field in form.fields:
+            if field.name not in dict(self.extra):
+                return f"x.{field.name}"
         if self.name is None:
             return "name"
         return "contact" if self.email is None and self.phone is None else None
@@ -100,6 +109,7 @@ def dump(draft: RequestDraft, now_ms: int) -> str:
         "e": draft.email,
         "p": draft.phone,
         "a": list(draft.more),
+        "f": [list(pair) for pair in draft.extra],
     }
     return json.dumps({key: value for key, value in kept.items() if value not in (None, "", 0, [])}, separators=(",", ":"))
 
@@ -127,10 +137,13 @@ def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
             email=_text(kept, "e"),
             phone=_text(kept, "p"),
             more=_texts(kept, "a"),
+            extra=_pairs(kept, "f"),
         )
     except (ValueError, RecursionError):
         return None
-    known = draft.request_type in REQUEST_TYPES and draft.language in LANGUAGES and draft.asked in QUESTIONS
+    known = (
+        draft.request_type in REQUEST_TYPES and draft.language in LANGUAGES and (draft.asked in QUESTIONS or draft.asked.startswith("x."))
+    )
     return draft if known and 0 <= draft.missed <= _MOST_MISSED else None
 
 
@@ -150,6 +163,16 @@ def _texts(kept: dict[str, object], key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise ValueError(f"{key} is no list of texts")
     return tuple(value[:_MOST_MORE])
+
+
+def _pairs(kept: dict[str, object], key: str) -> tuple[tuple[str, str], ...]:
+    value = kept.get(key, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{key} is no list")
+    pairs = [tuple(pair) for pair in value if isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)]
+    if len(pairs) != len(value):
+        raise ValueError(f"{key} holds something else")
+    return tuple((name, text) for name, text in pairs)
 
 
 def typed(draft: RequestDraft, spoken: Sequence[str], country: str) -> RequestDraft:
@@ -179,8 +202,8 @@ def message_of(draft: RequestDraft, spoken: Sequence[str]) -> str:
     return "\n".join(dict.fromkeys(text.strip() for text in spoken if text.strip() in told))
 
 
-def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country: str) -> Captured:
-    """Return the checked record of a draft; `spoken` is oldest first."""
+def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country: str, clock: time | None = None) -> Captured:
+    """Return the checked record of a draft; `spoken` is oldest first, `clock` the time of an appointment that has a day alone."""
     wanted = Captured(
         request_type=draft.request_type,
         message=message_of(draft, spoken),
@@ -188,6 +211,7 @@ def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country:
         visitor_email=draft.email,
         visitor_phone=draft.phone,
         date=draft.day if draft.is_appointment else None,
-        time=draft.clock if draft.is_appointment else None,
+        time=(draft.clock or clock) if draft.is_appointment else None,
+        details=tuple((name, value) for name, value in draft.extra if value),
     )
     return checked(wanted, spoken, now, country)

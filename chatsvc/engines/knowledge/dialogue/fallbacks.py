@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chatsvc.engines import Turn, language
-from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.knowledge.dialogue import texts
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/fallbacks.txt")
@@ -20,7 +21,7 @@ def sentence(turn: Turn) -> str:
     """Return the sentence for a turn without an answer, in the visitor's language."""
     spoken = language.among(turn, (*LANGUAGES, *_SENTENCES))
     if spoken not in _SENTENCES:
-        return say("unknown", spoken)
+        return texts.of(turn.bot, spoken)("unknown")
     known = [tag for tag in LANGUAGES if tag in turn.knowledge.languages]
     which = known[0] if len(known) == 1 else "both"
     return _SENTENCES[spoken].format(speaks=_FILE.text(f"speaks {spoken} {which}"))

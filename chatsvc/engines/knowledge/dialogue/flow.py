@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Reply, Turn, language
-from chatsvc.engines.knowledge.dialogue import drafts, hearing, knowing, lookup, matter, texts, wishes
+from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn, with_values
 from chatsvc.engines.knowledge.dialogue.message import Message
@@ -143,6 +143,8 @@ def proceed(message: Message, draft: RequestDraft) -> Reply:
     if hearing.gives_up(turn.message, heard, draft.asked):
         return Reply(dropped(turn, draft))
     said = FormTurn(turn, draft, heard)
+    if field := fields.of(said.say.profile.form(draft.request_type), draft.asked):
+        return said.on_field(field)
     if draft.asked == "confirm":
         return said.on_summary()
     if draft.asked == "message":

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, time
 
 from chatsvc.domain import times
+from chatsvc.domain.profiles import Form, FormField
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.dialogue import answers, corrections, drafts, hearing, hours, intents, knowing, lookup, smalltalk, wishes
+from chatsvc.engines.knowledge.dialogue import (
+    answers,
+    corrections,
+    drafts,
+    fields,
+    hearing,
+    hours,
+    intents,
+    knowing,
+    lookup,
+    smalltalk,
+    texts,
+    wishes,
+)
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.message import Message
-from chatsvc.engines.knowledge.dialogue.wording import ask, days, fields, say, summary
+from chatsvc.engines.knowledge.dialogue.wording import ask, field_names, summary
 
+_NOON = time(12)
 _OFFERS_WAY_OUT = 2  # misunderstood answers in a row, from which on the bot says how to leave the form
 _GIVES_UP = 4  # and from which on it closes the form
 
@@ -42,6 +57,11 @@ class FormTurn:
     turn: Turn
     draft: RequestDraft
     heard: Utterance
+
+    @property
+    def say(self) -> texts.Say:
+        """The bot's sentences in the language of the draft."""
+        return texts.of(self.turn.bot, self.draft.language)
 
     # Handlers by open question
 
@@ -79,7 +99,7 @@ class FormTurn:
         if renamed := self._renamed():
             return renamed
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
-            noted = "" if heard.has(draft.asked) else say("noted", draft.language)
+            noted = "" if heard.has(draft.asked) else self.say("noted")
             lead = (self._beside() or self._answer() or "") if heard.question else noted
             return self._with_values(heard)._with_matter().proceed(lead)
         if draft.asked == "change":
@@ -87,7 +107,7 @@ class FormTurn:
         if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
             return self._repeat_question(reason)
         if draft.asked in ("date", "time") and heard.leaves_open:
-            return self._misunderstood(say(f"any.{draft.asked}", draft.language))
+            return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
             return self._answer_question()
         again = self._name_corrected() or self._value_repeated() or self._refusal() or self._small_talk() or self._wish_repeated()
@@ -123,14 +143,13 @@ class FormTurn:
         other = [part for part in asked if not self._holds_values(part)]
         found = [knowing.answer_of(self.turn, part) for part in other]
         if other and not any(found):
-            return say("unknown", self.draft.language)
+            return self.say("unknown")
         return "\n\n".join(dict.fromkeys(answer for answer in found if answer))
 
     def _holds_values(self, part: str) -> bool:
         heard = hearing.interpret(part, self.draft.asked, local_time(self.turn), self.turn.bot.country)
-        return with_values(RequestDraft(self.draft.request_type, self.draft.language), heard) != RequestDraft(
-            self.draft.request_type, self.draft.language
-        )
+        empty = RequestDraft(self.draft.request_type, self.draft.language)
+        return with_values(empty, heard) != empty
 
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""
@@ -144,9 +163,7 @@ class FormTurn:
         if name is None:
             return None
         heard = replace(self.heard, name=None)
-        return replace(self, draft=replace(with_values(self.draft, heard), name=name), heard=heard).proceed(
-            say("noted", self.draft.language)
-        )
+        return replace(self, draft=replace(with_values(self.draft, heard), name=name), heard=heard).proceed(self.say("noted"))
 
     def _answered(self) -> Reply | None:
         # "yes that's right" is no question, though the search may find an entry for it
@@ -156,27 +173,27 @@ class FormTurn:
     def _answer_question(self) -> Reply:
         """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
         if self.heard.doubts and not self.heard.objects:
-            return self._repeat_question(say("why", self.draft.language))
+            return self._repeat_question(self.say("why"))
         if known := self._answered():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
         if week and self.draft.asked in ("date", "time"):
-            return self._repeat_question(say("hours", self.draft.language, hours=self._hours(week)))
-        return self._repeat_question(say("unknown", self.draft.language))
+            return self._repeat_question(self.say("hours", hours=self._hours(week)))
+        return self._repeat_question(self.say("unknown"))
 
     def _small_talk(self) -> Reply | None:
         recognised = smalltalk.kind_of(self.turn)
         if recognised is None:
             return None
         if recognised[0] == "goodbye":
-            return self._reply(self.draft, "resume", say("smalltalk.goodbye.open", self.draft.language))
-        said = say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"), self.draft.language)
+            return self._reply(self.draft, "resume", self.say("smalltalk.goodbye.open"))
+        said = self.say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"))
         return self._misunderstood(said) if recognised[0] == "noted" else self._repeat_question(said)
 
     def _insult(self) -> Reply | None:
         if "insult" not in intents.of(self.turn.message):
             return None
-        return self._misunderstood(say("insult.short", self.draft.language))
+        return self._misunderstood(self.say("insult.short"))
 
     def _refusal(self) -> Reply | None:
         """Handle refused contact data: one of phone and e-mail is enough; a name is required."""
@@ -191,15 +208,15 @@ class FormTurn:
         if field in ("email", "phone"):
             other = "phone" if field == "email" else "email"
             if getattr(draft, other):
-                return self.proceed(say(f"no.{field}", draft.language))
+                return self.proceed(self.say(f"no.{field}"))
             if draft.asked == "contact":
-                return self._ask(other, say(f"no.{field}", draft.language))
+                return self._ask(other, self.say(f"no.{field}"))
             if draft.asked == field:  # the other one was refused before, or it would be known
                 again = replace(draft, asked="contact")
-                return replace(self, draft=again)._repeat_question(say("need.contact", draft.language), missed=True)
-            return self._repeat_question(say("noted", draft.language))
+                return replace(self, draft=again)._repeat_question(self.say("need.contact"), missed=True)
+            return self._repeat_question(self.say("noted"))
         if field in ("contact", "name") and (field == "contact" or draft.asked == "name"):
-            return self._repeat_question(say(f"need.{field}", draft.language), missed=True)
+            return self._repeat_question(self.say(f"need.{field}"), missed=True)
         return None
 
     def _name_corrected(self) -> Reply | None:
@@ -207,14 +224,14 @@ class FormTurn:
         draft, name = self.draft, hearing.bare_name(self.turn.message, self.draft.name)
         if name is None or draft.asked == "name":
             return None
-        return replace(self, draft=replace(draft, name=name)).proceed(say("noted", draft.language))
+        return replace(self, draft=replace(draft, name=name)).proceed(self.say("noted"))
 
     def _value_repeated(self) -> Reply | None:
         """Acknowledge a value that is known already: "Monday" again is no question about Mondays."""
         draft, heard = self.draft, self.heard
         if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
             return None
-        return self.proceed() if draft.asked == "confirm" else self._repeat_question(say("noted", draft.language))
+        return self.proceed() if draft.asked == "confirm" else self._repeat_question(self.say("noted"))
 
     def _wish_repeated(self) -> Reply | None:
         """Handle the same wish again, or another one, which replaces the first."""
@@ -225,76 +242,85 @@ class FormTurn:
         if wish is None or not wish.clear:
             return None
         if wish.request_type == draft.request_type:
-            return self._repeat_question(say("noted", draft.language))
+            return self._repeat_question(self.say("noted"))
         about = wish.request_type == "appointment" or self.heard.substance(2)
         opening = drafts.opening_of(self.turn.message) if about else ""
         other = replace(draft, request_type=wish.request_type, opening=opening)
-        return replace(self, draft=other).proceed(say(f"open.{wish.request_type}", draft.language))
+        return replace(self, draft=other).proceed(self.say(f"open.{wish.request_type}"))
 
     # Building of replies
 
     def _with_values(self, heard: Utterance) -> FormTurn:
         return replace(self, draft=with_values(self.draft, heard))
 
+    @property
+    def _form(self) -> Form:
+        return self.say.profile.form(self.draft.request_type)
+
     def proceed(self, lead: str = "") -> Reply:
         """Ask for the next missing value, or show the summary."""
         draft, problems = self._without_impossible()
-        if draft.missing() is None:
+        if draft.missing(self._form) is None:
             typed = drafts.typed(draft, self._spoken(), self.turn.bot.country)
-            if typed.missing() is not None:
-                problems.append(say("lost", draft.language))
+            if typed.missing(self._form) is not None:
+                problems.append(self.say("lost"))
             draft = typed
-        if self.heard.garbled and draft.missing() == "contact":
-            problems.append(say("hint.contact", draft.language))
-        asked = draft.missing() or "confirm"
+        if self.heard.garbled and draft.missing(self._form) == "contact":
+            problems.append(self.say("hint.contact"))
+        asked = draft.missing(self._form) or "confirm"
         if asked == "date" and not problems:
             problems.append(self._reason_against_day())
+        if asked == "contact" and draft.asked != "contact":
+            problems.append(self.say("privacy"))
         said = [text for text in (lead, *problems) if text]
         if asked == "confirm":
-            return self._reply(
-                draft,
-                asked,
-                "\n\n".join(
-                    filter(
-                        None,
-                        [
-                            " ".join(said),
-                            summary(draft, self.turn.bot.country, drafts.message_of(draft, self._spoken())),
-                            say("ask.confirm", draft.language),
-                        ],
-                    )
-                ),
-            )
-        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]))
+            about = summary(draft, self.turn.bot.country, drafts.message_of(draft, self._spoken()), self.say)
+            return self._reply(draft, asked, "\n\n".join(filter(None, [" ".join(said), about, self.say("ask.confirm")])))
+        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]))
+
+    def _question(self, asked: str, draft: RequestDraft) -> str:
+        field = fields.of(self._form, asked)
+        return fields.question(field, self.say) if field else ask(asked, draft, self.say)
+
+    def on_field(self, field: FormField) -> Reply:
+        """Handle the answer to a question for a field of the owner's form."""
+        if self.heard.question and (answered := self._answered()):
+            return answered
+        value = fields.read(field, self.heard, self.turn.message)
+        if value is None:
+            return self._small_talk() or self._misunderstood(self.say("hint.field"))
+        extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
+        return replace(self, draft=replace(self.draft, extra=extra)).proceed()
 
     def _without_impossible(self) -> tuple[RequestDraft, list[str]]:
         """Return the draft without an impossible day or time, and the reasons."""
         draft, now, week = self.draft, local_time(self.turn), hours.week_of(self.turn.bot.opening_hours)
         problems: list[str] = []
-        if draft.day is not None and (reason := hours.refused_day(draft.day, now, week)):
-            problems.append(say(f"{reason}.date", draft.language, hours=self._hours(week)))
+        closed = draft.day is not None and self.say.profile.is_closed(draft.day)
+        if draft.day is not None and (reason := hours.refused_day(draft.day, now, week, closed=closed)):
+            problems.append(self.say(f"{reason}.date" if week or reason != "closed" else "closed.day", hours=self._hours(week)))
             draft = replace(draft, day=None)
         # the opening hours are given once: an impossible time waits for its day
         if not problems and draft.clock is not None and (reason := hours.refused_time(draft.clock, draft.day, now, week)):
-            problems.append(say(f"{reason}.time", draft.language, hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
+            problems.append(self.say(f"{reason}.time", hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
             draft = replace(draft, clock=None)
         return draft, problems
 
     def _reason_against_day(self) -> str:
         """Return why the day named cannot be taken; "" if none was named."""
         reason = "past" if self.heard.past else "never" if self.heard.never else ""
-        return say(f"{reason}.date", self.draft.language) if reason else ""
+        return self.say(f"{reason}.date") if reason else ""
 
     def _hours(self, week: hours.Week) -> str:
-        return hours.in_words(week, days(self.draft.language))
+        return hours.in_words(week, self.say.days)
 
     def _ask(self, asked: str, lead: str = "") -> Reply:
-        return self._reply(self.draft, asked, f"{lead} {ask(asked, self.draft)}".strip())
+        return self._reply(self.draft, asked, f"{lead} {self._question(asked, self.draft)}".strip())
 
     def _repeat_question(self, lead: str, *, missed: bool = False, apart: bool = False) -> Reply:
         """Say `lead`, then repeat the open question."""
         draft, asked = self.draft, self.draft.asked
-        question = ask(asked, draft)
+        question = self._question(asked, draft)
         if missed:
             return self._misunderstood(lead)
         between = "\n\n" if apart else " "
@@ -304,12 +330,12 @@ class FormTurn:
         """Give an example; the second time also another way to answer and the way out; in the end close the form."""
         draft, missed = self.draft, self.draft.missed + 1
         if missed >= _GIVES_UP:
-            return Reply(say("given_up", draft.language))
-        asked, told = draft.asked, fields(draft)
-        said = [hint or say(f"hint.{asked}", draft.language, fields=told)]
+            return Reply(self.say("given_up"))
+        asked, told = draft.asked, field_names(draft, self.say)
+        said = [hint or self.say(f"hint.{asked}", fields=told)]
         if missed >= _OFFERS_WAY_OUT and not hint:
-            said += [say(f"way.{asked}", draft.language, fields=told), say("way.out", draft.language)]
-        return self._reply(draft, asked, " ".join([*said, ask(asked, draft)]), missed=missed)
+            said += [self.say(f"way.{asked}", fields=told), self.say("way.out")]
+        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
 
     def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0) -> Reply:
         return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
@@ -317,10 +343,12 @@ class FormTurn:
     def _finish(self) -> Reply:
         """Capture the request if the values are still valid: hours may have passed since the summary."""
         draft, spoken = self._without_impossible()[0], self._spoken()
-        if drafts.typed(draft, spoken, self.turn.bot.country).missing() is not None:
+        if drafts.typed(draft, spoken, self.turn.bot.country).missing(self._form) is not None:
             return self.proceed()
-        caught = drafts.captured(draft, spoken, local_time(self.turn), self.turn.bot.country)
-        return Reply(say("done.appointment" if draft.is_appointment else "done", draft.language), captured=caught)
+        spans = hours.spans_of(hours.week_of(self.turn.bot.opening_hours), draft.day) if draft.day else []
+        clock = time(*divmod(spans[0][0], 60)) if spans else _NOON  # of an appointment that has a day alone
+        caught = drafts.captured(draft, spoken, local_time(self.turn), self.turn.bot.country, clock)
+        return Reply(self.say("done.appointment" if draft.is_appointment else "done"), captured=caught)
 
     def _spoken(self) -> list[str]:
         return [message.content for message in self.turn.history if message.role == "user"] + [self.turn.message]

@@ -20,12 +20,14 @@ def week_of(hours: str | None) -> Week:
         return {}
 
 
-def refused_day(day: date, now: datetime, week: Week) -> str | None:
+def refused_day(day: date, now: datetime, week: Week, *, closed: bool = False) -> str | None:
     """Return why a day is refused ("past", "far", "closed", or "over" for today after hours); None if it is not."""
     if day < now.date():
         return "past"
     if day > now.date() + timedelta(days=FURTHEST_DAYS - 1):
         return "far"
+    if closed:
+        return "closed"
     spans = week.get(_name(day), [])
     if not week or (spans and day > now.date()):
         return None

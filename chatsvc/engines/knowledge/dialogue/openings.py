@@ -16,6 +16,7 @@ _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
 _NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
 _HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
+_LOOKED_AHEAD = 60  # days in which the next opening is looked for
 _THANKSGIVING, _THURSDAY = " thanksgiving ", 3
 
 
@@ -102,8 +103,8 @@ def _answer(message: Message) -> str | None:
         return f"{say('hours.week', hours=hours.in_words(week, say.days))} {_now(week, now, say)}"
     if day is None or day == now.date():
         return _now(week, now, say)
-    named, span = _named(day, now.date(), say), hours.spans_of(week, day)
-    if is_holiday(day, turn.bot.country):
+    named, span = _named(day, now.date(), say), _spans(week, day, say)
+    if is_holiday(day, turn.bot.country) and not say.profile.is_closed(day):
         key = "hours.holiday" if span else "hours.holiday.closed"
         return say(key, day=f"{say.date(day)}", hours=hours.day_in_words(span))
     if not span:
@@ -111,10 +112,15 @@ def _answer(message: Message) -> str | None:
     return say("hours.day.open", day=named, hours=hours.day_in_words(span))
 
 
+def _spans(week: hours.Week, day: date, say: texts.Say) -> list[tuple[int, int]]:
+    """Return the open spans of a day; none on a day that the owner has closed."""
+    return [] if say.profile.is_closed(day) else hours.spans_of(week, day)
+
+
 def _now(week: hours.Week, now: datetime, say: texts.Say) -> str:
     """Return whether it is open now, and until when, or when it opens next."""
     minute = now.hour * 60 + now.minute
-    spans, today = hours.spans_of(week, now.date()), say.days[now.weekday()]
+    spans, today = _spans(week, now.date(), say), say.days[now.weekday()]
     following = _next(week, now, now.date(), say)
     for opens, closes in spans:
         if opens <= minute < closes:
@@ -128,9 +134,9 @@ def _now(week: hours.Week, now: datetime, say: texts.Say) -> str:
 
 def _next(week: hours.Week, after: datetime, today: date, say: texts.Say) -> str:
     """Return the next opening after an instant, in words."""
-    for ahead in range(9):
+    for ahead in range(_LOOKED_AHEAD):
         day = after.date() + timedelta(days=ahead)
-        for opens, _ in hours.spans_of(week, day):
+        for opens, _ in _spans(week, day, say):
             if ahead or opens > after.hour * 60 + after.minute:
                 return say("hours.next", day=_named(day, today, say), time=hours.clock_of(opens))
     return ""

@@ -140,7 +140,7 @@ def _move(message: Message, booked: CapturedRecord, change: PendingChange) -> Re
     if day is None and clock is None:
         return Reply(say("change.when", appointment=_moment(message, booked)), dialogue=change.dump(message.turn.now_ms))
     wanted = replace(change, day=day or booked.date, clock=clock or booked.time)
-    refused = _refused(wanted, now, week)
+    refused = _refused(wanted, now, week, say)
     if refused:
         kept = replace(change, day=None if refused[0] == "date" else wanted.day, clock=clock)
         told = say(refused[1], hours=hours.in_words(week, say.days), time=f"{wanted.clock:%H:%M}" if wanted.clock else "")
@@ -148,9 +148,9 @@ def _move(message: Message, booked: CapturedRecord, change: PendingChange) -> Re
     return _captured(message, booked, wanted)
 
 
-def _refused(wanted: PendingChange, now: datetime, week: hours.Week) -> tuple[str, str] | None:
-    if wanted.day and (reason := hours.refused_day(wanted.day, now, week)):
-        return "date", f"{reason}.date"
+def _refused(wanted: PendingChange, now: datetime, week: hours.Week, say: texts.Say) -> tuple[str, str] | None:
+    if wanted.day and (reason := hours.refused_day(wanted.day, now, week, closed=say.profile.is_closed(wanted.day))):
+        return "date", f"{reason}.date" if week or reason != "closed" else "closed.day"
     if wanted.clock and (reason := hours.refused_time(wanted.clock, wanted.day, now, week)):
         return "time", f"{reason}.time"
     return None

@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from chatsvc.engines import Turn, language
-from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES, say
+from chatsvc.engines.knowledge.dialogue import texts
+from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.reading.folding import words
 from chatsvc.engines.wordlists import WordFile
 
@@ -55,7 +56,7 @@ def answer(turn: Turn) -> str | None:
     what, spoken = recognised
     if what == "greeting" and turn.bot.greeting and turn.bot.greeting.strip():
         return turn.bot.greeting
-    return say(f"smalltalk.{what}", language.among(turn, LANGUAGES, spoken or None), name=turn.bot.name)
+    return texts.of(turn.bot, language.among(turn, LANGUAGES, spoken or None))(f"smalltalk.{what}", name=turn.bot.name)
 
 
 def kind_of(turn: Turn) -> tuple[str, str] | None:

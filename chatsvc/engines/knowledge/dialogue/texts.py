@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
+from chatsvc.domain.profiles import Profile
 from chatsvc.engines.knowledge.dialogue import wording
 
 
@@ -13,11 +15,14 @@ from chatsvc.engines.knowledge.dialogue import wording
 class Say:
     """The sentences of one bot in one language; a call returns one with its values filled in."""
 
-    bot: Bot
+    profile: Profile
     language: str
 
     def __call__(self, key: str, **values: str) -> str:
-        return wording.say(key, self.language, **values)
+        own = self.profile.texts.get(key, {}).get(self.language)
+        if own is not None:
+            return own.format(**values)
+        return wording.say(key, self.language, familiar=self.profile.address == "familiar", **values)
 
     @property
     def days(self) -> tuple[str, ...]:
@@ -31,4 +36,4 @@ class Say:
 
 def of(bot: Bot, language: str) -> Say:
     """Return the sentences of a bot in a language; English for languages that it does not speak."""
-    return Say(bot, language if language in wording.LANGUAGES else "en")
+    return Say(profiles.load(bot.profile), language if language in wording.LANGUAGES else "en")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -21,12 +23,23 @@ _CLOSINGS = tuple(
     _SENTENCES[f"{key}.{language}"].split("{", maxsplit=1)[0] for key in ("done", "done.appointment") for language in LANGUAGES
 )
 _ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
+_NO_SENTENCES = frozenset({"days", "months"})
+_BRACES = re.compile(r"\{(\w+)\}")
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
-def say(key: str, language: str, **values: str) -> str:
-    """Return a sentence with its values filled in; English for other languages."""
-    return _SENTENCES[f"{key}.{language if language in LANGUAGES else 'en'}"].format(**values)
+def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
+    """Return a default sentence with its values filled in; English for other languages, and in familiar address if it has one."""
+    name = f"{key}.{language if language in LANGUAGES else 'en'}"
+    own = _SENTENCES.get(f"{name}.familiar") if familiar else None
+    return (own or _SENTENCES[name]).format(**values)
+
+
+def placeholders(key: str) -> frozenset[str] | None:
+    """Return the names in braces of a sentence; None if the dialogue has no such sentence."""
+    if f"{key}.en" not in _SENTENCES or key in _NO_SENTENCES:
+        return None
+    return frozenset(_BRACES.findall(_SENTENCES[f"{key}.en"] + _SENTENCES[f"{key}.tr"]))
 
 
 def is_closing(text: str) -> bool:
@@ -39,10 +52,10 @@ def is_of_form(text: str) -> bool:
     return is_closing(text) or text.endswith(_ASKED)
 
 
-def ask(asked: str, draft: RequestDraft) -> str:
+def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
     """Return the question for a field, in the words of the kind of request if there are any."""
     of_kind = f"ask.{asked}.{draft.request_type}"
-    return say(of_kind if f"{of_kind}.en" in _SENTENCES else f"ask.{asked}", draft.language)
+    return say(of_kind if f"{of_kind}.en" in _SENTENCES else f"ask.{asked}")
 
 
 def days(language: str) -> tuple[str, ...]:
@@ -56,13 +69,13 @@ def day(value: date, language: str) -> str:
     return f"{value.day} {month} {value.year} {weekday}" if language == "tr" else f"{weekday} {value.day} {month} {value.year}"
 
 
-def fields(draft: RequestDraft) -> str:
+def field_names(draft: RequestDraft, say: Callable[..., str]) -> str:
     """Return the names of the fields that can be changed: `tarih, saat, ad, telefon`."""
     kinds = ("date", "time", "name", "phone", "email") if draft.is_appointment else ("message", "name", "phone", "email")
-    return ", ".join(say(f"field.{kind}", draft.language).lower() for kind in kinds)
+    return ", ".join(say(f"field.{kind}").lower() for kind in kinds)
 
 
-def summary(draft: RequestDraft, country: str, about: str) -> str:
+def summary(draft: RequestDraft, country: str, about: str, say: Callable[..., str]) -> str:
     """Return the summary of a draft about a matter, a line for each field; `country` is that of local telephone numbers."""
     about = " / ".join(about.split("\n"))
     about = about if len(about) <= _SHOWN else about[: _SHOWN - 1] + "…"
@@ -74,5 +87,6 @@ def summary(draft: RequestDraft, country: str, about: str) -> str:
         ("phone", in_local_form(draft.phone, country) if draft.phone else None),
         ("email", draft.email),
     )
-    lines_shown = [f"- {say(f'field.{kind}', draft.language)}: {value}" for kind, value in lines if value]
-    return "\n".join([say("summary", draft.language), "", *lines_shown])
+    extra = [f"- {say('field.nights') if name == 'nights' else name}: {value}" for name, value in draft.extra if value]
+    lines_shown = [f"- {say(f'field.{kind}')}: {value}" for kind, value in lines if value]
+    return "\n".join([say("summary"), "", *lines_shown, *extra])

@@ -1,0 +1,92 @@
+"""Owner's words of a bot: its texts, closed days and forms (DECISIONS.md section 9), and their JSON in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
+
+KINDS = ("text", "number", "choice", "date")
+APPOINTMENTS = ("time", "date", "nights")
+ADDRESSES = ("formal", "familiar")
+LANGUAGES = ("tr", "en")
+
+
+class FormField(NamedTuple):
+    """One field that a form asks for besides the standard ones; `ask` is the question by language."""
+
+    name: str
+    kind: str = "text"
+    ask: Mapping[str, str] = {}
+    choices: tuple[str, ...] = ()
+    required: bool = True
+
+
+class Form(NamedTuple):
+    """The fields of one kind of request; `appointment` is whether one has a time, a date alone, or a number of nights."""
+
+    appointment: str = "time"
+    fields: tuple[FormField, ...] = ()
+
+
+class Profile(NamedTuple):
+    """Owner's words; `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request."""
+
+    closed: tuple[tuple[date, date], ...] = ()
+    address: str = "formal"
+    texts: Mapping[str, Mapping[str, str]] = {}
+    forms: Mapping[str, Form] = {}
+
+    def is_closed(self, day: date) -> bool:
+        """Return whether the business is closed on a day."""
+        return any(first <= day <= last for first, last in self.closed)
+
+    def form(self, request_type: str) -> Form:
+        """Return the form of a kind of request."""
+        return self.forms.get(request_type, Form())
+
+    def dump(self) -> str | None:
+        """Serialise for the store; None for a profile that says nothing."""
+        return None if self == Profile() else json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as JSON values; what is not set is left out."""
+        forms = {
+            kind: {
+                "appointment": form.appointment,
+                "fields": [{**field._asdict(), "choices": list(field.choices)} for field in form.fields],
+            }
+            for kind, form in self.forms.items()
+        }
+        closed = [first.isoformat() if first == last else f"{first}..{last}" for first, last in self.closed]
+        made = {"closed": closed, "address": self.address, "texts": self.texts, "forms": forms}
+        return {name: value for name, value in made.items() if value}
+
+
+@lru_cache(maxsize=512)
+def load(stored: str | None) -> Profile:
+    """Deserialise a profile; raises ValueError for anything that `dump` cannot have written."""
+    if not stored:
+        return Profile()
+    try:
+        kept = json.loads(stored)
+        forms = {
+            kind: Form(form["appointment"], tuple(FormField(**{**field, "choices": tuple(field["choices"])}) for field in form["fields"]))
+            for kind, form in kept.get("forms", {}).items()
+        }
+        closed = tuple(days(text) for text in kept.get("closed", []))
+        return Profile(closed, kept.get("address", "formal"), kept.get("texts", {}), forms)
+    except (KeyError, TypeError, AttributeError, RecursionError) as fault:
+        raise ValueError("this is no profile of a bot") from fault
+
+
+def days(text: str) -> tuple[date, date]:
+    """Read `2026-12-31` or `2027-01-01..2027-01-15`; raises ValueError."""
+    first, dots, last = text.strip().partition("..")
+    begins = date.fromisoformat(first.strip())
+    ends = date.fromisoformat(last.strip()) if dots else begins
+    if ends < begins:
+        raise ValueError("the last day is before the first")
+    return begins, ends

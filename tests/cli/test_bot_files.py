@@ -1,0 +1,99 @@
+"""`bot export` and `bot apply`: a bot in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.support import Site
+
+GOOD = """name: Otel Deniz
+opening_hours: "her gün 9-22"
+ask_back: off
+closed: [2026-12-31, 2027-01-01..2027-01-15]
+address: familiar
+texts:
+  done: {tr: "Aldım.", en: "Noted."}
+  smalltalk.greeting: {tr: "Merhaba, {name} burada!"}
+forms:
+  appointment:
+    is: nights
+    fields:
+      - {name: Oda, kind: choice, choices: [deniz, bahçe], ask: {tr: "Hangi oda?"}, required: false}
+"""
+BAD = """nam: x
+closed: [yarın, 2027-01-15..2027-01-01]
+address: rude
+texts:
+  done: {tr: "Aldım, {x}", de: "ok"}
+  nope: {tr: a}
+forms:
+  appointment: {is: weeks, fields: [{kind: choice}, {name: A, size: 3}]}
+  holiday: {}
+opening_hours: never
+timezone: Mars
+address: formal
+"""
+
+
+def made(site: Site) -> str:
+    account = site.json("account", "create", "Acme")["id"]
+    identity: str = site.json("bot", "create", "Front desk", "--model", "offline", "--account", account)["id"]
+    return identity
+
+
+def exported(site: Site, bot: str) -> str:
+    text: str = site.json("bot", "export", bot)["yaml"]
+    return text
+
+
+def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    file.write_text(GOOD, encoding="utf-8")
+    first = site.json("bot", "apply", bot, str(file))
+    assert (first["name"], first["opening_hours"], first["ask_back"]) == ("Otel Deniz", "mon-sun 09:00-22:00", False)
+    assert site.json("bot", "apply", bot, str(file)) == first
+    text = exported(site, bot)
+    assert '  - "2027-01-01..2027-01-15"' in text
+    assert 'is: "nights"' in text
+    file.write_text(text, encoding="utf-8")
+    assert site.json("bot", "apply", bot, str(file)) == first
+    assert exported(site, bot) == text
+
+
+def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    file.write_text(GOOD, encoding="utf-8")
+    site.json("bot", "apply", bot, str(file))
+    file.write_text("closed: []\n", encoding="utf-8")
+    site.json("bot", "apply", bot, str(file))
+    text = exported(site, bot)
+    assert "closed: []" in text
+    assert 'address: "familiar"' in text
+    assert 'name: "Otel Deniz"' in text
+
+
+def test_a_bot_without_changes_exports_what_applies_to_it_without_a_change(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    before = site.json("bot", "show", bot)
+    file.write_text(exported(site, bot), encoding="utf-8")
+    assert site.json("bot", "apply", bot, str(file)) == before
+
+
+def test_all_faults_are_told_at_once_with_line_and_column_and_nothing_is_changed(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    before = site.json("bot", "show", bot)
+    file.write_text(BAD, encoding="utf-8")
+    done = site.run("bot", "apply", bot, str(file))
+    assert done.status == 1
+    places = ("1:1", "2:10", "2:17", "3:10", "5:14", "5:28", "6:3", "8:21", "8:37", "8:63", "9:3", "10:16", "11:11", "12:1")
+    assert [place for place in places if f"bot.yaml:{place}: " not in done.err] == []
+    assert site.json("bot", "show", bot) == before
+
+
+def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    for text in ("a: [", "- a\n- b\n", "texts: [x]\nforms: {appointment: [1]}\nclosed: {a: b}\nname: [1]\n"):
+        file.write_text(text, encoding="utf-8")
+        done = site.run("bot", "apply", bot, str(file))
+        assert done.status == 1
+        assert "bot.yaml:" in done.err
