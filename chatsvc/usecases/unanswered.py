@@ -110,16 +110,17 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
 
 
 def _without_names(text: str) -> str:
-    """Replace given names with the capitalised words behind them, and unknown capitalised words beside masked contact data."""
+    """Replace given names with the capitalised words behind them, and unknown capitalised words beside contact data or a closing."""
     from chatsvc.engines.reading.folding import fold
-    from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES
+    from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
 
     tokens = text.split(" ")
     bare = [token.strip(".,;:!?()") for token in tokens]
     masked = [False] * len(tokens)
     for at, word in enumerate(bare):
         given = word[:1].isupper() and fold(word) in GIVEN_NAMES - AMBIGUOUS_NAMES
-        masked[at] = given or (at > 0 and masked[at - 1] and tokens[at - 1][-1:] not in _ENDS and _may_be_name(word))
+        follows = at > 0 and (fold(bare[at - 1]) in BEFORE_NAMES or (masked[at - 1] and tokens[at - 1][-1:] not in _ENDS))
+        masked[at] = given or (follows and _may_be_name(word))
     for at in range(len(tokens) - 2, -1, -1):
         beside = masked[at + 1] or tokens[at + 1].startswith(MASK)
         masked[at] = masked[at] or (beside and tokens[at][-1:] not in _ENDS and _may_be_name(bare[at]))

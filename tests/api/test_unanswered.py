@@ -90,6 +90,11 @@ NAMED = [
     ("Do you mend umbrellas? I am reachable at ayse [at] example [dot] com", ["ayse"]),
     ("Şemsiye tamiri? numaram sıfır beş yüz otuz iki yüz yirmi üç kırk beş altmış yedi", ["otuz", "altmış"]),
     ("Do you mend umbrellas? call 0532.123.45.67 or +44 7700 900123 or 0212 555 12 34", ["0532", "7700", "0212", "900123"]),
+    ("Do you mend umbrellas? Regards, Zebedee Quuxworth", ["Zebedee", "Quuxworth"]),
+    ("şemsiye tamir ediyor musunuz? Saygılarımla Zebedee Quuxworth", ["Zebedee", "Quuxworth"]),
+    ("do you know Zebedee Quuxworth at 12 Hidden Street who mends umbrellas?", ["Zebedee", "Quuxworth", "Hidden"]),
+    ("şemsiyemi Gülbahar Sok. No: 14 adresinden alır mısınız?", ["Gülbahar", "14"]),
+    ("do you mend umbrellas? write to @zebedee_quux", ["zebedee"]),
     ("a@example.com, b@example.com and c@example.com want umbrellas " + "x" * 430 + " d@example.com", ["@", "a@", "example.co"]),
 ]
 

@@ -59,7 +59,12 @@ _TELEPHONE = re.compile(
     r"|my number|sms|iletisim|contact|hat)[a-z']*"
 )
 # any address and any long number, to be masked: more than can be read as contact data
-_ANY_CONTACT = re.compile(r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}")
+_ANY_CONTACT = re.compile(
+    # e-mail address; telephone number; account name; "12 Hidden Street"; "Gül Sok. No: 4"
+    r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}|(?<!\w)@\w[\w.]{2,50}"
+    r"|\b\d{1,5}[A-Za-z]? (?:[A-Z][\w'’]{0,30} ){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Close|Terrace|Way)\b"
+    r"|\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:Sok|Sokak|Sokağı|Sk|Cad|Cadde|Caddesi|Cd|Mah|Mahallesi|Bulvarı)\b\.?(?: No:? ?\d+)?"
+)
 _MOST = 12  # runs of digits looked at in one text
 _MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
 _EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
@@ -231,5 +236,5 @@ def knows_country(code: str) -> bool:
 
 
 def mask_contacts(text: str, mask: str) -> str:
-    """Replace everything that may be an address or a telephone number by `mask`."""
+    """Replace everything that may be an e-mail or postal address, an account name or a telephone number by `mask`."""
     return _ANY_CONTACT.sub(mask, text)

@@ -18,6 +18,7 @@ NOT_NAMES = _WORDS.words("not_names") | TITLES
 NAMES_AND_WORDS = _WORDS.words("names_and_words")
 CAPITAL_ONLY = _WORDS.words("capital_only")
 AMBIGUOUS_NAMES = _WORDS.words("ambiguous")
+BEFORE_NAMES = _WORDS.words("before_names")
 PARTICLES = _WORDS.words("particles")
 FINAL_PARTICLES = _WORDS.words("final_particles")
 COPULAS = _WORDS.words("copulas")
