@@ -62,7 +62,7 @@ class _AcmeResponse(NamedTuple):
         return value
 
 
-class Client:
+class AcmeClient:
     """ACME client, used with `async with`. `challenge` is the type that can be answered, such as `tls-alpn-01`."""
 
     def __init__(

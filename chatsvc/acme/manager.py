@@ -16,7 +16,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from chatsvc.acme.client import AcmeError, Client, Proof
+from chatsvc.acme.client import AcmeClient, AcmeError, Proof
 from chatsvc.config import Acme
 from chatsvc.domain.errors import CommandError
 from chatsvc.outbound.egress import Egress
@@ -104,7 +104,7 @@ class CertificateManager:
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"
-        async with Client(settings.directory, self._account_key(), kind, self._tls, self._egress) as client:
+        async with AcmeClient(settings.directory, self._account_key(), kind, self._tls, self._egress) as client:
             request = certificates.signing_request(settings.domains, key)
             chain = await client.certificate(settings.domains, settings.email, request, self._proving)
         pem = certificates.key_pem(key) + chain

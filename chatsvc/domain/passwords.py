@@ -39,7 +39,7 @@ def check(password: str, email: str, common: Container[str]) -> str:
 
 
 def is_common(password: str, common: Container[str]) -> bool:
-    """Report whether a password is a common one, one with digits and signs around it, or a plain pattern."""
+    """Report whether a password is common, decorated with digits and signs, or a plain pattern."""
     text = password.casefold()
     core = _ENDS.sub("", text)
     # Without a letter it is a date, a telephone number or the like.

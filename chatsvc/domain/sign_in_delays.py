@@ -16,7 +16,7 @@ LONGEST_S = 60
 MOST_KEYS = 20_000
 
 
-class Attempt(NamedTuple):
+class SignInAttempt(NamedTuple):
     """An attempt to sign in: digests of e-mail address and client address, and its time in milliseconds."""
 
     email: bytes
@@ -38,12 +38,12 @@ class SignInDelays:
     def __init__(self) -> None:
         self._failures: dict[bytes, list[int]] = {}
 
-    def begin(self, email: str, address: str, now: int) -> Attempt | int:
+    def begin(self, email: str, address: str, now: int) -> SignInAttempt | int:
         """Begin an attempt, which counts as failed until it is `passed`; or return the seconds to wait.
 
         Counting before the password is verified bounds attempts that run at the same time.
         """
-        attempt = Attempt(_key("email", email), _key("address", _network(address)), now)
+        attempt = SignInAttempt(_key("email", email), _key("address", _network(address)), now)
         wait = max(self._wait_ms(attempt.email, EMAIL_FAILURES, now), self._wait_ms(attempt.address, ADDRESS_FAILURES, now))
         if wait > 0:
             return -(-wait // 1000)
@@ -54,12 +54,12 @@ class SignInDelays:
             del self._failures[next(iter(self._failures))]
         return attempt
 
-    def passed(self, attempt: Attempt) -> None:
+    def passed(self, attempt: SignInAttempt) -> None:
         """Forget the failures of the e-mail address; of the client's address, which may have its own account, this attempt alone."""
         self._failures.pop(attempt.email, None)
         self.withdraw(attempt)
 
-    def withdraw(self, attempt: Attempt) -> None:
+    def withdraw(self, attempt: SignInAttempt) -> None:
         """Take back an attempt that was neither right nor wrong."""
         for key in attempt[:2]:
             failures = self._failures.get(key, [])

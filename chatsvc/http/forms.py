@@ -44,7 +44,7 @@ class Upload:
 
 
 @dataclass
-class Form:
+class SubmittedForm:
     """The fields of a form in their order, and its uploads by field name. Use as a context manager: it closes the uploads."""
 
     values: MultiDict[str] = field(default_factory=MultiDict)
@@ -58,7 +58,7 @@ class Form:
             upload.file.close()
 
 
-async def read_form(request: HttpRequest, limits: FormLimits) -> Form:
+async def read_form(request: HttpRequest, limits: FormLimits) -> SubmittedForm:
     """Read a form; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken. An upload without a name was left empty and is omitted."""
     kind, options = multipart.parse_options_header(request.headers.get("Content-Type", ""))
     if kind == URLENCODED:
@@ -68,18 +68,18 @@ async def read_form(request: HttpRequest, limits: FormLimits) -> Form:
     raise BadForm("not a form")
 
 
-def _parse_urlencoded(body: bytes, limits: FormLimits) -> Form:
+def _parse_urlencoded(body: bytes, limits: FormLimits) -> SubmittedForm:
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=limits.fields)
     except ValueError:
         raise BadForm("the fields cannot be decoded") from None
     if any(len(value) > limits.field_size for pair in pairs for value in pair):
         raise BadForm("a field is too long")
-    return Form(MultiDict(pairs))
+    return SubmittedForm(MultiDict(pairs))
 
 
-async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> Form:
-    form = Form()
+async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: FormLimits) -> SubmittedForm:
+    form = SubmittedForm()
     try:
         parser = multipart.PushMultipartParser(
             boundary, max_segment_count=limits.fields, max_header_size=limits.header_size, max_segment_size=limits.size, strict=True
@@ -101,7 +101,7 @@ async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: F
 class _Parts:
     """Collects the parser's events: the head of a part, its bytes, and None at its end."""
 
-    def __init__(self, form: Form, limits: FormLimits) -> None:
+    def __init__(self, form: SubmittedForm, limits: FormLimits) -> None:
         self._form = form
         self._limits = limits
         self._name = ""

@@ -55,7 +55,7 @@ class Reference(NamedTuple):
 
 
 class Sealed(NamedTuple):
-    """Columns with secrets under the master key, for the key of `purpose`, in the row named by the column `row`."""
+    """Columns sealed with a key derived for `purpose`; the column `row` names the row."""
 
     columns: tuple[str, ...]
     row: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.sign_in_delays import Attempt
+from chatsvc.domain.sign_in_delays import SignInAttempt
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions
 from chatsvc.store.sessions import SignedIn
@@ -20,7 +20,7 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
     return found
 
 
-def begin_attempt(services: Services, email: str, address: str) -> Attempt:
+def begin_attempt(services: Services, email: str, address: str) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes; raises `too_many_attempts`."""
     begun = services.sign_in_delays.begin(email, address, services.clock())
     if isinstance(begun, int):
@@ -39,7 +39,7 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
     return held.password
 
 
-async def is_right(services: Services, attempt: Attempt, password: str, hashed: str | None) -> bool:
+async def is_right(services: Services, attempt: SignInAttempt, password: str, hashed: str | None) -> bool:
     """Compare a password with its hash; an attempt for which there was no turn is withdrawn. Raises `too_many_attempts`."""
     try:
         return await password_hashing.is_right(services, passwords.normalised(password[: 4 * passwords.MOST]), hashed)

@@ -84,7 +84,7 @@ async def disable(services: Services, caller: Caller, *, password: str) -> Opera
 
 
 async def used_step(services: Services, operator: Operator, code: str) -> int | None:
-    """Return the time step of a right TOTP code, None for another text, which may be a recovery code."""
+    """Return the time step of a right TOTP code, else None."""
     held = await stored.credentials(services.db, operator.id)
     return _step_of(services, operator.id, held.totp, code) if held and held.totp else None
 

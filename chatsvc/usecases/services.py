@@ -33,7 +33,7 @@ HASHES = 2  # passwords hashed at a time, 19 MiB each
 
 
 class Turns:
-    """Slots for work that takes much memory or time, and the number of callers that have or want one."""
+    """Slots for expensive work, with the number of callers that hold or await one."""
 
     def __init__(self, slots: int) -> None:
         self.slots = asyncio.Semaphore(slots)

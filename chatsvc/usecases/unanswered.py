@@ -110,7 +110,7 @@ def without_personal_data(said: str, country: str, language: str | None = None) 
 
 
 def _without_names(text: str) -> str:
-    """Replace given names with the capitalised words behind them, and unknown capitalised words beside contact data or a closing."""
+    """Mask given names, and unknown capitalised words beside contact data or a closing."""
     from chatsvc.engines.reading.folding import fold
     from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
 

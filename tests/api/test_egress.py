@@ -110,12 +110,12 @@ async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_
 async def test_the_authority_is_not_asked_either() -> None:
     import ssl
 
-    from chatsvc.acme.client import AcmeError, Client
+    from chatsvc.acme.client import AcmeClient, AcmeError
     from chatsvc.outbound.egress import Egress
     from chatsvc.tls.certificates import new_key
 
     egress = Egress(allowed=False)
-    async with Client("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress) as client:
+    async with AcmeClient("https://localhost:9/directory", new_key(), "tls-alpn-01", ssl.create_default_context(), egress) as client:
         with pytest.raises(AcmeError, match="egress: none"):
             await client.certificate(["bots.example.com"], None, b"", lambda _: pytest.fail("nothing is to be proved"))
     assert (egress.opened["acme"], egress.refused["acme"]) == (0, 1)

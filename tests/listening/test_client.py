@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from chatsvc.acme import client
-from chatsvc.acme.client import AcmeError, Client, Proof
+from chatsvc.acme.client import AcmeClient, AcmeError, Proof
 from chatsvc.acme.manager import CERTIFICATE, CertificateManager
 from chatsvc.config import Acme
 from chatsvc.tls.certificates import new_key, self_signed, validity
@@ -79,7 +79,7 @@ async def proving(_: Sequence[Proof]) -> AsyncIterator[None]:
 async def order(forged: Forged) -> bytes:
     """Ask for a certificate."""
     trusting = ssl.create_default_context(cafile=str(forged.ca_file))
-    async with Client(f"{forged.url}/directory", new_key(), "tls-alpn-01", trusting) as opened:
+    async with AcmeClient(f"{forged.url}/directory", new_key(), "tls-alpn-01", trusting) as opened:
         return await opened.certificate([NAME], None, b"request", proving)
 
 

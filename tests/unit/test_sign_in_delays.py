@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsvc.domain import sign_in_delays
-from chatsvc.domain.sign_in_delays import ADDRESS_FAILURES, EMAIL_FAILURES, LONGEST_S, Attempt, SignInDelays, delay_s
+from chatsvc.domain.sign_in_delays import ADDRESS_FAILURES, EMAIL_FAILURES, LONGEST_S, SignInAttempt, SignInDelays, delay_s
 
 
 def test_the_pause_grows_from_1_to_60_seconds() -> None:
@@ -55,7 +55,7 @@ def test_a_right_password_forgets_the_e_mail_address_and_not_the_rest_of_the_add
     for number in range(ADDRESS_FAILURES - 1):
         assert fail(delays, f"{number}@x", "192.0.2.1", 0) == 0
     own = delays.begin("own@x", "192.0.2.1", 0)
-    assert isinstance(own, Attempt)
+    assert isinstance(own, SignInAttempt)
     delays.passed(own)
     assert fail(delays, "next@x", "192.0.2.1", 0) == 0
     assert fail(delays, "next@x", "192.0.2.1", 0) == 1

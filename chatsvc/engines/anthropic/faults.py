@@ -136,7 +136,7 @@ def error_type(body: object) -> str:
 
 
 def says_too_long(body: object) -> bool:
-    """Report whether an error of a known server means that the prompt is too long for the model's context."""
+    """Report whether a server's error means that the prompt exceeds the model's context."""
     return any(_TOO_LONG.search(words.lower()) for words in _words(body))
 
 

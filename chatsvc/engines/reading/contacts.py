@@ -155,7 +155,7 @@ _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
-    """Return in E.164 a number typed with its prefix whose length is right, though its plan does not list it; and its span."""
+    """Return a number of possible length in E.164, with its span; the plan need not list it."""
     for match in _TYPED_NUMBER.finditer(text):
         try:
             parsed = phonenumbers.parse(match[0], country)
@@ -236,5 +236,5 @@ def knows_country(code: str) -> bool:
 
 
 def mask_contacts(text: str, mask: str) -> str:
-    """Replace everything that may be an e-mail or postal address, an account name or a telephone number by `mask`."""
+    """Replace e-mail and postal addresses, account names and telephone numbers by `mask`."""
     return _ANY_CONTACT.sub(mask, text)

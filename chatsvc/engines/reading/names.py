@@ -63,7 +63,7 @@ def _of_another(text: str, start: int) -> bool:
 
 
 def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
-    """Add a surname given separately (`first name Anna, last name Bell`), or take the corrected name (`adım Leyla değil Leman`)."""
+    """Add a surname given separately, or take a correction: `last name Bell`, `adım Leyla değil Leman`."""
     gap = folded(raw[name.end : name.end + 40])
     if (match := SURNAME_CUE.match(gap)) and (second := name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
         return Name(f"{name.value} {second.value}", name.start, second.end)

@@ -35,7 +35,7 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
 
 
 def _take_loose_suffix(number: Token, following: Token, before: str) -> int:
-    """Attach a suffix typed as a word of its own that rhymes with the number (`3 te`, `15 inde`); return how many tokens it took."""
+    """Attach a suffix typed apart from its number (`3 te`, `15 inde`); return the tokens taken."""
     digits = number.symbol[1:]
     wanted = symbols.LOOSE_SUFFIXES.get(int(digits) % 10 or int(digits) % 100, [])
     if following.text in wanted and following.start - number.end <= 1 and not (following.text == "a" and before == "at"):

@@ -215,7 +215,7 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
 
 
 def _from_now(reading: Reading, soon: re.Match[str], now: datetime) -> Reading:
-    """Add a length of time to now (`in half an hour`, `45 dakika sonra`), rounded up to five minutes."""
+    """Add a duration to now, rounded up to five minutes: `in half an hour`, `45 dakika sonra`."""
     count = float(soon["n"] or _COUNTS[soon["w"]])
     at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
     at += timedelta(minutes=-at.minute % 5)

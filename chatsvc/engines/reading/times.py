@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from chatsvc.engines.reading import time_rules
 from chatsvc.engines.reading.selection import MOVES
-from chatsvc.engines.reading.time_rules import Form
+from chatsvc.engines.reading.time_rules import TimeForm
 from chatsvc.engines.reading.tokens import Kind, Mention, TokenLine
 
 _PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
@@ -31,7 +31,7 @@ def find(line: TokenLine) -> list[Mention[int]]:
             minutes = _minutes(line, match, form, first, end)
             if minutes is not None:
                 taken[first:end] = [True] * (end - first)
-                found.append(Mention(first, end, minutes, explicit=form != Form.NOON))
+                found.append(Mention(first, end, minutes, explicit=form != TimeForm.NOON))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
     return _without_vague_noon(line, found)
@@ -41,21 +41,21 @@ def _group(match: re.Match[str], name: str) -> str | None:
     return match[name] if name in match.re.groupindex else None
 
 
-def _minutes(line: TokenLine, match: re.Match[str], form: Form, first: int, end: int) -> int | None:
-    if form == Form.NOON:
+def _minutes(line: TokenLine, match: re.Match[str], form: TimeForm, first: int, end: int) -> int | None:
+    if form == TimeForm.NOON:
         return 12 * 60
-    if form == Form.MIDNIGHT:
+    if form == TimeForm.MIDNIGHT:
         return 0
-    if form == Form.HALF_TWELVE:
+    if form == TimeForm.HALF_TWELVE:
         return 12 * 60 + 30 if _part(line, first, end) != "night" else 30
-    if form == Form.TOGETHER:
+    if form == TimeForm.TOGETHER:
         digits = match["hm"][1:]
         hour, minute = int(digits[:-2]), int(digits[-2:])
         return hour * 60 + minute
-    if form == Form.TO and _is_span(line, match, first, end):
+    if form == TimeForm.TO and _is_span(line, match, first, end):
         bare = line.tokens[first].kind is Kind.NUMBER and end < len(line.tokens) and line.tokens[end].symbol == "x"
         return None if bare else _hour(match["m"], None, match) * 60  # a 9 to 5 job
-    if form == Form.PAST_HALF and not match["trigger"] and _counts_halves(line, match, end):
+    if form == TimeForm.PAST_HALF and not match["trigger"] and _counts_halves(line, match, end):
         return None
     said = _group(match, "h") or "10"
     part = "am" if _group(match, "am") else "pm" if _group(match, "pm") else _part(line, first, end)
@@ -63,9 +63,9 @@ def _minutes(line: TokenLine, match: re.Match[str], form: Form, first: int, end:
     return (hour * 60 + _past(match, form)) % (24 * 60)
 
 
-def _past(match: re.Match[str], form: Form) -> int:
+def _past(match: re.Match[str], form: TimeForm) -> int:
     """Return the minutes past the hour; negative before it."""
-    if form in {Form.HALF, Form.PAST_HALF}:
+    if form in {TimeForm.HALF, TimeForm.PAST_HALF}:
         return 30
     if _group(match, "q"):
         minutes = 15
@@ -73,11 +73,11 @@ def _past(match: re.Match[str], form: Form) -> int:
         minutes = 10
     else:
         minutes = int(_group(match, "m") or 0)
-    return -minutes if form == Form.TO else minutes
+    return -minutes if form == TimeForm.TO else minutes
 
 
 def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> bool:
-    """Tell the span `10 to 12` from the minutes of `ten to three`, `at 5 to 6` and `20 to 4`."""
+    """Distinguish the span `10 to 12` from minutes before an hour: `ten to three`, `at 5 to 6`."""
     if not _group(match, "m") or match["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
     here = line.tokens[first:end]

@@ -106,7 +106,7 @@ class TokenLine:
         return [token.symbol for token in self.tokens[first:end]]
 
     def found(self, rule: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int, int]]:
-        """Yield each match of a rule with the index of its first token and the index behind its last."""
+        """Yield each match of a rule with its first token index and its end index."""
         for match in rule.finditer(self.text):
             yield match, self.token_at(match.start()), self.token_at(match.end() - 1) + 1
 

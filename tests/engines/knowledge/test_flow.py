@@ -19,7 +19,7 @@ from chatsvc.domain.times import DAY_MS, local
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.engines.knowledge.dialogue import drafts, flow
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wishes import recognise
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from tests.engines.knowledge.test_index import SAMPLE
@@ -530,7 +530,7 @@ def test_who_cancels_is_asked_for_nothing_but_who_it_is(message: str) -> None:
     wish = recognise(message)
     assert wish is not None
     assert (wish.request_type, wish.clear) == ("other", False)
-    kept = drafts.load(flow.begin(Message(Visit().turn(message)), wish.request_type).dialogue, START)
+    kept = drafts.load(flow.begin(VisitorMessage(Visit().turn(message)), wish.request_type).dialogue, START)
     assert kept is not None
     assert kept.asked == "name"
 

@@ -12,7 +12,7 @@ from chatsvc.domain.language import primary
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.dialogue import answers, ask_back, drafts, facts, fallbacks, flow, knowing, matter, records, smalltalk, texts
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 _MOST_WORDS = 7  # of a question about the bot's languages
 _MOST_LISTED = 6  # entries in an overview
@@ -22,7 +22,7 @@ _UPSET = frozenset({"complaint", "refund"})
 
 def reply(turn: Turn) -> Reply:
     """Answer one turn; raises EngineError("no_answer") if nothing replies to it."""
-    message, draft = Message(turn), flow.opened(turn)
+    message, draft = VisitorMessage(turn), flow.opened(turn)
     if draft is None:
         return _first_of(message, READINGS)
     if draft.asked != "offer" and drafts.is_stale(turn.dialogue, turn.now_ms):
@@ -32,7 +32,7 @@ def reply(turn: Turn) -> Reply:
     return flow.proceed(message, draft)
 
 
-def _beside_an_offer(message: Message, draft: RequestDraft) -> Reply:
+def _beside_an_offer(message: VisitorMessage, draft: RequestDraft) -> Reply:
     """Reply to a message about something else; the offer stays open for a while."""
     said = _first_of(message, READINGS)
     if said.dialogue is not None or said.captured is not None or message.small_talk == "goodbye":
@@ -40,8 +40,8 @@ def _beside_an_offer(message: Message, draft: RequestDraft) -> Reply:
     return replace(said, dialogue=flow.kept(draft, message.turn))
 
 
-def _after_a_pause(message: Message, draft: RequestDraft) -> Reply:
-    """Continue a form that was left hours ago, with one sentence where the message does not do so itself."""
+def _after_a_pause(message: VisitorMessage, draft: RequestDraft) -> Reply:
+    """Resume a form that was left hours ago, with one sentence unless the message resumes it itself."""
     resumed = replace(draft, asked="resume")
     said = flow.answer_to_offer(message, resumed)
     if said is not None:
@@ -52,7 +52,7 @@ def _after_a_pause(message: Message, draft: RequestDraft) -> Reply:
     return said if said.dialogue is not None or said.captured is not None else flow.resumed(message, draft, said.text)
 
 
-def _first_of(message: Message, readings: tuple[Reading, ...]) -> Reply:
+def _first_of(message: VisitorMessage, readings: tuple[Reading, ...]) -> Reply:
     for reading in readings:
         said = reading(message)
         if said is not None:
@@ -65,18 +65,18 @@ def _first_of(message: Message, readings: tuple[Reading, ...]) -> Reply:
 # Readings
 
 
-def _choice(message: Message) -> Reply | None:
+def _choice(message: VisitorMessage) -> Reply | None:
     """Read the choice among entries that the last reply offered."""
     return ask_back.answered(message.turn)
 
 
-def _pending_change(message: Message) -> Reply | None:
+def _pending_change(message: VisitorMessage) -> Reply | None:
     """Read the answer to a question about a change of an appointment."""
     change = records.load(message.turn)
     return records.proceed(message, change) if change else None
 
 
-def _small_talk(message: Message) -> Reply | None:
+def _small_talk(message: VisitorMessage) -> Reply | None:
     small = smalltalk.answer(message.turn)
     if small is None:
         return None
@@ -84,12 +84,12 @@ def _small_talk(message: Message) -> Reply | None:
     return Reply(own or small)
 
 
-def _record(message: Message) -> Reply | None:
+def _record(message: VisitorMessage) -> Reply | None:
     """Read a question about a captured record, or a wish to change it."""
     return records.reply(message)
 
 
-def _volunteered(message: Message) -> Reply | None:
+def _volunteered(message: VisitorMessage) -> Reply | None:
     """Read name and contact data given though no form is open."""
     turn = message.turn
     if not turn.may_capture or not message.has_contact or (message.heard.question and message.wish is None):
@@ -101,14 +101,14 @@ def _volunteered(message: Message) -> Reply | None:
     return flow.begin(message, kind, opening="" if clear else "open.volunteered")
 
 
-def _clear_wish(message: Message) -> Reply | None:
+def _clear_wish(message: VisitorMessage) -> Reply | None:
     wish, turn = message.wish, message.turn
     if wish is None or not wish.clear or not turn.may_capture:
         return None
     return flow.begin(message, wish.request_type)
 
 
-def _person(message: Message) -> Reply | None:
+def _person(message: VisitorMessage) -> Reply | None:
     """Read the wish to speak to a person."""
     if "person" not in message.intents:
         return None
@@ -117,7 +117,7 @@ def _person(message: Message) -> Reply | None:
     return flow.begin(message, "contact", opening="open.person")
 
 
-def _upset(message: Message) -> Reply | None:
+def _upset(message: VisitorMessage) -> Reply | None:
     """Read a complaint or a demand for money back: the answer if there is one, and the offer to pass it on."""
     if not message.intents & _UPSET or ("?" in message.text and "complaint" not in message.intents):
         return None
@@ -128,25 +128,25 @@ def _upset(message: Message) -> Reply | None:
     return replace(offered, evidence=known.evidence) if known else offered
 
 
-def _enrolment(message: Message) -> Reply | None:
+def _enrolment(message: VisitorMessage) -> Reply | None:
     if "enrol" not in message.intents or not message.turn.may_capture:
         return None
     return flow.begin(message, matter.request_type(message.turn, message.text))
 
 
-def _opening_hours(message: Message) -> Reply | None:
+def _opening_hours(message: VisitorMessage) -> Reply | None:
     said = knowing.opening_hours(message)
     return Reply(said) if said else None
 
 
-def _foreign(message: Message) -> Reply | None:
+def _foreign(message: VisitorMessage) -> Reply | None:
     """Refuse a message in a language that the bot does not have; raises EngineError("no_answer")."""
     if not fallbacks.is_foreign(message.turn) or message.has_contact:
         return None
     raise EngineError("no_answer", "a language that the bot does not have", fallback=fallbacks.sentence(message.turn))
 
 
-def _answer(message: Message) -> Reply | None:
+def _answer(message: VisitorMessage) -> Reply | None:
     """Read a question that the knowledge answers; a weak wish beside it gets an offer."""
     known = answers.answer(message.turn, message.finding)
     if known is None:
@@ -159,18 +159,18 @@ def _answer(message: Message) -> Reply | None:
     return known
 
 
-def _hedged(message: Message) -> Reply | None:
+def _hedged(message: VisitorMessage) -> Reply | None:
     """Return a hedged answer; None if the result warrants none."""
     return answers.unsure(message.turn, message.finding) if message.finding.hedged else None
 
 
-def _language(message: Message) -> Reply | None:
+def _language(message: VisitorMessage) -> Reply | None:
     """Read "do you speak English?", asked of the bot."""
     asked = next((tag for tag in ("tr", "en") if f"speaks {tag}" in message.intents), None)
     return Reply(texts.of(message.turn.bot, asked)("speaks")) if asked and len(message.said) <= _MOST_WORDS else None
 
 
-def _overview(message: Message) -> Reply | None:
+def _overview(message: VisitorMessage) -> Reply | None:
     """Read a question about everything, or about prices of nothing in particular: list entries to choose from."""
     entries = message.turn.knowledge.entries
     if "prices" in message.intents and not message.turn.history:
@@ -183,7 +183,7 @@ def _overview(message: Message) -> Reply | None:
     return ask_back.ask_among(message.turn, "prices" if "prices" in message.intents else "overview", listed[:_MOST_LISTED])
 
 
-def _own_booking(message: Message) -> Reply | None:
+def _own_booking(message: VisitorMessage) -> Reply | None:
     """Read a question or a wish about a booking that this conversation has not captured: the team can look it up."""
     wanted = message.intents & {"own", "cancel", "move"}
     if not wanted or not message.turn.may_capture:
@@ -196,46 +196,46 @@ def _own_booking(message: Message) -> Reply | None:
     return flow.offer(message, "other", known.text if known else "", "own.none")
 
 
-def _weak_wish(message: Message) -> Reply | None:
+def _weak_wish(message: VisitorMessage) -> Reply | None:
     wish = message.wish
     if wish is None or not message.turn.may_capture:
         return None
     return flow.begin(message, wish.request_type)
 
 
-def _opening_hours_beside(message: Message) -> Reply | None:
+def _opening_hours_beside(message: VisitorMessage) -> Reply | None:
     said = knowing.opening_hours_beside(message)
     return Reply(said) if said else None
 
 
-def _act(message: Message) -> Reply | None:
+def _act(message: VisitorMessage) -> Reply | None:
     """Read "please sort it out": somebody of the team has to."""
     if "act" not in message.intents or message.heard.question or not message.turn.may_capture:
         return None
     return flow.begin(message, matter.request_type(message.turn, message.text), opening="open.volunteered")
 
 
-def _insult(message: Message) -> Reply | None:
+def _insult(message: VisitorMessage) -> Reply | None:
     if "insult" not in message.intents:
         return None
     say = texts.of(message.turn.bot, message.tongue)
     return Reply(say("insult"))
 
 
-def _lets_go(message: Message) -> Reply | None:
+def _lets_go(message: VisitorMessage) -> Reply | None:
     return Reply(_say(message)("offer.declined")) if "lets_go" in message.intents else None
 
 
-def _unsure(message: Message) -> Reply | None:
+def _unsure(message: VisitorMessage) -> Reply | None:
     """Read a question that the knowledge may answer: a hedged answer, or a question back."""
     return answers.unsure(message.turn, message.finding)
 
 
-def _say(message: Message) -> texts.Say:
+def _say(message: VisitorMessage) -> texts.Say:
     return texts.of(message.turn.bot, message.tongue)
 
 
-Reading = Callable[[Message], Reply | None]
+Reading = Callable[[VisitorMessage], Reply | None]
 READINGS: tuple[Reading, ...] = (
     _choice,
     _pending_change,

@@ -47,7 +47,7 @@ def stated(sentence: str) -> frozenset[str]:
 
 
 def subject(said: Sequence[str]) -> list[str]:
-    """Return the folded words of a question that name a subject, without those that only ask for a fact."""
+    """Return the folded words of a question that name its subject, without the asking words."""
     return [word for word in said if word not in _ASKING_WORDS and not is_light(word)]
 
 

@@ -11,7 +11,7 @@ from chatsvc.engines import Reply, Turn, language
 from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn, with_values
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
@@ -24,7 +24,7 @@ def opened(turn: Turn) -> RequestDraft | None:
     return drafts.load(turn.dialogue, turn.now_ms) if turn.may_capture else None
 
 
-def begin(message: Message, request_type: str, *, opening: str = "", before: RequestDraft | None = None) -> Reply:
+def begin(message: VisitorMessage, request_type: str, *, opening: str = "", before: RequestDraft | None = None) -> Reply:
     """Open a form: take all values of the message and of the offer before, ask for the first missing one.
 
     `opening` names another first sentence than that of the kind of request.
@@ -42,7 +42,7 @@ def begin(message: Message, request_type: str, *, opening: str = "", before: Req
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
 
 
-def _with_matter(message: Message, draft: RequestDraft) -> RequestDraft:
+def _with_matter(message: VisitorMessage, draft: RequestDraft) -> RequestDraft:
     """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks."""
     earlier = matter.earlier(message.turn)
     if draft.request_type == "appointment":
@@ -70,7 +70,7 @@ def _known_visitor(turn: Turn, draft: RequestDraft) -> RequestDraft:
     return replace(draft, name=draft.name or last.visitor_name, email=email, phone=phone)
 
 
-def offer(message: Message, request_type: str, text: str, key: str = "offer") -> Reply:
+def offer(message: VisitorMessage, request_type: str, text: str, key: str = "offer") -> Reply:
     """Reply with `text` and offer to take the request down."""
     turn, heard = message.turn, message.heard
     tongue = _language(message)
@@ -88,7 +88,7 @@ def is_offered(draft: RequestDraft) -> bool:
     return draft.asked in _OFFERED
 
 
-def answer_to_offer(message: Message, draft: RequestDraft) -> Reply | None:
+def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | None:
     """Reply to the answer to an offer; None if the message is about something else."""
     turn, heard, say = message.turn, message.heard, texts.of(message.turn.bot, draft.language)
     if message.wish is not None and message.wish.clear:
@@ -117,7 +117,7 @@ def kept(draft: RequestDraft, turn: Turn) -> str | None:
     return drafts.dump(replace(draft, missed=draft.missed + 1), turn.now_ms)
 
 
-def resumed(message: Message, draft: RequestDraft, said: str) -> Reply:
+def resumed(message: VisitorMessage, draft: RequestDraft, said: str) -> Reply:
     """Reply with `said` and ask whether to continue a form that was left hours ago."""
     say = texts.of(message.turn.bot, draft.language)
     about = " ".join((draft.opening or say(f"kind.{draft.request_type}")).split())[:80]
@@ -126,7 +126,7 @@ def resumed(message: Message, draft: RequestDraft, said: str) -> Reply:
     return Reply(f"{said}\n\n{sentence}" if said else sentence, dialogue=state)
 
 
-def _asked_beside(message: Message) -> list[str]:
+def _asked_beside(message: VisitorMessage) -> list[str]:
     """Return the answers to questions beside the wish: "I'd like an appointment. Do you take cards?"."""
     sentences = [clause for part in lookup.parts(message.text) for clause in part.split(", ")][:_MOST_SENTENCES]
     asked = [one for one in sentences if hearing.asks(one) and wishes.recognise(one) is None]
@@ -134,7 +134,7 @@ def _asked_beside(message: Message) -> list[str]:
     return list(dict.fromkeys(answer for answer in found if answer))
 
 
-def proceed(message: Message, draft: RequestDraft) -> Reply:
+def proceed(message: VisitorMessage, draft: RequestDraft) -> Reply:
     """Reply to a message while a form is open."""
     turn = message.turn
     if turn.language:
@@ -158,7 +158,7 @@ def dropped(turn: Turn, draft: RequestDraft) -> str:
     return f"{say('cancelled')} {say('kept')}" if turn.captured else say("cancelled")
 
 
-def _language(message: Message) -> str:
+def _language(message: VisitorMessage) -> str:
     """Return the caller's language, else the visitor's as detected, else that of the wish."""
     turn, wish = message.turn, message.wish
     shown = language.guess(turn.message)

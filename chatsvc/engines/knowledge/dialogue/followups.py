@@ -42,7 +42,7 @@ def points(said: Sequence[str]) -> bool:
 
 
 def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -> SearchResult | None:
-    """Return the entry spoken of as the answer, if it holds the words of the message or states the fact asked for."""
+    """Return the current entry as the answer if it holds the words or the fact asked for."""
     kinds = facts.asked(turn.message)
     own = [word for word in facts.subject(said) if word not in _POINTING and word not in _OPENINGS]
     if not kinds and not own:

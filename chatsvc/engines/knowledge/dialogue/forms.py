@@ -25,7 +25,7 @@ from chatsvc.engines.knowledge.dialogue import (
 )
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wording import ask, field_names, summary
 
 _NOON = time(12)
@@ -127,9 +127,9 @@ class FormTurn:
 
     def _answer(self) -> str | None:
         """Return the answer that the message would get outside of the form."""
-        if said := knowing.opening_hours(Message(self.turn)):
+        if said := knowing.opening_hours(VisitorMessage(self.turn)):
             return said
-        finding = Message(self.turn).finding
+        finding = VisitorMessage(self.turn).finding
         known = answers.answer(self.turn, finding)
         if known is None and finding.hedged and self.heard.question:
             known = answers.unsure(self.turn, finding)

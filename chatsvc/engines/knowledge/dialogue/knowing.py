@@ -1,10 +1,10 @@
-"""Answers of the knowledge and of the bot's settings to a question, outside of a form and inside of one."""
+"""Answers from the knowledge and the bot's settings, outside and inside of forms."""
 
 from __future__ import annotations
 
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import answers, lookup, openings
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 
 def answer_of(turn: Turn, text: str) -> str | None:
@@ -13,7 +13,7 @@ def answer_of(turn: Turn, text: str) -> str | None:
     return answers.told(finding.hits[0].entry, text) if finding.decision == "answer" else None
 
 
-def opening_hours(message: Message) -> str | None:
+def opening_hours(message: VisitorMessage) -> str | None:
     """Return the computed answer to a question about opening hours alone; None for any other, or for a day that may be special."""
     if not openings.asks_only(message) and not (openings.is_day_alone(message) and openings.asked_before(message.turn)):
         return None
@@ -22,6 +22,6 @@ def opening_hours(message: Message) -> str | None:
     return openings.answer(message)
 
 
-def opening_hours_beside(message: Message) -> str | None:
+def opening_hours_beside(message: VisitorMessage) -> str | None:
     """Return the computed answer where a message asks about opening hours beside something that nothing else answers."""
     return openings.answer(message) if openings.asks(message) or openings.is_day_alone(message) else None

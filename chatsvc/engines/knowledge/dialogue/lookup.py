@@ -111,7 +111,7 @@ def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Return an unsure result with the first of its near hits in front that states the fact asked for."""
+    """Move the first near hit that states the fact asked for to the front of an unsure result."""
     kinds = facts.asked(turn.message)
     if finding.decision != "ask" or not kinds:
         return finding
@@ -121,7 +121,7 @@ def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _named(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Return the result as an answer if the first entry is named by all words of the message that name a subject, and no other is."""
+    """Make a result an answer if only its first entry is named by all subject words."""
     own = facts.subject(words(turn.message))
     if finding.decision != "ask" or not own:
         return finding
@@ -133,7 +133,7 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _is_named(entry: Entry, own: Sequence[str]) -> bool:
-    """Return whether one phrasing of an entry holds all of the words, and they are half of its own."""
+    """Return whether a phrasing of an entry holds all words, at least half of its own."""
     phrasings = map(words, (entry.question, *entry.alt[:_PHRASINGS]))
     return any(followups.holds_all(held, own) and 2 * len(own) >= len(facts.subject(held)) for held in phrasings)
 

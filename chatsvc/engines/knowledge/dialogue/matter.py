@@ -30,7 +30,7 @@ def earlier(turn: Turn) -> list[str]:
 
 
 def without_forms(turn: Turn) -> Turn:
-    """Return the turn without the exchanges of forms in its history, so that what was spoken of before them is found."""
+    """Return the turn with the exchanges of forms removed from its history."""
     kept: list[HistoryMessage] = []
     answers = False
     for past in turn.history:

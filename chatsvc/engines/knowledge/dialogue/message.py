@@ -22,7 +22,7 @@ _NOW = re.compile(r" (?:now|today|tonight|currently|right now|bugun|su an|simdi|
 
 
 @dataclass(frozen=True)
-class Message:
+class VisitorMessage:
     """The readings of a turn's message, each made when it is first asked for."""
 
     turn: Turn

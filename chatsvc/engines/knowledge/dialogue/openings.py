@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hours, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/openings.txt")
@@ -20,7 +20,7 @@ _LOOKED_AHEAD = 60  # days in which the next opening is looked for
 _THANKSGIVING, _THURSDAY = " thanksgiving ", 3
 
 
-def asks(message: Message) -> bool:
+def asks(message: VisitorMessage) -> bool:
     """Return whether the message asks about opening hours, maybe beside something else."""
     if not _EXPLICIT.search(message.line) and _speaks_of_something(message.turn):
         return False
@@ -32,17 +32,17 @@ def _speaks_of_something(turn: Turn) -> bool:
     return bool(turn.history) and not asked_before(turn)
 
 
-def asks_only(message: Message) -> bool:
+def asks_only(message: VisitorMessage) -> bool:
     """Return whether the message asks about opening hours and nothing else."""
     return asks(message) and all(map(_AROUND.match, message.said))
 
 
-def is_day_alone(message: Message) -> bool:
+def is_day_alone(message: VisitorMessage) -> bool:
     """Return whether the message is no more than a day: `pazar?`, `and on Saturday?`."""
     return day_of(message) is not None and message.heard.clock is None and all(map(_AROUND.match, message.said))
 
 
-def names_special_day(message: Message) -> bool:
+def names_special_day(message: VisitorMessage) -> bool:
     """Return whether the day asked for may have hours of its own, which only the knowledge can tell."""
     day = day_of(message)
     return day is not None and (is_holiday(day, message.turn.bot.country) or day > message.now.date() + timedelta(days=13))
@@ -60,7 +60,7 @@ def asked_before(turn: Turn) -> bool:
     return False
 
 
-def day_of(message: Message) -> date | None:
+def day_of(message: VisitorMessage) -> date | None:
     """Return the day that the message names, by date, weekday or the name of a holiday."""
     today = message.now.date()
     for phrase, name in _NAMED:
@@ -86,13 +86,13 @@ def _thanksgiving(year: int) -> date:
     return first + timedelta(days=(_THURSDAY - first.weekday()) % 7 + 21)
 
 
-def answer(message: Message) -> str | None:
+def answer(message: VisitorMessage) -> str | None:
     """Return the answer about the day asked for, or about now; None if the bot has no opening hours."""
     said = _answer(message)
     return said[:1].upper() + said[1:] if said else None
 
 
-def _answer(message: Message) -> str | None:
+def _answer(message: VisitorMessage) -> str | None:
     turn, tongue = message.turn, message.tongue
     week = hours.week_of(turn.bot.opening_hours)
     if not week:

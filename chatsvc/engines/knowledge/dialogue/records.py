@@ -14,7 +14,7 @@ from chatsvc.domain.captures import Captured, CapturedRecord, Change, wanted_cha
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Reply, Turn
 from chatsvc.engines.knowledge.dialogue import hearing, hours, texts
-from chatsvc.engines.knowledge.dialogue.message import Message
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 _VERSION = 1
 _MAX_CHARACTERS = 500
@@ -82,7 +82,7 @@ def newest(turn: Turn) -> CapturedRecord | None:
     return turn.captured[-1] if turn.captured else None
 
 
-def reply(message: Message) -> Reply | None:
+def reply(message: VisitorMessage) -> Reply | None:
     """Reply to a question about a captured record or a wish to change it; None for other messages or without a record."""
     turn = message.turn
     if not turn.captured:
@@ -99,7 +99,7 @@ def reply(message: Message) -> Reply | None:
     return None
 
 
-def proceed(message: Message, change: PendingChange) -> Reply | None:
+def proceed(message: VisitorMessage, change: PendingChange) -> Reply | None:
     """Reply to the answer to an open question of a change; None if the message is about something else."""
     booked = appointment(message.turn, change.appointment_id)
     if booked is None:
@@ -114,14 +114,14 @@ def proceed(message: Message, change: PendingChange) -> Reply | None:
     return _move(replace_heard(message, heard), booked, change)
 
 
-def replace_heard(message: Message, heard: hearing.Utterance) -> Message:
+def replace_heard(message: VisitorMessage, heard: hearing.Utterance) -> VisitorMessage:
     """Return the message with other values read in it."""
-    other = Message(message.turn)
+    other = VisitorMessage(message.turn)
     other.__dict__["heard"] = heard
     return other
 
 
-def _moves(message: Message) -> bool:
+def _moves(message: VisitorMessage) -> bool:
     """Return whether a message soon after the capture names a new time with words of changing: "pazara alsak", "make it 5"."""
     heard = message.heard
     named = heard.day is not None or heard.clock is not None or _SAME_TIME.search(message.line)
@@ -133,7 +133,7 @@ def _is_fresh(turn: Turn) -> bool:
     return last is not None and turn.now_ms - last.created_at <= _FRESH_MS
 
 
-def _move(message: Message, booked: CapturedRecord, change: PendingChange) -> Reply:
+def _move(message: VisitorMessage, booked: CapturedRecord, change: PendingChange) -> Reply:
     say, heard, now = _say(message), message.heard, message.now
     day, clock = heard.day or change.day, heard.clock or change.clock
     week = hours.week_of(message.turn.bot.opening_hours)
@@ -156,7 +156,7 @@ def _refused(wanted: PendingChange, now: datetime, week: hours.Week, say: texts.
     return None
 
 
-def _cancel(message: Message, booked: CapturedRecord | None) -> Reply | None:
+def _cancel(message: VisitorMessage, booked: CapturedRecord | None) -> Reply | None:
     say, turn = _say(message), message.turn
     if booked is None:
         return _withdrawn(message)
@@ -168,7 +168,7 @@ def _cancel(message: Message, booked: CapturedRecord | None) -> Reply | None:
     return _captured(message, booked, change)
 
 
-def _withdrawn(message: Message) -> Reply | None:
+def _withdrawn(message: VisitorMessage) -> Reply | None:
     """Capture that the visitor withdraws a request that is no appointment."""
     last, say = newest(message.turn), _say(message)
     if last is None:
@@ -180,7 +180,7 @@ def _withdrawn(message: Message) -> Reply | None:
     return Reply(say("change.withdrawn"), captured=caught)
 
 
-def _captured(message: Message, booked: CapturedRecord, change: PendingChange) -> Reply:
+def _captured(message: VisitorMessage, booked: CapturedRecord, change: PendingChange) -> Reply:
     say, turn = _say(message), message.turn
     if not turn.may_capture:
         return Reply(say("change.too_many"))
@@ -192,7 +192,7 @@ def _captured(message: Message, booked: CapturedRecord, change: PendingChange) -
     return Reply(say("change.done.move", appointment=moment, wanted=wanted), captured=caught)
 
 
-def _status(message: Message) -> Reply:
+def _status(message: VisitorMessage) -> Reply:
     """Tell date, time and status of the appointment, and a change that was asked for since."""
     say, turn = _say(message), message.turn
     booked = appointment(turn)
@@ -208,10 +208,10 @@ def _status(message: Message) -> Reply:
     return Reply(told)
 
 
-def _moment(message: Message, booked: CapturedRecord) -> str:
+def _moment(message: VisitorMessage, booked: CapturedRecord) -> str:
     say = _say(message)
     return f"{say.date(booked.date)}, {booked.time:%H:%M}" if booked.date and booked.time else ""
 
 
-def _say(message: Message) -> texts.Say:
+def _say(message: VisitorMessage) -> texts.Say:
     return texts.of(message.turn.bot, message.tongue)

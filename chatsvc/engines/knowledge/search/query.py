@@ -78,7 +78,7 @@ def _expressed(asked: Sequence[str], corpus: Corpus) -> dict[str, list[int]]:
 
 
 def _word(text: str, read: str, certainty: float, corpus: Corpus) -> tuple[QueryWord, dict[int, float], float]:
-    """Return a word, the weights of its features, and the weight it would have if its stem is unknown."""
+    """Return a word, its feature weights, and its weight if its stem is unknown."""
     terms, rarest = corpus.terms, corpus.rarity(0)
     concepts = corpus.lexicon.of_word(read)
     ((stem, weight),) = features.of_word(read)

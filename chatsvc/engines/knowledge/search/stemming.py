@@ -14,7 +14,7 @@ _ENGLISH_SUFFIXES = [(ending, instead) for ending, _, instead in (item.partition
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """Return the approximate stem of a folded word, by the rules of both languages, since its language is unknown."""
+    """Return the approximate stem of a folded word by the rules of both languages."""
     if len(word) <= 4 or word.isdigit():
         return word[:-1] if len(word) == 4 and word.endswith("s") and not word.endswith("ss") else word
     for _ in range(2):  # evlerinizde: -de, then -leriniz
