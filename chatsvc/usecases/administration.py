@@ -77,7 +77,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.list": Operation("bots.list_all", LOOK, READER, ("account",)),
     "bot.show": Operation("bots.show", LOOK, READER, ("bot",)),
     "bot.set": Operation("bots.change", CHANGE, OWNER, ("bot",), _EDITABLE),
-    "bot.export": Operation("bot_files.take_out", LOOK, READER, ("bot",)),
+    "bot.export": Operation("bot_files.take_out", EXPORT, READER, ("bot",)),
     "bot.apply": Operation("bot_files.apply", CHANGE, OWNER, ("bot",)),
     "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),
     "bot.deactivate": Operation("bots.deactivate", CHANGE, OWNER, ("bot",)),

@@ -412,7 +412,7 @@ def test_init_makes_everything_once_and_keeps_what_is_there(tmp_path: Path) -> N
     done = run("init", where, "--json", cwd=tmp_path)
     assert done.status == 0
     made = json.loads(done.out)
-    assert set(made) == {"config", "data_dir", "master_key", "account", "bot", "key"}
+    assert set(made) == {"config", "data_dir", "master_key", "account", "bot", "key", "operator"}
     assert (made["config"], made["data_dir"], made["master_key"]) == (
         str(where / "config.yaml"),
         str(where / "data"),
@@ -440,7 +440,7 @@ def test_init_works_in_the_current_folder_and_tells_people_how_to_go_on(tmp_path
     assert sorted(file.name for file in tmp_path.iterdir()) == ["config.yaml", "data"]
     again = run("init", cwd=tmp_path)
     assert "csk_" not in again.out
-    assert "nothing was added" in again.out
+    assert "no account was added" in again.out
 
 
 def test_init_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             serving.ask(token, "POST", "/messages", body)
         serving.ask(token, "POST", "/messages", {"chatbot_id": bot, "message": "do you sell zeppelins", "user_id": "w"})
         (conversation, *_) = site.json("conversation", "list")
+        site.json("operator", "add", "a@example.com", "--admin", "--name", "Ada")
         site.json("webhook", "set", bot, "--pull", "--event", "request.created")
         entry = site.json("knowledge", "list", bot)[0]["id"]
         given = {
@@ -132,6 +133,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "bot list": [],
             "bot show": [bot],
             "bot set": [bot, "--greeting", "hi"],
+            "bot export": [bot],
+            "bot apply": [bot, str(faq)],
             "bot activate": [bot],
             "bot deactivate": [bot],
             "key create": ["--account", account],
@@ -156,6 +159,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "backup create": [str(folder / "backup")],
             "backup verify": [str(faq)],
             "master-key rotate": [],
+            "operator add": ["b@example.com", "--account", account, "--role", "reader"],
+            "operator list": [],
+            "operator set": ["a@example.com", "--name", "A"],
+            "operator link": ["a@example.com"],
+            "operator sessions": ["a@example.com"],
+            "operator remove": ["x@example.com"],
             "request list": [bot],
             "request set": ["x", "--status", "done"],
             "appointment list": [bot],
