@@ -26,7 +26,7 @@ from tests.cli.test_help import EVERY
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07\x9b31m\x7f\x00\x85\u202e\u2066\u200b\ufeff\u2028\U000e0041\r\nFORGED\rFORGED"
 NAME = HOSTILE.replace("\0", "").replace("/", "")  # of a file
-FILES = ("conversation export", "knowledge export")  # their lines are those of a file, which may begin with anything
+FILES = ("bot export", "conversation export", "knowledge export")  # their lines are those of a file, which may begin with anything
 # Commands that talk to no service: what they print is tested elsewhere, or is the configuration's.
 APART = {"serve", "demo", "completion", "webhook listen", "licenses", "backup restore", "account import"}
 
