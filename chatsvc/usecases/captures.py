@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from typing import TypeVar
 
 from chatsvc.domain import captures, paging, refusals, times
 from chatsvc.domain.actors import Caller
@@ -14,6 +16,8 @@ from chatsvc.domain.paging import ResultPage
 from chatsvc.store import captures as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
+
+Record = TypeVar("Record", Request, Appointment)
 
 QUARTER_MS = 15 * 60 * 1000
 
@@ -73,11 +77,7 @@ async def list_requests(
     after: str | None = None,
 ) -> ResultPage[Request]:
     """List the requests of one bot, or of the caller's scope, newest first."""
-    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    rows = await stored.requests(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
-    page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
-    return ResultPage([request for request, _ in page.items], page.next)
+    return await _page(services, caller, stored.requests, bot, status, limit, after)
 
 
 async def list_appointments(
@@ -90,11 +90,24 @@ async def list_appointments(
     after: str | None = None,
 ) -> ResultPage[Appointment]:
     """List the appointments of one bot, or of the caller's scope, newest first."""
+    return await _page(services, caller, stored.appointments, bot, status, limit, after)
+
+
+async def _page(
+    services: Services,
+    caller: Caller,
+    read: Callable[..., Awaitable[Sequence[tuple[Record, int]]]],
+    bot: str | None,
+    status: str | None,
+    limit: int,
+    after: str | None,
+) -> ResultPage[Record]:
+    """Return a page of the records that a query of the store reads with their positions."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    rows = await stored.appointments(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
+    rows = await read(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
-    return ResultPage([appointment for appointment, _ in page.items], page.next)
+    return ResultPage([record for record, _ in page.items], page.next)
 
 
 def _status(status: str, known: tuple[str, ...]) -> str:
