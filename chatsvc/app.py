@@ -31,10 +31,10 @@ from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, messages, retention, unanswered
 from chatsvc.usecases.account_cache import AccountCache

@@ -105,7 +105,7 @@ LIBRARIES = {
         "metrics",
         "webhooks",
     },
-    "aiosqlite": {"store"},
+    "aiosqlite": {"store/sqlite/thread.py"},
     "anthropic": {"engines"},
     "click": {"cli"},
     "cryptography": {

@@ -116,8 +116,7 @@ def _known_refusal(fault: Exception) -> str | None:
     """Return the text of a fault that the user can mend; None for an unexpected one."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
-    from chatsvc.store.database import StoreUnavailable
-    from chatsvc.store.migrations import SchemaTooNew
+    from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 
     if isinstance(fault, Refused):
         return sentence(fault)

@@ -12,9 +12,9 @@ from chatsvc.control.rendering import RENDERERS
 from chatsvc.control.users import caller_of
 from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey, open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.services import Services

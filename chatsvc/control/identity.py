@@ -23,7 +23,7 @@ from chatsvc.trusted_paths import has_foreign_writers, is_root, nearest_folder, 
 _LATE = (
     *("socket", "zoneinfo", "importlib.readers", "encodings.ascii", "encodings.idna", "encodings.utf_8_sig", "difflib", "yaml"),
     *("chatsvc.control.alone", "chatsvc.domain.knowledge_files", "chatsvc.usecases.knowledge_cache", "chatsvc.usecases.backups"),
-    *("chatsvc.config.shown", "chatsvc.store.migrations", "pwd"),
+    *("chatsvc.config.shown", "chatsvc.store.sqlite.migrations", "pwd"),
 )
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
     from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
-    from chatsvc.store.backup import Backup
     from chatsvc.store.conversations import Thread
+    from chatsvc.store.sqlite.backup import Backup
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.usecases.conversations import TranscriptPage
     from chatsvc.usecases.erasure import ErasedVisitor

@@ -13,11 +13,10 @@ from chatsvc.config import Config
 from chatsvc.doctor import owner
 from chatsvc.doctor.report import Check, fault, ok, warning
 from chatsvc.domain.times import with_millis
-from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.examination import Examined, examine, sqlite_is_fixed, sqlite_version
+from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
-from chatsvc.store.migrations import SchemaTooNew
+from chatsvc.store.sqlite.examination import Examined, examine, sqlite_is_fixed, sqlite_version
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30

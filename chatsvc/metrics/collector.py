@@ -13,8 +13,8 @@ from prometheus_client.registry import Collector
 
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outstanding, outstanding
 from chatsvc.usecases.services import Services
 

@@ -1,35 +1,23 @@
-"""Database protocol: units of work that read one snapshot or write in one transaction.
-
-SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write and checkpoint at the same instant. That cannot
-happen here: the lock of the data folder (store/folder.py) admits one process, in which one connection writes and checkpoints; the
-readers are `query_only` and never checkpoint.
-"""
+"""Database protocol: units of work that read one snapshot or write in one transaction."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
-
-from chatsvc.store.migrations import APPLICATION_ID, is_older, migrate, schema_version
-
-if TYPE_CHECKING:
-    from chatsvc.store.master_key import MasterKey
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 Unit = Callable[[sqlite3.Connection], T]
 
-# Errors of the machine (disk full, read-only, locked, damaged), as opposed to faults of the program.
-_OUTAGE = (sqlite3.OperationalError, sqlite3.DatabaseError)
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sqlite3.NotSupportedError)
-
 
 class StoreUnavailable(Exception):
     """The store cannot be used at the moment; nothing of the unit was written."""
+
+
+class SchemaTooNew(Exception):
+    """The database has the schema of a newer chatsvc and must not be opened."""
 
 
 class StoreFault(Exception):
@@ -54,7 +42,7 @@ class Together(Generic[Item, T]):
 
 
 class Database(Protocol):
-    """Units of work over one SQLite file. A unit is a plain function of the connection, which it must not keep.
+    """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
 
     fault: why nothing can be written, None while all is well.
     """
@@ -77,92 +65,8 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None:
-        """Run the queued units and close the file."""
+        """Run the queued units and close the database."""
         ...
-
-
-def is_outage(fault: BaseException) -> bool:
-    """Whether SQLite failed for a reason outside the program; SQLITE_ERROR is a statement that it cannot parse or resolve."""
-    ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-    return isinstance(fault, _OUTAGE) and not ours
-
-
-def translated(fault: BaseException, path: Path) -> BaseException:
-    """Translate an error of the driver into StoreUnavailable or StoreFault; others are returned as they are."""
-    if not isinstance(fault, sqlite3.Error):
-        return fault
-    if is_outage(fault):
-        return outage(fault, path)
-    made = StoreFault(str(fault))
-    made.__cause__ = fault
-    return made
-
-
-def outage(fault: sqlite3.Error, path: Path, action: str = "") -> StoreUnavailable:
-    """Make a StoreUnavailable that says what to do; `action` failed."""
-    if getattr(fault, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
-        text = f"{path} is damaged ({fault}): stop the service, move {path}* into another folder, and put a backup back"
-    else:
-        text = f"{action}: {fault}" if action else str(fault)
-    made = StoreUnavailable(text)
-    made.__cause__ = fault
-    return made
-
-
-def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreUnavailable for the database of another program."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if application != APPLICATION_ID and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise StoreUnavailable(f"{path} is another program's database: move it away, or put a backup of chatsvc's in its place")
-
-
-def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite3.Connection:
-    """Open a connection with the settings that durability depends on; the writing one migrates the schema first.
-
-    key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
-    """
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
-    try:
-        connection.execute("PRAGMA busy_timeout=5000")
-        connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA temp_store=MEMORY")
-        if writes:
-            connection.execute("PRAGMA trusted_schema=OFF")
-            _check_is_ours(connection, path)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA journal_size_limit=67108864")
-            # Set explicitly, since builds differ: deleted rows are overwritten, not left in free pages.
-            connection.execute("PRAGMA secure_delete=ON")
-            _back_up_before_upgrade(connection, path, key)
-            migrate(connection)
-        else:
-            # Lists read pages all over the file, more than the 2 MB that SQLite caches by default.
-            connection.execute("PRAGMA cache_size=-8192")
-            connection.execute("PRAGMA query_only=ON")
-            connection.execute("PRAGMA wal_autocheckpoint=0")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: MasterKey | None) -> None:
-    """Make a backup before a newer version changes the schema; raises StoreUnavailable."""
-    if not is_older(connection):
-        return
-    if key is None:
-        raise StoreUnavailable(f"{path} is of an earlier version, and without its master key no backup can be made before the upgrade")
-
-    # Imported here, for one start in a version: commands start faster without it.
-    from chatsvc import __version__
-    from chatsvc.domain.times import now_ms
-    from chatsvc.store import backup
-
-    kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
-    # An earlier one is of an upgrade that failed.
-    kept.unlink(missing_ok=True)
-    backup.create(path, kept, key, made_at=now_ms(), version=__version__)
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
@@ -193,41 +97,3 @@ def at_once(connection: sqlite3.Connection, begin: str, each: str, values: list[
         at += len(some)
         left -= times
     return selected
-
-
-def in_transaction(connection: sqlite3.Connection, unit: Unit[T]) -> T:
-    """Run a unit in its own transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        result = unit(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return result
-
-
-def purge(connection: sqlite3.Connection) -> bool:
-    """Rewrite the database and truncate its log; return False if a reader prevented the truncation.
-
-    `secure_delete` overwrites deleted rows, but not the copies that stay in the free space of a page when rows move to another page.
-    """
-    # Else the whole copy would be in memory.
-    connection.execute("PRAGMA temp_store=FILE")
-    try:
-        connection.execute("VACUUM")
-    finally:
-        connection.execute("PRAGMA temp_store=MEMORY")
-    return empty_log(connection)
-
-
-def empty_log(connection: sqlite3.Connection) -> bool:
-    """Checkpoint the write-ahead log and truncate it; return False if a reader prevents that."""
-    # Writers wait for this, so it gives up soon; the caller tries again.
-    connection.execute("PRAGMA busy_timeout=100")
-    try:
-        busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    finally:
-        connection.execute("PRAGMA busy_timeout=5000")
-    return not busy

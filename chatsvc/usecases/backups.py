@@ -15,11 +15,11 @@ from chatsvc import __version__
 from chatsvc.config import Config
 from chatsvc.domain import refusals, times
 from chatsvc.domain.actors import Caller
-from chatsvc.store import backup
-from chatsvc.store.backup import Backup
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
+from chatsvc.store.sqlite import backup
+from chatsvc.store.sqlite.backup import Backup
 from chatsvc.usecases.services import Services
 
 OUTGOING = "outgoing-"  # prefix of drafts in the data folder

@@ -29,9 +29,9 @@ from chatsvc.domain.signing import generate_signing_key, sign
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import webhooks
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Event, Sending, Webhook
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import make_courier, row

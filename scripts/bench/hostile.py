@@ -19,8 +19,8 @@ from pathlib import Path
 from harness import Bar, Load, Report, ServerProcess, main, progress, request, the_same
 from instance import Instance, instances
 
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.exchanges import NewExchange, record
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.webhooks.certificates import Authority
 
 SLOW, GONE_WITHIN_S = 600, 15.0

@@ -19,9 +19,9 @@ from chatsvc import config as configuration
 from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import CHANNELS
 from chatsvc.domain.times import DAY_MS, now_ms
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.usecases import accounts, bots, keys
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services

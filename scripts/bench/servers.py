@@ -28,7 +28,7 @@ from aiohttp import web
 from chatsvc import config as configuration
 from chatsvc.domain.models import Exchange, Usage
 from chatsvc.domain.times import month
-from chatsvc.store.database import connect
+from chatsvc.store.sqlite.connection import connect
 
 REPLY = "We are open from Monday to Saturday, nine to six; on Sundays by appointment. Is there anything else you would like to know?"
 TOKENS, COST = 240, 40

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientPayloadError, ClientSession, ClientTimeout, web
 
-from chatsvc.store import migrations
 from chatsvc.store.database import Database
+from chatsvc.store.sqlite import migrations
 from tests.cli.support import Serving, Site
 from tests.crash.books import credits_left, disagreements, threads, times_written, totals
 from tests.engines.model_server import ModelServer, fails, says
@@ -40,11 +40,11 @@ LATER = """
 MIGRATING = """
 import sys
 from pathlib import Path
-from chatsvc.store import database, migrations
+from chatsvc.store.sqlite import connection, migrations
 from chatsvc.store.master_key import MasterKey
 migrations.MIGRATIONS = (*migrations.MIGRATIONS, *sys.argv[2:])
 print("begins", flush=True)
-database.connect(Path(sys.argv[1]), writes=True, key=MasterKey(bytes(32))).close()
+connection.connect(Path(sys.argv[1]), writes=True, key=MasterKey(bytes(32))).close()
 """
 STEPS = tuple(LATER.format(n=n) for n in range(6))
 EXCHANGES = 5000

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import Database, connect
+from chatsvc.store.database import Database
+from chatsvc.store.sqlite.connection import connect
 from tests.cli.support import Site, one_line
 from tests.store.inspection import query
 from tests.store.support import chat, furnish, in_database

@@ -19,8 +19,8 @@ from chatsvc.config import Config, Tls
 from chatsvc.config.model import Backups
 from chatsvc.listening import listeners
 from chatsvc.store import accounts
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import Database, connect
+from chatsvc.store.database import Database
+from chatsvc.store.sqlite.connection import connect
 from tests.crash.books import disagreements, threads
 from tests.store.support import chat, furnish, in_database
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 
 KEY = MasterKey(b"k" * 32)
 Open = Callable[[Path], Awaitable[Database]]

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
 from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
-from chatsvc.store.committer import GroupCommitDatabase
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
 
 T = TypeVar("T")

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store import backup, backup_trailer, migrations
-from chatsvc.store.backup import Backup
-from chatsvc.store.database import Database, StoreUnavailable, connect
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.facts import belongs_to
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.migrations import MIGRATIONS
+from chatsvc.store.sqlite import backup, backup_trailer, migrations
+from chatsvc.store.sqlite.backup import Backup
+from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.migrations import MIGRATIONS
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
 

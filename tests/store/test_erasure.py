@@ -14,12 +14,13 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.store import committer, conversations, erasure, exchanges, facts, webhooks
-from chatsvc.store.committer import GroupCommitDatabase
+from chatsvc.store import conversations, erasure, exchanges, facts, webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sqlite import group_commit
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Webhook
 from tests.fakes import START
 from tests.store.support import chat, dump, furnish, ignore, new_exchange, rows
@@ -157,7 +158,7 @@ async def test_nothing_of_an_erased_visitor_can_be_read_in_any_file(db: Database
 async def test_while_somebody_reads_for_long_the_purge_waits_and_writers_do_not(
     group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "EMPTY_LOG_PAUSE_S", 0.01)
+    monkeypatch.setattr(group_commit, "EMPTY_LOG_PAUSE_S", 0.01)
     await furnish(group)
     await say(group, "v", SECRET)
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -176,7 +177,7 @@ async def test_while_somebody_reads_for_long_the_purge_waits_and_writers_do_not(
 async def test_a_purge_that_readers_keep_from_its_end_says_so(
     group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "EMPTY_LOG_TRIES", 1)
+    monkeypatch.setattr(group_commit, "EMPTY_LOG_TRIES", 1)
     await furnish(group)
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, exchanges, webhooks
-from chatsvc.store.committer import GroupCommitDatabase
-from chatsvc.store.database import Database, StoreFault, at_once, connect
+from chatsvc.store.database import Database, StoreFault, at_once
 from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
+from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
 from tests.store.support import chat, furnish, ignore, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store.committer import MAX_BATCH, GroupCommitDatabase
 from chatsvc.store.database import StoreFault, StoreUnavailable, Together
+from chatsvc.store.sqlite.group_commit import MAX_BATCH, GroupCommitDatabase
 from tests.store.support import rows
 from tests.store.test_database import names, note
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.store import migrations
-from chatsvc.store.database import connect
-from chatsvc.store.migrations import APPLICATION_ID, MIGRATIONS, SchemaTooNew, migrate
+from chatsvc.store.database import SchemaTooNew
+from chatsvc.store.sqlite import migrations
+from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, migrate
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
 
@@ -98,7 +99,7 @@ def test_a_step_that_fails_half_way_leaves_everything_as_it_was(path: Path, monk
 
 KILLED = """
 import os, signal, sqlite3, sys
-from chatsvc.store import migrations
+from chatsvc.store.sqlite import migrations
 path, at = sys.argv[1], int(sys.argv[2])
 steps = sys.argv[3:]
 statements = 0

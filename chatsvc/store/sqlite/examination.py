@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.migrations import APPLICATION_ID, SchemaTooNew, is_newer, schema_version
+from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, schema_version
 
 FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
 

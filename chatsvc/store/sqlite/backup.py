@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.domain import times
-from chatsvc.store import backup_trailer
-from chatsvc.store.backup_trailer import Trailer
-from chatsvc.store.database import StoreUnavailable, connect
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.migrations import is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.sessions import end_all
+from chatsvc.store.sqlite import backup_trailer
+from chatsvc.store.sqlite.backup_trailer import Trailer
+from chatsvc.store.sqlite.connection import connect
+from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
 from chatsvc.store.tables import TABLES
 from chatsvc.store.webhooks import interrupt_all
 

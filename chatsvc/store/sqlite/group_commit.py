@@ -19,20 +19,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
-from chatsvc.store.database import (
-    StoreUnavailable,
-    Together,
-    Unit,
-    connect,
-    empty_log,
-    in_transaction,
-    is_outage,
-    outage,
-    purge,
-    translated,
-)
+from chatsvc.store.database import StoreUnavailable, Together, Unit
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite_thread import SqliteThread
+from chatsvc.store.sqlite.connection import connect, empty_log, in_transaction, is_outage, outage, purge, translated
+from chatsvc.store.sqlite.thread import SqliteThread
 
 T = TypeVar("T")
 MAX_BATCH = 256

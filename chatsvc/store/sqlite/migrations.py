@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+from chatsvc.store.database import SchemaTooNew
+
 APPLICATION_ID = 0x63686174  # "chat"
 
 MIGRATIONS: tuple[str, ...] = (
@@ -364,10 +366,6 @@ MIGRATIONS: tuple[str, ...] = (
     # 9: the owner's texts, closed days and forms of a bot (JSON).
     "ALTER TABLE bots ADD COLUMN profile TEXT",
 )
-
-
-class SchemaTooNew(Exception):
-    """The database has the schema of a newer chatsvc and must not be opened."""
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

@@ -1,0 +1,1 @@
+"""SQLite behind the Database protocol: connections, group commit, migrations, backups and examination."""
