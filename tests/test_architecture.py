@@ -123,7 +123,7 @@ LIBRARIES = {
     "phonenumbers": {"engines/reading"},
     "prometheus_client": {"metrics"},
     "pypdf": {"file_reader/pdf.py"},
-    "sqlite3": {"store"},
+    "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
     "yaml": {"config"},
     "yarl": {"http/parser.py", "webhooks"},

@@ -1,4 +1,5 @@
-"""The store: named operations over SQLite, one module for each group of tables, declared in tables.py.
+"""The store: named operations in plain SQL, one module for each group of tables, declared in tables.py.
 
-No type, placeholder or error of SQLite leaves this folder: callers pass values and get domain objects.
+Operations work on any connection of the Database protocol (database.py); store/sqlite/ is its one implementation. No type, placeholder
+or error of a driver leaves this folder: callers pass values and get domain objects.
 """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
 from chatsvc.store.bots import bots_of
-from chatsvc.store.database import Database, assign
+from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
@@ -24,7 +23,7 @@ class Holding(NamedTuple):
     used: dict[str, int]
 
 
-def _find(connection: sqlite3.Connection, account_id: str) -> Account | None:
+def _find(connection: Connection, account_id: str) -> Account | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)).fetchone()
     return Account(*row) if row else None
 
@@ -41,7 +40,7 @@ _COUNT = "SELECT count(*) FROM accounts WHERE deleted_at IS NULL AND (?1 IS NULL
 async def create(db: Database, account: Account) -> None:
     """Write a new account."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         a = account
         connection.execute(
             f"INSERT INTO accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -54,7 +53,7 @@ async def create(db: Database, account: Account) -> None:
 async def everyone(db: Database) -> list[Account]:
     """All accounts, oldest first."""
 
-    def unit(connection: sqlite3.Connection) -> list[Account]:
+    def unit(connection: Connection) -> list[Account]:
         rows = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE deleted_at IS NULL ORDER BY created_at, id")
         return [Account(*row) for row in rows]
 
@@ -67,7 +66,7 @@ async def page(db: Database, accounts: Accounts, month: str, limit: int, after: 
     after: creation time and id of the last account of the page before.
     """
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Account, int]]:
+    def unit(connection: Connection) -> list[tuple[Account, int]]:
         rows = connection.execute(_PAGE, (listed(accounts), month, *(after or (-1, "")), limit))
         return [(Account(*row[:-1]), row[-1]) for row in rows]
 
@@ -77,7 +76,7 @@ async def page(db: Database, accounts: Accounts, month: str, limit: int, after: 
 async def count(db: Database, accounts: Accounts) -> int:
     """Count the accounts among `accounts` (None for all)."""
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         total: int = connection.execute(_COUNT, (listed(accounts),)).fetchone()[0]
         return total
 
@@ -87,7 +86,7 @@ async def count(db: Database, accounts: Accounts) -> int:
 async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
     """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
 
-    def unit(connection: sqlite3.Connection) -> Holding | None:
+    def unit(connection: Connection) -> Holding | None:
         account = _find(connection, account_id)
         if account is None:
             return None
@@ -101,7 +100,7 @@ async def update(db: Database, account_id: str, changes: Mapping[str, object], a
     """Write the fields named in `changes` and give the account back as it now stands; None where there is none."""
     assignments = assign(changes, CHANGEABLE)
 
-    def unit(connection: sqlite3.Connection) -> Account | None:
+    def unit(connection: Connection) -> Account | None:
         row = connection.execute(
             f"UPDATE accounts SET {assignments} WHERE id = ? AND deleted_at IS NULL RETURNING {_COLUMNS}", (*changes.values(), account_id)
         ).fetchone()
@@ -113,7 +112,7 @@ async def update(db: Database, account_id: str, changes: Mapping[str, object], a
 async def delete(db: Database, account_id: str, now: int, applied: Callable[[bool], None]) -> bool:
     """Mark the account as deleted; `sweep` removes its records later. False where there is none."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         done = connection.execute("UPDATE accounts SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", (now, account_id))
         connection.execute("UPDATE api_keys SET label = NULL, prefix = '', last_used_at = NULL WHERE account_id = ?", (account_id,))
         return done.rowcount == 1
@@ -124,7 +123,7 @@ async def delete(db: Database, account_id: str, now: int, applied: Callable[[boo
 async def arrive(db: Database, account_id: str) -> bool:
     """Let an account that has been imported whole be seen; False where none was being imported."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
         return done.rowcount == 1
 
@@ -134,7 +133,7 @@ async def arrive(db: Database, account_id: str) -> bool:
 async def abandon_imports(db: Database, account_id: str | None = None) -> None:
     """Leave what imports that broke off have brought in to `sweep`, of one account or of all."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))
 
     await db.write(unit)
@@ -147,7 +146,7 @@ _SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 async def sweep(db: Database) -> bool:
     """Remove one batch of what deleted accounts held; False once nothing is left, so that a crash in between loses nothing."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()
         if row is None:
             return False

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from chatsvc.domain.webhooks import Attempt
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import EVENT, Event
 
@@ -29,7 +27,7 @@ def _attempt(row: tuple[object, ...]) -> Attempt:
 async def attempt(db: Database, attempt_id: str, accounts: Accounts) -> tuple[Attempt, int] | None:
     """Read an attempt of these accounts (None for all), with the number of its event."""
 
-    def unit(connection: sqlite3.Connection) -> tuple[Attempt, int] | None:
+    def unit(connection: Connection) -> tuple[Attempt, int] | None:
         row = connection.execute(_ONE, (listed(accounts), attempt_id)).fetchone()
         return (_attempt(row), row[-1]) if row else None
 
@@ -43,7 +41,7 @@ async def attempts(db: Database, accounts: Accounts, bot_id: str | None, limit: 
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Attempt, int]]:
+    def unit(connection: Connection) -> list[tuple[Attempt, int]]:
         rows = connection.execute(
             f"""
             SELECT {_ATTEMPT_COLUMNS}, a.number FROM {bots} CROSS JOIN webhook_attempts a ON a.number IN ({_OF_BOT})
@@ -62,7 +60,7 @@ async def failed_since(db: Database, bot_id: str, since: int, after: int) -> lis
     Tests are not among them.
     """
 
-    def unit(connection: sqlite3.Connection) -> list[int]:
+    def unit(connection: Connection) -> list[int]:
         rows = connection.execute(
             """
             SELECT a.event_number FROM webhook_attempts a JOIN webhook_events e ON e.number = a.event_number
@@ -83,7 +81,7 @@ async def events_since(db: Database, bot_id: str, since: int, after: int, limit:
     after: number of the last event of the page before.
     """
 
-    def unit(connection: sqlite3.Connection) -> list[Event]:
+    def unit(connection: Connection) -> list[Event]:
         rows = connection.execute(
             f"""
             SELECT {EVENT} FROM webhook_events

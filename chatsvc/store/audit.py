@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
 from chatsvc.domain.actors import Actor
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
@@ -26,7 +25,7 @@ _OF_SOME = """
 async def record(db: Database, entry: AuditRecord) -> int:
     """Write a record, delete all but the newest KEPT; returns its number."""
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         number: int = connection.execute(
             f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
             (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
@@ -40,7 +39,7 @@ async def record(db: Database, entry: AuditRecord) -> int:
 async def settle(db: Database, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
     """Complete a record with the outcome, and with the account and ids that are known by now."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute(
             "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
         )
@@ -54,7 +53,7 @@ async def page(db: Database, accounts: Accounts, since: int, limit: int, after: 
     accounts: None for all. after: number of the last record of the page before.
     """
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[AuditRecord, int]]:
+    def unit(connection: Connection) -> list[tuple[AuditRecord, int]]:
         found = "audit_records r" if accounts is None else _OF_SOME
         rows = connection.execute(
             f"SELECT {_OF_COLUMNS}, r.number FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import Bot
-from chatsvc.store.database import Database, assign
+from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import ALL_BOTS, SOME_BOTS, Accounts, listed
 
 _COLUMNS = ", ".join(Bot._fields)
@@ -19,7 +18,7 @@ def _bot(row: tuple[object, ...]) -> Bot:
     return bot._replace(active=bool(bot.active), ask_back=None if bot.ask_back is None else bool(bot.ask_back))
 
 
-def bots_of(connection: sqlite3.Connection, account_id: str) -> list[Bot]:
+def bots_of(connection: Connection, account_id: str) -> list[Bot]:
     """The account's bots, oldest first."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE account_id = ? ORDER BY number", (account_id,))
     return [_bot(row) for row in rows]
@@ -28,7 +27,7 @@ def bots_of(connection: sqlite3.Connection, account_id: str) -> list[Bot]:
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
     """Read bots with their numbers, account by account, behind the one of the account and the number `after`."""
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Bot, int]]:
+    def unit(connection: Connection) -> list[tuple[Bot, int]]:
         bots = ALL_BOTS if accounts is None else SOME_BOTS
         rows = connection.execute(
             f"""
@@ -45,7 +44,7 @@ async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, i
 async def create(db: Database, bot: Bot, most: int, applied: Callable[[Bot | None], None]) -> Bot | None:
     """Write a new bot; None where the account already has `most` of them."""
 
-    def unit(connection: sqlite3.Connection) -> Bot | None:
+    def unit(connection: Connection) -> Bot | None:
         count = connection.execute("SELECT count(*) FROM bots WHERE account_id = ?", (bot.account_id,)).fetchone()[0]
         if count >= most:
             return None
@@ -60,7 +59,7 @@ async def update(db: Database, bot: Bot, changes: Mapping[str, object], applied:
     """Write the settings named in `changes` and give the bot back as it now stands."""
     assignments = assign(changes, CHANGEABLE)
 
-    def unit(connection: sqlite3.Connection) -> Bot:
+    def unit(connection: Connection) -> Bot:
         row = connection.execute(
             f"UPDATE bots SET {assignments} WHERE id = ? AND account_id = ? RETURNING {_COLUMNS}",
             (*changes.values(), bot.id, bot.account_id),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import astuple
 from typing import Any
@@ -12,7 +11,7 @@ from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
 from chatsvc.store import webhooks
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import Event
 
@@ -20,9 +19,7 @@ _REQUEST = "r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor
 _APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
-def write(
-    connection: sqlite3.Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool
-) -> None:
+def write(connection: Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool) -> None:
     """Write a request with its appointment, and the events of the bot's webhook.
 
     tell: whether the plan has webhooks; else no events are written.
@@ -87,7 +84,7 @@ async def requests(
     """
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Request, int]]:
+    def unit(connection: Connection) -> list[tuple[Request, int]]:
         rows = connection.execute(
             f"""
             SELECT {_REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
@@ -107,7 +104,7 @@ def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     ]
 
 
-def of_conversation(connection: sqlite3.Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
+def of_conversation(connection: Connection, conversation: int, limit: int) -> tuple[CapturedRecord, ...]:
     """The newest records of a conversation (its row number), oldest first."""
     rows = connection.execute(
         f"""
@@ -125,7 +122,7 @@ async def appointments(
     """Read appointments with their numbers, newest first, behind the one numbered `after`; see `requests`."""
     bots = ONE_BOT if bot_id is not None else ALL_BOTS if accounts is None else SOME_BOTS
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Appointment, int]]:
+    def unit(connection: Connection) -> list[tuple[Appointment, int]]:
         rows = connection.execute(
             f"""
             SELECT {_APPOINTMENT}, {_REQUEST}, a.number FROM {bots}
@@ -150,7 +147,7 @@ _ONE_APPOINTMENT = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN 
 async def set_request(db: Database, request_id: str, accounts: Accounts, status: str, now: int) -> Request | None:
     """Change the status of a request of these accounts (None for all); None where there is none."""
 
-    def unit(connection: sqlite3.Connection) -> Request | None:
+    def unit(connection: Connection) -> Request | None:
         row = connection.execute(_SET_REQUEST, (listed(accounts), status, now, request_id)).fetchone()
         return Request(*row) if row else None
 
@@ -160,7 +157,7 @@ async def set_request(db: Database, request_id: str, accounts: Accounts, status:
 async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, status: str, now: int) -> Appointment | None:
     """Change the status of an appointment of these accounts (None for all); None where there is none."""
 
-    def unit(connection: sqlite3.Connection) -> Appointment | None:
+    def unit(connection: Connection) -> Appointment | None:
         row = connection.execute(_SET_APPOINTMENT, (listed(accounts), status, now, appointment_id)).fetchone()
         return _appointments(connection.execute(_ONE_APPOINTMENT, row))[0] if row else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from chatsvc.domain.captures import CapturedRecord
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store import captures
-from chatsvc.store.database import Database, Together
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, SOME_ACCOUNTS, Accounts, listed
 
 MAX_RECORDS = 20
@@ -48,11 +47,11 @@ async def page(
     return await db.read(Together(_pages, _Asked(account_id, bot_id, channels, limit, after)))
 
 
-def _pages(connection: sqlite3.Connection, asked: list[_Asked]) -> list[Page]:
+def _pages(connection: Connection, asked: list[_Asked]) -> list[Page]:
     return [_page(connection, one) for one in asked]
 
 
-def _page(connection: sqlite3.Connection, asked: _Asked) -> Page:
+def _page(connection: Connection, asked: _Asked) -> Page:
     # Imported here: commands start faster without it.
     from orjson import loads
 
@@ -97,7 +96,7 @@ class Thread(NamedTuple):
     messages: list[Message]
 
 
-def _messages(connection: sqlite3.Connection, number: int, limit: int) -> list[Message]:
+def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     rows = connection.execute(
         "SELECT id, role, content, created_at, evidence FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
     ).fetchall()
@@ -119,7 +118,7 @@ async def newest(
     channels = json.dumps(CHANNELS if channel is None else [channel])
     owned = ALL_ACCOUNTS if accounts is None else SOME_ACCOUNTS
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[Conversation, int]]:
+    def unit(connection: Connection) -> list[tuple[Conversation, int]]:
         rows = connection.execute(
             f"""
             SELECT {_OF_A_PAGE}, c.message_count, c.number FROM {owned} CROSS JOIN json_each(?2) channel
@@ -138,7 +137,7 @@ _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT
 async def find(db: Database, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
     """Read a conversation of these accounts (None for all) with its newest messages."""
 
-    def unit(connection: sqlite3.Connection) -> Thread | None:
+    def unit(connection: Connection) -> Thread | None:
         row = connection.execute(_FIND, (listed(accounts), conversation_id)).fetchone()
         return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
 
@@ -160,11 +159,11 @@ class ConversationHistory(NamedTuple):
 NO_HISTORY = ConversationHistory([], None, 0)
 
 
-def _histories(connection: sqlite3.Connection, asked: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
+def _histories(connection: Connection, asked: list[tuple[str, str, str, int, int]]) -> list[ConversationHistory]:
     return [_history(connection, one) for one in asked]
 
 
-def _history(connection: sqlite3.Connection, asked: tuple[str, str, str, int, int]) -> ConversationHistory:
+def _history(connection: Connection, asked: tuple[str, str, str, int, int]) -> ConversationHistory:
     rows = connection.execute(
         """
         SELECT m.role, m.content, c.dialogue,

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 Item = TypeVar("Item")
-Unit = Callable[[sqlite3.Connection], T]
+
+
+class Cursor(Protocol):
+    """Result of a statement: its rows, the number of changed rows, and the number of the last inserted one."""
+
+    @property
+    def rowcount(self) -> int: ...
+    @property
+    def lastrowid(self) -> int | None: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def close(self) -> None: ...
+
+
+class Connection(Protocol):
+    """Connection of a driver, in a transaction or snapshot that the Database has begun."""
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Cursor: ...
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Cursor: ...
+
+
+Unit = Callable[[Connection], T]
 
 
 class StoreUnavailable(Exception):
@@ -24,6 +45,10 @@ class StoreFault(Exception):
     """A statement failed through a fault of the program; nothing of the unit was written. Its cause is the driver's own error."""
 
 
+class ConstraintViolated(StoreFault):
+    """A row conflicts with another one, or refers to one that does not exist."""
+
+
 class Together(Generic[Item, T]):
     """A unit that may run together with others of its kind: `run` maps a list of items to the list of their results.
 
@@ -32,11 +57,11 @@ class Together(Generic[Item, T]):
 
     __slots__ = ("item", "run")
 
-    def __init__(self, run: Callable[[sqlite3.Connection, list[Item]], list[T]], item: Item) -> None:
+    def __init__(self, run: Callable[[Connection, list[Item]], list[T]], item: Item) -> None:
         self.run = run
         self.item = item
 
-    def __call__(self, connection: sqlite3.Connection) -> T:
+    def __call__(self, connection: Connection) -> T:
         """Run it alone."""
         return self.run(connection, [self.item])[0]
 
@@ -81,7 +106,7 @@ def _repeated(begin: str, each: str, end: str, times: int) -> str:
     return begin + ", ".join([each] * times) + end
 
 
-def at_once(connection: sqlite3.Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
+def at_once(connection: Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
     """Run `begin each, each, each end` with the parameters of all rows in sequence; return the selected columns.
 
     One statement a row would release the interpreter lock and wait for it each time. The rows are divided into powers of two, so that

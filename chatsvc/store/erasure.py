@@ -7,13 +7,12 @@ shorter but consistent conversation. Visitors' requests and retention use the sa
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain.models import CHANNELS
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.tables import BY_NAME, erasing
 
 BATCH = 200  # rows
@@ -50,7 +49,7 @@ async def conversations(db: Database, user_id: str, bot_id: str | None) -> list[
     """List the conversations of a visitor with one bot, or with all."""
     channels = ", ".join("?" * len(CHANNELS))
 
-    def unit(connection: sqlite3.Connection) -> list[OwnedConversation]:
+    def unit(connection: Connection) -> list[OwnedConversation]:
         rows = connection.execute(
             f"""
             SELECT c.account_id, c.bot_id, c.channel, c.user_id FROM bots b CROSS JOIN conversations c
@@ -66,7 +65,7 @@ async def conversations(db: Database, user_id: str, bot_id: str | None) -> list[
 async def some_of(db: Database, conversation: OwnedConversation, applied: Callable[[Erased], None]) -> Erased | None:
     """Erase one batch of a conversation; return None once nothing of it is left."""
 
-    def unit(connection: sqlite3.Connection) -> Erased | None:
+    def unit(connection: Connection) -> Erased | None:
         row = connection.execute(
             "SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", conversation[1:]
         ).fetchone()
@@ -75,7 +74,7 @@ async def some_of(db: Database, conversation: OwnedConversation, applied: Callab
     return await db.write(unit, lambda erased: applied(erased) if erased else None)
 
 
-def some_in(connection: sqlite3.Connection, conversation: int) -> Erased:
+def some_in(connection: Connection, conversation: int) -> Erased:
     """Erase one batch of a conversation within a unit: its requests first, then its messages, at last the conversation."""
     erased = _requests(connection, conversation)
     if erased.requests:
@@ -95,21 +94,21 @@ def some_in(connection: sqlite3.Connection, conversation: int) -> Erased:
     return _deleted(connection, "conversation", (conversation,)).plus(Erased(messages=messages))
 
 
-def _requests(connection: sqlite3.Connection, conversation: int) -> Erased:
+def _requests(connection: Connection, conversation: int) -> Erased:
     rows = connection.execute(
         "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at LIMIT ?", (conversation, BATCH)
     ).fetchall()
     return _deleted(connection, "requests", (json.dumps([number for (number,) in rows]),)) if rows else Erased()
 
 
-def _deleted(connection: sqlite3.Connection, by: str, values: tuple[object, ...]) -> Erased:
+def _deleted(connection: Connection, by: str, values: tuple[object, ...]) -> Erased:
     return Erased(**{counted: connection.execute(_STATEMENTS[by][counted], values).rowcount for counted in _STATEMENTS[by]})
 
 
 async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) -> None:
     """Delete the idempotency records of a visitor's messages that were accepted up to `until`."""
 
-    def find(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    def find(connection: Connection) -> list[tuple[str, str]]:
         return connection.execute(
             f"SELECT account_id, key FROM idempotency_keys WHERE {_ANSWERS} AND created_at <= ?4",
             (bot_id, user_id, json.dumps(user_id), until),
@@ -121,5 +120,5 @@ async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) ->
         await db.write(partial(_delete_answers, batch=batch))
 
 
-def _delete_answers(connection: sqlite3.Connection, batch: list[tuple[str, str]]) -> None:
+def _delete_answers(connection: Connection, batch: list[tuple[str, str]]) -> None:
     connection.executemany("DELETE FROM idempotency_keys WHERE account_id = ? AND key = ?", batch)

@@ -6,7 +6,6 @@ The exchanges of one batch are written table by table, with few statements and e
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import NamedTuple
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import captures
-from chatsvc.store.database import Database, Together, at_once
+from chatsvc.store.database import Connection, Database, Together, at_once
 
 
 class Idempotency(NamedTuple):
@@ -82,7 +81,7 @@ def _id_by_time(instant: int) -> str:
     return f"{time[:8]}-{time[8:]}-7{h[:3]}-{_VARIANT[h[3]]}{h[4:7]}-{h[7:19]}"
 
 
-def _conversations(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[int]:
+def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list[int]:
     """Insert or update the conversations of the exchanges; return their numbers."""
     visitors = [(x.bot_id, x.channel, x.user_id) for x in exchanges]
     found = at_once(
@@ -131,7 +130,7 @@ def _conversations(connection: sqlite3.Connection, exchanges: list[NewExchange])
     return [numbers[visitor] for visitor in visitors]
 
 
-def _messages(connection: sqlite3.Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:
+def _messages(connection: Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:
     ids = iter(_ids(2 * len(exchanges)))
     rows: list[object] = []
     for x, number in zip(exchanges, numbers, strict=True):
@@ -140,7 +139,7 @@ def _messages(connection: sqlite3.Connection, exchanges: list[NewExchange], numb
     at_once(connection, "INSERT INTO messages (conversation, id, role, content, created_at, evidence) VALUES ", "(?, ?, ?, ?, ?, ?)", rows)
 
 
-def _usage(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
+def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
     rows: list[object] = []
     for x in exchanges:
         rows += x.account_id, x.bot_id, x.accepted_at, x.tokens, x.cost_micro_usd
@@ -148,7 +147,7 @@ def _usage(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None
     at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
 
 
-def _keys(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
+def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
     keyed = [x for x in exchanges if x.idempotency]
     if not keyed:
         return
@@ -166,7 +165,7 @@ def _keys(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> None:
     at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
 
 
-def _used(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
+def _used(connection: Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
     """Increase the counters of bots and months, each once; return their values from before."""
     before: Counter[tuple[str, ...]] = Counter()
     for bot_id, count in Counter(x.bot_id for x in exchanges).items():
@@ -186,7 +185,7 @@ def _used(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> Count
     return before
 
 
-def _counts(connection: sqlite3.Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
+def _counts(connection: Connection, exchanges: list[NewExchange], accounts: dict[str, _Balance]) -> list[Counts]:
     """Write the used allowance and credits; return the counts after each exchange."""
     used = _used(connection, exchanges)
     spent: dict[str, int] = {}
@@ -206,13 +205,13 @@ def _counts(connection: sqlite3.Connection, exchanges: list[NewExchange], accoun
     return counts
 
 
-def _accounts(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, _Balance]:
+def _accounts(connection: Connection, ids: Iterable[str]) -> dict[str, _Balance]:
     sql = "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL"
     found = {account_id: connection.execute(sql, (account_id,)).fetchone() for account_id in ids}
     return {account_id: row for account_id, row in found.items() if row}
 
 
-def _write(connection: sqlite3.Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
+def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
     """Write exchanges in order; the result is that of writing them one by one."""
     accounts = _accounts(connection, {x.account_id for x in exchanges})
     kept = [x for x in exchanges if x.account_id in accounts]
@@ -235,7 +234,7 @@ async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts 
 async def answered(db: Database, account_id: str, key: str, now: int) -> Idempotency | None:
     """Find the idempotency record of a key within the last 24 hours."""
 
-    def unit(connection: sqlite3.Connection) -> Idempotency | None:
+    def unit(connection: Connection) -> Idempotency | None:
         row = connection.execute(
             "SELECT key, fingerprint, exchange FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
             (account_id, key, now - IDEMPOTENCY_MS),

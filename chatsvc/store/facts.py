@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 
 CHECK = "master_key_check"
 
 
-def find_check(connection: sqlite3.Connection) -> bytes | None:
+def find_check(connection: Connection) -> bytes | None:
     """Read the check value of the master key within a unit; None in a database that no service has opened yet."""
     row = connection.execute("SELECT value FROM store_facts WHERE name = ?", (CHECK,)).fetchone()
     return row[0] if row else None
 
 
-def check_in(connection: sqlite3.Connection) -> bytes:
+def check_in(connection: Connection) -> bytes:
     """Read the check value of the master key within a unit."""
     value = find_check(connection)
     if value is None:
@@ -27,7 +25,7 @@ def check_in(connection: sqlite3.Connection) -> bytes:
 async def belongs_to(db: Database, key: MasterKey) -> None:
     """Put the store's master key in force; a new store takes `key`. Raises StoreUnavailable for the key of another store."""
 
-    def unit(connection: sqlite3.Connection) -> bytes:
+    def unit(connection: Connection) -> bytes:
         connection.execute("INSERT OR IGNORE INTO store_facts (name, value) VALUES (?, ?)", (CHECK, key.check))
         return check_in(connection)
 
@@ -46,7 +44,7 @@ async def check(db: Database) -> bytes:
 async def answers(db: Database) -> None:
     """Check that the store can be read; raises StoreUnavailable."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute("SELECT name FROM store_facts LIMIT 1").fetchone()
 
     await db.read(unit)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -20,7 +19,7 @@ _REVOKE = f"UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id =
 async def create(db: Database, key: ApiKey, digest: bytes) -> None:
     """Write a new key."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute(
             f"INSERT INTO api_keys (digest, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (digest, key.id, key.account_id, key.label, key.prefix, key.created_at, key.expires_at, key.revoked_at, key.last_used_at),
@@ -32,7 +31,7 @@ async def create(db: Database, key: ApiKey, digest: bytes) -> None:
 async def find(db: Database, digest: bytes) -> ApiKey | None:
     """The key with this digest, revoked and expired ones too."""
 
-    def unit(connection: sqlite3.Connection) -> ApiKey | None:
+    def unit(connection: Connection) -> ApiKey | None:
         row = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
         return ApiKey(*row) if row else None
 
@@ -42,7 +41,7 @@ async def find(db: Database, digest: bytes) -> ApiKey | None:
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
     """Read keys, oldest first, behind the one created at `after` with that id; those of deleted accounts are left out."""
 
-    def unit(connection: sqlite3.Connection) -> list[ApiKey]:
+    def unit(connection: Connection) -> list[ApiKey]:
         owned = _OF_ALL if accounts is None else _OF_SOME
         rows = connection.execute(
             f"SELECT {_OF_KEY} FROM {owned} WHERE (k.created_at, k.id) > (?2, ?3) ORDER BY k.created_at, k.id LIMIT ?4",
@@ -56,7 +55,7 @@ async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, s
 async def revoke(db: Database, key_id: str, accounts: Accounts, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
     """Revoke a key of these accounts (None for all) for good, the first time counts; None where there is none."""
 
-    def unit(connection: sqlite3.Connection) -> ApiKey | None:
+    def unit(connection: Connection) -> ApiKey | None:
         row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()
         return ApiKey(*row) if row else None
 
@@ -67,7 +66,7 @@ async def note_use(db: Database, uses: Mapping[str, int]) -> None:
     """Write when keys were last used: `uses` maps a key's id to the instant."""
     rows = [(instant, key_id) for key_id, instant in uses.items()]
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.executemany("UPDATE api_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?", rows)
 
     await db.write(unit)

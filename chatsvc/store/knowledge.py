@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.models import Entry, Synonyms
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 
 _COLUMNS = "id, question, alt, answer, language, source"
 
@@ -40,7 +39,7 @@ def _entry(row: tuple[str, str, str, str, str, str | None]) -> Entry:
     return Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source)
 
 
-def _entries(connection: sqlite3.Connection, bot_id: str) -> Iterator[Entry]:
+def _entries(connection: Connection, bot_id: str) -> Iterator[Entry]:
     rows = connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries WHERE bot_id = ? ORDER BY number", (bot_id,))
     return map(_entry, rows)
 
@@ -59,7 +58,7 @@ async def large(db: Database, least: int) -> list[str]:
 async def whole(db: Database, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
 
-    def unit(connection: sqlite3.Connection) -> Whole:
+    def unit(connection: Connection) -> Whole:
         groups = connection.execute("SELECT words, source FROM knowledge_synonyms WHERE bot_id = ? ORDER BY number", (bot_id,))
         return Whole(PackedEntries(_entries(connection, bot_id)), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
 
@@ -74,7 +73,7 @@ async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequenc
     """
     values = bot_id, json.dumps(files), json.dumps(sources)
 
-    def unit(connection: sqlite3.Connection) -> Whole:
+    def unit(connection: Connection) -> Whole:
         entries = map(_entry, connection.execute(f"SELECT {_COLUMNS} FROM knowledge_entries {of_bot}", values))
         groups = connection.execute(f"SELECT words, source FROM knowledge_synonyms {of_bot}", values)
         return Whole(list(entries), [Synonyms(tuple(json.loads(words)), source) for words, source in groups])
@@ -97,7 +96,7 @@ async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int
     ]
     before = [(file.name, [(bot_id, source) for source in file.sources]) for file in files]
 
-    def unit(connection: sqlite3.Connection) -> list[int]:
+    def unit(connection: Connection) -> list[int]:
         gone = []
         for name, sources in before:
             count = connection.execute("DELETE FROM knowledge_entries WHERE bot_id = ? AND file = ?", (bot_id, name)).rowcount
@@ -121,7 +120,7 @@ async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int
 async def remove(db: Database, bot_id: str, entry_id: str, applied: Callable[[Entry | None], None]) -> Entry | None:
     """Delete one entry and return it; None if the bot has none with this id."""
 
-    def unit(connection: sqlite3.Connection) -> Entry | None:
+    def unit(connection: Connection) -> Entry | None:
         row = connection.execute(
             f"DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ? RETURNING {_COLUMNS}", (bot_id, entry_id)
         ).fetchone()

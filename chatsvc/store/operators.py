@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Role
 from chatsvc.domain.operators import ROLES, Operator
-from chatsvc.store.database import Database, assign
+from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import Accounts, listed
 
 CHANGEABLE = frozenset({"name", "language", "admin", "notices", "password", "totp", "totp_offered", "totp_used", "updated_at"})
@@ -64,7 +63,7 @@ def operator_of(row: Sequence[Any]) -> Operator:
     return Operator(id_, email, name, language, bool(admin), texts, bool(is_set_up), bool(second_factor), created_at, updated_at, roles)
 
 
-def find_in(connection: sqlite3.Connection, operator_id: str) -> Operator | None:
+def find_in(connection: Connection, operator_id: str) -> Operator | None:
     """Find an operator by id within a unit."""
     row = connection.execute(f"{_FIND} o.id = ?", (operator_id,)).fetchone()
     return operator_of(row) if row else None
@@ -73,7 +72,7 @@ def find_in(connection: sqlite3.Connection, operator_id: str) -> Operator | None
 async def find(db: Database, email: str) -> Operator | None:
     """Find an operator by e-mail address."""
 
-    def unit(connection: sqlite3.Connection) -> Operator | None:
+    def unit(connection: Connection) -> Operator | None:
         row = connection.execute(f"{_FIND} o.email = ?", (email,)).fetchone()
         return operator_of(row) if row else None
 
@@ -83,7 +82,7 @@ async def find(db: Database, email: str) -> Operator | None:
 async def credentials(db: Database, operator_id: str) -> Credentials | None:
     """Read an operator's password hash and sealed secrets."""
 
-    def unit(connection: sqlite3.Connection) -> Credentials | None:
+    def unit(connection: Connection) -> Credentials | None:
         row = connection.execute("SELECT password, totp, totp_offered, totp_used FROM operators WHERE id = ?", (operator_id,)).fetchone()
         return Credentials(*row) if row else None
 
@@ -93,7 +92,7 @@ async def credentials(db: Database, operator_id: str) -> Credentials | None:
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
     """Read operators with a role in one of these accounts (None for all operators), oldest first."""
 
-    def unit(connection: sqlite3.Connection) -> list[Operator]:
+    def unit(connection: Connection) -> list[Operator]:
         return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
 
     return await db.read(unit)
@@ -102,7 +101,7 @@ async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, s
 async def is_empty(db: Database) -> bool:
     """Report whether there is no operator yet."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         return connection.execute("SELECT 1 FROM operators LIMIT 1").fetchone() is None
 
     return await db.read(unit)
@@ -112,7 +111,7 @@ async def create(db: Database, operator: Operator, link: Link) -> None:
     """Write a new operator with roles and set-up link; raises EmailTaken."""
     o = operator
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         made = connection.execute(
             "INSERT INTO operators (id, email, name, language, admin, notices, created_at, updated_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email) DO NOTHING",
@@ -131,7 +130,7 @@ async def change(db: Database, operator_id: str, changes: Mapping[str, object], 
     """Write the fields named in `changes` and the given roles, of which None takes one away; raises LastAdministrator."""
     assignments = assign(changes, CHANGEABLE)
 
-    def unit(connection: sqlite3.Connection) -> Operator | None:
+    def unit(connection: Connection) -> Operator | None:
         connection.execute(f"UPDATE operators SET {assignments} WHERE id = ?", (*changes.values(), operator_id))
         for account_id, role in roles.items():
             _put_role(connection, operator_id, account_id, role)
@@ -145,7 +144,7 @@ async def change(db: Database, operator_id: str, changes: Mapping[str, object], 
 async def add_link(db: Database, operator_id: str, link: Link) -> bool:
     """Replace an operator's set-up link; return False if the operator is gone."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         if find_in(connection, operator_id) is None:
             return False
         _put_link(connection, operator_id, link)
@@ -157,13 +156,13 @@ async def add_link(db: Database, operator_id: str, link: Link) -> bool:
 async def of_link(db: Database, digest: bytes, now: int) -> Operator | None:
     """Find the operator of a set-up link that is neither used nor expired."""
 
-    def unit(connection: sqlite3.Connection) -> Operator | None:
+    def unit(connection: Connection) -> Operator | None:
         return link_in(connection, digest, now)
 
     return await db.read(unit)
 
 
-def link_in(connection: sqlite3.Connection, digest: bytes, now: int) -> Operator | None:
+def link_in(connection: Connection, digest: bytes, now: int) -> Operator | None:
     """Find the operator of a valid set-up link within a unit."""
     row = connection.execute("SELECT operator_id FROM operator_links WHERE digest = ? AND expires_at > ?", (digest, now)).fetchone()
     return find_in(connection, row[0]) if row else None
@@ -172,7 +171,7 @@ def link_in(connection: sqlite3.Connection, digest: bytes, now: int) -> Operator
 async def remove(db: Database, operator_id: str) -> bool:
     """Delete an operator with sessions, links and roles; raises LastAdministrator. Returns False if there is none."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         for table in _OF_OPERATOR:
             connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator_id,))
         gone = connection.execute("DELETE FROM operators WHERE id = ? RETURNING admin", (operator_id,)).fetchone()
@@ -183,18 +182,18 @@ async def remove(db: Database, operator_id: str) -> bool:
     return await db.write(unit)
 
 
-def _put_role(connection: sqlite3.Connection, operator_id: str, account_id: str, role: Role | None) -> None:
+def _put_role(connection: Connection, operator_id: str, account_id: str, role: Role | None) -> None:
     if role is None:
         connection.execute("DELETE FROM operator_roles WHERE operator_id = ? AND account_id = ?", (operator_id, account_id))
         return
     connection.execute("INSERT OR REPLACE INTO operator_roles VALUES (?, ?, ?)", (operator_id, account_id, role.name.lower()))
 
 
-def _put_link(connection: sqlite3.Connection, operator_id: str, link: Link) -> None:
+def _put_link(connection: Connection, operator_id: str, link: Link) -> None:
     connection.execute("DELETE FROM operator_links WHERE operator_id = ?", (operator_id,))
     connection.execute("INSERT INTO operator_links VALUES (?, ?, ?, ?)", (link.digest, operator_id, link.created_at, link.expires_at))
 
 
-def _check_administrator(connection: sqlite3.Connection) -> None:
+def _check_administrator(connection: Connection) -> None:
     if connection.execute("SELECT 1 FROM operators WHERE admin = 1 LIMIT 1").fetchone() is None:
         raise LastAdministrator

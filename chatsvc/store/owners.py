@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 
 Accounts = Sequence[str] | None
 
@@ -49,7 +48,7 @@ def listed(accounts: Accounts) -> str | None:
 async def account_of(db: Database, kind: str, record_id: str, accounts: Accounts) -> str | None:
     """Look up the account of a record among `accounts` (None for all); None where there is no such record."""
 
-    def unit(connection: sqlite3.Connection) -> str | None:
+    def unit(connection: Connection) -> str | None:
         row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()
         return row[0] if row else None
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from functools import partial
 
 from chatsvc.store import erasure, unanswered
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.exchanges import IDEMPOTENCY_MS
 from chatsvc.store.tables import CHILDREN_FIRST, old_rows
 
@@ -38,7 +37,7 @@ async def expire(db: Database, table: str, before: int, now: int, applied: Calla
     return await db.write(lambda connection: connection.execute(_DELETE[table], (limit, BATCH)).rowcount == BATCH)
 
 
-def _conversations(connection: sqlite3.Connection, before: int) -> set[str]:
+def _conversations(connection: Connection, before: int) -> set[str]:
     """Erase from old conversations; return their accounts, none once no old conversation is left."""
     accounts: set[str] = set()
     old, room = connection.execute(_OLD["conversations"], (before, BATCH)).fetchall(), BATCH
@@ -53,14 +52,14 @@ def _conversations(connection: sqlite3.Connection, before: int) -> set[str]:
     return accounts
 
 
-def _events(connection: sqlite3.Connection, before: int) -> bool:
+def _events(connection: Connection, before: int) -> bool:
     old = connection.execute(_OLD["webhook_events"], (before, BATCH)).fetchall()
     connection.executemany("DELETE FROM webhook_attempts WHERE event_number = ?", old)
     connection.executemany("DELETE FROM webhook_events WHERE number = ?", old)
     return len(old) == BATCH
 
 
-def _askers(connection: sqlite3.Connection, before: int) -> bool:
+def _askers(connection: Connection, before: int) -> bool:
     old = connection.execute(_OLD["unanswered_askers"], (before, BATCH)).fetchall()
     unanswered.forget_askers(connection, [number for (number,) in old])
     return len(old) == BATCH

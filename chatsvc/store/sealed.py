@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
 
 from chatsvc.store import facts
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.tables import TABLES
 
 
@@ -42,7 +41,7 @@ async def reseal(db: Database, check: bytes, change: Callable[[str, str, bytes],
     `change` gets purpose, row and sealed secret and returns it sealed anew, or None. Returns how many it sealed and how many not.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[int, int]:
+    def unit(connection: Connection) -> tuple[int, int]:
         sealed, unusable = 0, 0
         for purpose, table, select, update in _STATEMENTS:
             held = connection.execute(select).fetchall()

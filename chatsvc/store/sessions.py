@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.operators import IDLE_MS, SESSION_MS, Operator, OperatorSession
 from chatsvc.store import facts
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Cursor, Database
 from chatsvc.store.operators import find_in, link_in
 
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
@@ -27,7 +26,7 @@ class SignedIn(NamedTuple):
 async def create(db: Database, session: OperatorSession, digest: bytes, password: str) -> bool:
     """Write a session, and delete expired ones; return False if password hash or second factor are no longer those it was made for."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         if connection.execute(_UNCHANGED, (session.operator_id, password, session.verified)).fetchone() is None:
             return False
         _insert(connection, session, digest)
@@ -39,7 +38,7 @@ async def create(db: Database, session: OperatorSession, digest: bytes, password
 async def find(db: Database, digest: bytes) -> SignedIn | None:
     """Find a session by the digest of its token, whether or not it has expired."""
 
-    def unit(connection: sqlite3.Connection) -> SignedIn | None:
+    def unit(connection: Connection) -> SignedIn | None:
         return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE digest = ?", (digest,)))
 
     return await db.read(unit)
@@ -48,7 +47,7 @@ async def find(db: Database, digest: bytes) -> SignedIn | None:
 async def find_by_id(db: Database, session_id: str) -> SignedIn | None:
     """Find a session by its id, whether or not it has expired."""
 
-    def unit(connection: sqlite3.Connection) -> SignedIn | None:
+    def unit(connection: Connection) -> SignedIn | None:
         return _signed_in(connection, connection.execute(f"SELECT {_SESSION} FROM operator_sessions WHERE id = ?", (session_id,)))
 
     return await db.read(unit)
@@ -57,7 +56,7 @@ async def find_by_id(db: Database, session_id: str) -> SignedIn | None:
 async def see(db: Database, session_id: str, now: int, address: str) -> None:
     """Write when and from where a session was last used."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute("UPDATE operator_sessions SET last_seen_at = ?, address = ? WHERE id = ?", (now, address, session_id))
 
     await db.write(unit)
@@ -66,7 +65,7 @@ async def see(db: Database, session_id: str, now: int, address: str) -> None:
 async def choose_account(db: Database, session_id: str, account_id: str) -> None:
     """Write the account chosen in a session."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute("UPDATE operator_sessions SET account_id = ? WHERE id = ?", (account_id, session_id))
 
     await db.write(unit)
@@ -75,7 +74,7 @@ async def choose_account(db: Database, session_id: str, account_id: str) -> None
 async def of_operator(db: Database, operator_id: str) -> list[OperatorSession]:
     """Read an operator's sessions, newest first, expired ones too."""
 
-    def unit(connection: sqlite3.Connection) -> list[OperatorSession]:
+    def unit(connection: Connection) -> list[OperatorSession]:
         rows = connection.execute(
             f"SELECT {_SESSION} FROM operator_sessions WHERE operator_id = ? ORDER BY created_at DESC", (operator_id,)
         )
@@ -87,7 +86,7 @@ async def of_operator(db: Database, operator_id: str) -> list[OperatorSession]:
 async def remove(db: Database, session_id: str, operator_id: str) -> OperatorSession | None:
     """Delete one session of an operator; None if there is none."""
 
-    def unit(connection: sqlite3.Connection) -> OperatorSession | None:
+    def unit(connection: Connection) -> OperatorSession | None:
         row = connection.execute(
             f"DELETE FROM operator_sessions WHERE id = ? AND operator_id = ? RETURNING {_SESSION}", (session_id, operator_id)
         ).fetchone()
@@ -103,7 +102,7 @@ async def verify(db: Database, session: OperatorSession, digest: bytes, old_id: 
     already or the waiting session has ended.
     """
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         waits = connection.execute("SELECT 1 FROM operator_sessions WHERE id = ? AND verified = 0", (old_id,)).fetchone()
         if waits is None or not _use_code(connection, session.operator_id, step, code):
             return False
@@ -118,7 +117,7 @@ async def set_password(db: Database, old: str, new: str, session: OperatorSessio
     """Replace a password hash, end all sessions and begin `session`; return False if the hash is no longer `old`."""
     operator_id, now = session.operator_id, session.created_at
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         changed = connection.execute(
             "UPDATE operators SET password = ?, updated_at = ? WHERE id = ? AND password IS ?", (new, now, operator_id, old)
         )
@@ -139,7 +138,7 @@ async def use_link(db: Database, link: bytes, password: str, session: OperatorSe
     """
     now = session.created_at
 
-    def unit(connection: sqlite3.Connection) -> Operator | None:
+    def unit(connection: Connection) -> Operator | None:
         operator = link_in(connection, link, now)
         if operator is None or operator.id != session.operator_id:
             return None
@@ -158,7 +157,7 @@ async def use_link(db: Database, link: bytes, password: str, session: OperatorSe
 async def offer_second_factor(db: Database, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
     """Write a secret that is not in force yet; `seal` gets the check value of the master key within the transaction."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute("UPDATE operators SET totp_offered = ? WHERE id = ?", (seal(facts.check_in(connection)), operator_id))
 
     await db.write(unit)
@@ -167,7 +166,7 @@ async def offer_second_factor(db: Database, operator_id: str, seal: Callable[[by
 async def confirm_second_factor(db: Database, operator_id: str, offered: bytes, step: int, codes: Sequence[bytes], now: int) -> bool:
     """Switch the offered second factor on and write digests of recovery codes; return False if another one was offered meanwhile."""
 
-    def unit(connection: sqlite3.Connection) -> bool:
+    def unit(connection: Connection) -> bool:
         changed = connection.execute(
             "UPDATE operators SET totp = totp_offered, totp_offered = NULL, totp_used = ?, updated_at = ?"
             " WHERE id = ? AND totp_offered IS ?",
@@ -185,7 +184,7 @@ async def confirm_second_factor(db: Database, operator_id: str, offered: bytes, 
 async def end_second_factor(db: Database, operator_id: str, now: int) -> None:
     """Switch the second factor off and delete its recovery codes."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute(
             "UPDATE operators SET totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?", (now, operator_id)
         )
@@ -197,20 +196,20 @@ async def end_second_factor(db: Database, operator_id: str, now: int) -> None:
 async def recovery_codes_left(db: Database, operator_id: str) -> int:
     """Count an operator's unused recovery codes."""
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         left: int = connection.execute("SELECT count(*) FROM recovery_codes WHERE operator_id = ?", (operator_id,)).fetchone()[0]
         return left
 
     return await db.read(unit)
 
 
-def end_all(connection: sqlite3.Connection) -> None:
+def end_all(connection: Connection) -> None:
     """End all sessions and set-up links, after a restore: they may have been ended or used since the backup."""
     connection.execute("DELETE FROM operator_sessions")
     connection.execute("DELETE FROM operator_links")
 
 
-def _use_code(connection: sqlite3.Connection, operator_id: str, step: int | None, code: bytes) -> bool:
+def _use_code(connection: Connection, operator_id: str, step: int | None, code: bytes) -> bool:
     if step is None:
         used = connection.execute("DELETE FROM recovery_codes WHERE operator_id = ? AND digest = ?", (operator_id, code))
     else:
@@ -218,7 +217,7 @@ def _use_code(connection: sqlite3.Connection, operator_id: str, step: int | None
     return used.rowcount == 1
 
 
-def _insert(connection: sqlite3.Connection, session: OperatorSession, digest: bytes) -> None:
+def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> None:
     now = session.created_at
     connection.execute("DELETE FROM operator_sessions WHERE created_at <= ? OR last_seen_at <= ?", (now - SESSION_MS, now - IDLE_MS))
     connection.execute(_INSERT, (digest, *session))
@@ -229,7 +228,7 @@ def _session(row: Sequence[Any]) -> OperatorSession:
     return made._replace(verified=bool(made.verified))
 
 
-def _signed_in(connection: sqlite3.Connection, found: sqlite3.Cursor) -> SignedIn | None:
+def _signed_in(connection: Connection, found: Cursor) -> SignedIn | None:
     row = found.fetchone()
     operator = find_in(connection, row[1]) if row else None
     return SignedIn(_session(row), operator) if operator else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from typing import Any, NamedTuple
 
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store.conversations import COLUMNS
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import Accounts, listed
 
 PAGE = 1_000_000  # characters of messages, or a little more
@@ -55,7 +54,7 @@ async def walk(
     Returns the position behind it as well, None at the end.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[list[Part], TranscriptPosition | None]:
+    def unit(connection: Connection) -> tuple[list[Part], TranscriptPosition | None]:
         place, room = after or TranscriptPosition(bot_id or ""), PAGE
         parts: list[Part] = []
         while room > 0:
@@ -77,7 +76,7 @@ async def walk(
 async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, int]]:
     """List the visitors' messages to a bot, each text once with its count; `limit` messages are read."""
 
-    def unit(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    def unit(connection: Connection) -> list[tuple[str, int]]:
         rows = connection.execute(
             """
             SELECT m.content FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
@@ -90,7 +89,7 @@ async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, in
     return await db.read(unit)
 
 
-def _next(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
+def _next(connection: Connection, accounts: Accounts, place: TranscriptPosition, *, one_bot: bool) -> tuple[Any, ...] | None:
     behind = _OF_A_BOT if one_bot else _OF_ALL
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
@@ -99,7 +98,7 @@ def _next(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptP
     return row
 
 
-def _same(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptPosition) -> tuple[Any, ...] | None:
+def _same(connection: Connection, accounts: Accounts, place: TranscriptPosition) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ? AND {_OWNED}",
         (*place[:3], listed(accounts), listed(accounts)),
@@ -107,7 +106,7 @@ def _same(connection: sqlite3.Connection, accounts: Accounts, place: TranscriptP
     return row
 
 
-def _messages(connection: sqlite3.Connection, conversation: int, place: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
+def _messages(connection: Connection, conversation: int, place: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
     """Messages as far as there is room; the number of the last one told, and the room that is left."""
     rows = connection.execute(
         "SELECT number, id, role, content, created_at FROM messages WHERE conversation = ? AND number > ? AND number <= ? ORDER BY number",

@@ -6,7 +6,6 @@ import: it counts as deleted at the time IMPORTING.
 
 from __future__ import annotations
 
-import sqlite3
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.transfer import RECORDS, Record
 from chatsvc.store import facts
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, ConstraintViolated, Database
 from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
 PAGE = 1_000_000  # characters, or a little more
@@ -70,7 +69,7 @@ class ExportPosition(NamedTuple):
 async def begin(db: Database) -> ExportPosition:
     """Return the first position of an export."""
 
-    def unit(connection: sqlite3.Connection) -> ExportPosition:
+    def unit(connection: Connection) -> ExportPosition:
         return ExportPosition(_KINDS[0], "", {kind: connection.execute(_LAST[kind]).fetchone()[0] for kind in _BY_NUMBER})
 
     return await db.read(unit)
@@ -79,7 +78,7 @@ async def begin(db: Database) -> ExportPosition:
 async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
     """Read the records after a position; return them with the next position, None at the end. Signing keys are sealed, in base64."""
 
-    def unit(connection: sqlite3.Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
+    def unit(connection: Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
         records: list[tuple[str, Record]] = []
         room, at = PAGE, place
         for _ in range(WINDOWS):
@@ -97,7 +96,7 @@ async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[li
     return await db.read(unit)
 
 
-def _window(connection: sqlite3.Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
+def _window(connection: Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
     """Read some rows of one kind; return them with the next position, None after the last of the kind."""
     if at.kind in _BY_NUMBER:
         start, end = int(at.after or 0), at.until[at.kind]
@@ -168,17 +167,16 @@ class Unfitting(Exception):
 async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record]], seal: Callable[[bytes, Record], bytes]) -> None:
     """Write records of an account during its import, all or none; raises Unfitting. `seal` seals a webhook's signing key."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    kind = ""
+
+    def unit(connection: Connection) -> None:
+        nonlocal kind
         said: Counter[object] = Counter()
         for kind, record in records:
             values = {**record, "account_id": account_id}
             if kind == "webhook":
                 values["signing_key"] = seal(facts.check_in(connection), record)
-            try:
-                written = connection.execute(_INSERT[kind], values).rowcount
-            except sqlite3.IntegrityError:
-                raise Unfitting(kind) from None
-            if written != 1:
+            if connection.execute(_INSERT[kind], values).rowcount != 1:
                 raise Unfitting(kind)
             if kind == "message":
                 said[record["conversation_id"]] += 1
@@ -194,4 +192,7 @@ async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record
             "UPDATE conversations SET message_count = message_count + ? WHERE id = ?", [(count, one) for one, count in said.items()]
         )
 
-    await db.write(unit)
+    try:
+        await db.write(unit)
+    except ConstraintViolated:
+        raise Unfitting(kind) from None

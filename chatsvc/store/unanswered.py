@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 
 MOST_KEPT = 10_000  # questions a bot
 _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would cost more than to write it
@@ -43,7 +42,7 @@ class Unmasked(NamedTuple):
 async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
     """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         # The bot may have been deleted in the meantime.
         row = connection.execute(
             """
@@ -76,7 +75,7 @@ _RAREST = "SELECT number FROM unanswered_questions WHERE bot_id = ?1 ORDER BY ti
 _OF_BOT = "SELECT number FROM unanswered_questions WHERE bot_id = ?1"
 
 
-def _delete(connection: sqlite3.Connection, rows: Iterable[tuple[int]]) -> int:
+def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
     numbers = json.dumps([number for (number,) in rows])
     connection.execute("DELETE FROM unanswered_askers WHERE question IN (SELECT value FROM json_each(?))", (numbers,))
     return connection.execute("DELETE FROM unanswered_questions WHERE number IN (SELECT value FROM json_each(?))", (numbers,)).rowcount
@@ -85,7 +84,7 @@ def _delete(connection: sqlite3.Connection, rows: Iterable[tuple[int]]) -> int:
 async def most_asked(db: Database, bot_id: str) -> list[Asked]:
     """List a bot's questions, the most frequent and newest first."""
 
-    def unit(connection: sqlite3.Connection) -> list[Asked]:
+    def unit(connection: Connection) -> list[Asked]:
         rows = connection.execute(
             """
             SELECT question, language, times, last_asked_at FROM unanswered_questions WHERE bot_id = ?
@@ -106,7 +105,7 @@ async def clear(db: Database, bot_id: str) -> int:
 async def erase(db: Database, bot_id: str, user_id: str) -> int:
     """Delete what a visitor asked a bot, on all channels; return how many questions. Counts of other visitors stay."""
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         rows = connection.execute("SELECT number FROM unanswered_askers WHERE bot_id = ? AND user_id = ?", (bot_id, user_id)).fetchall()
         forget_askers(connection, [number for (number,) in rows])
         return len(rows)
@@ -114,7 +113,7 @@ async def erase(db: Database, bot_id: str, user_id: str) -> int:
     return await db.write(unit)
 
 
-def forget_askers(connection: sqlite3.Connection, askers: Sequence[int]) -> None:
+def forget_askers(connection: Connection, askers: Sequence[int]) -> None:
     """Delete a visitor's links to questions, and questions without other links, within a unit."""
     for number in askers:
         question, times = connection.execute(
@@ -136,7 +135,7 @@ def forget_askers(connection: sqlite3.Connection, askers: Sequence[int]) -> None
 async def unmasked(db: Database, limit: int) -> list[Unmasked]:
     """List unmasked questions of an older version or an import, with language and country."""
 
-    def unit(connection: sqlite3.Connection) -> list[Unmasked]:
+    def unit(connection: Connection) -> list[Unmasked]:
         rows = connection.execute(
             """
             SELECT q.number, q.question, q.language, b.country FROM unanswered_questions q JOIN bots b ON b.id = q.bot_id
@@ -152,7 +151,7 @@ async def unmasked(db: Database, limit: int) -> list[Unmasked]:
 async def mask(db: Database, masked: Sequence[tuple[int, str, str]]) -> None:
     """Replace stored questions by (number, folded, wording) without personal data; equal ones are merged."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         for number, folded, wording in masked:
             _merge(connection, number, folded)
             connection.execute(
@@ -163,7 +162,7 @@ async def mask(db: Database, masked: Sequence[tuple[int, str, str]]) -> None:
     await db.write(unit)
 
 
-def _merge(connection: sqlite3.Connection, number: int, folded: str) -> None:
+def _merge(connection: Connection, number: int, folded: str) -> None:
     """Move the counts of another question of the same text to this one, and delete it."""
     other = connection.execute(
         """

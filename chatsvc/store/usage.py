@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 
 
 class Summary(NamedTuple):
@@ -27,7 +26,7 @@ async def summary(db: Database, account_id: str, start: int, end: int, cap: int)
         " WHERE account_id = ?1 AND created_at BETWEEN ?2 AND ?3 ORDER BY created_at DESC, number DESC LIMIT ?4"
     )
 
-    def unit(connection: sqlite3.Connection) -> Summary:
+    def unit(connection: Connection) -> Summary:
         scope = (account_id, start, end, cap)
         rows = connection.execute(
             f"""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.store import facts
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 
 PENDING, ATTEMPTED, KEPT = range(3)
 
@@ -90,7 +89,7 @@ def _webhook(row: tuple[str, str | None, str, bytes, int, int] | None) -> Webhoo
     return Webhook(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) if row else None
 
 
-def find_in(connection: sqlite3.Connection, bot_id: str) -> Webhook | None:
+def find_in(connection: Connection, bot_id: str) -> Webhook | None:
     """Find the webhook of a bot within a unit."""
     return _webhook(connection.execute(f"SELECT {_WEBHOOK} FROM webhooks WHERE bot_id = ?", (bot_id,)).fetchone())
 
@@ -106,7 +105,7 @@ async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool
     An existing one keeps its signing key and creation time; a new one gets the key that `seal` returns.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[Webhook, bool]:
+    def unit(connection: Connection) -> tuple[Webhook, bool]:
         is_new = find_in(connection, webhook.bot_id) is None
         # Events that a crash left pending for a removed webhook must not go to another address.
         while is_new and _fail_pending(connection, webhook.bot_id, webhook.created_at):
@@ -127,7 +126,7 @@ async def put(db: Database, webhook: Webhook, seal: Seal) -> tuple[Webhook, bool
 async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | None:
     """Replace the signing key of a bot's webhook; None if it has none."""
 
-    def unit(connection: sqlite3.Connection) -> Webhook | None:
+    def unit(connection: Connection) -> Webhook | None:
         sealed = seal(facts.check_in(connection))
         connection.execute("UPDATE webhooks SET signing_key = ?, updated_at = ? WHERE bot_id = ?", (sealed, now, bot_id))
         return find_in(connection, bot_id)
@@ -138,11 +137,11 @@ async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | N
 async def remove(db: Database, bot_id: str, now: int) -> bool:
     """Delete a bot's webhook and record pending events as failed; return False if it has none."""
 
-    def unit(connection: sqlite3.Connection) -> tuple[bool, int]:
+    def unit(connection: Connection) -> tuple[bool, int]:
         removed = connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount == 1
         return removed, _fail_pending(connection, bot_id, now)
 
-    def rest(connection: sqlite3.Connection) -> int:
+    def rest(connection: Connection) -> int:
         # Another webhook may have been set in the meantime; the pending events are its own.
         return 0 if find_in(connection, bot_id) else _fail_pending(connection, bot_id, now)
 
@@ -152,7 +151,7 @@ async def remove(db: Database, bot_id: str, now: int) -> bool:
     return removed
 
 
-def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
+def _fail_pending(connection: Connection, bot_id: str, now: int, error: str = "webhook_removed") -> int:
     """Record a batch of pending events as failed; return how many."""
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, _BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
@@ -163,7 +162,7 @@ def _fail_pending(connection: sqlite3.Connection, bot_id: str, now: int, error: 
     return len(pending)
 
 
-def interrupt_all(connection: sqlite3.Connection, now: int) -> None:
+def interrupt_all(connection: Connection, now: int) -> None:
     """Record all pending events and attempts in flight as interrupted, after a restore: they may have been sent since."""
     connection.execute("UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL")
     for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
@@ -171,7 +170,7 @@ def interrupt_all(connection: sqlite3.Connection, now: int) -> None:
             pass
 
 
-def add_event(connection: sqlite3.Connection, event: Event, state: int) -> int:
+def add_event(connection: Connection, event: Event, state: int) -> int:
     """Write an event within the unit that writes its record; return its number."""
     cursor = connection.execute(
         "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -190,7 +189,7 @@ class Outstanding(NamedTuple):
 async def outstanding(db: Database) -> Outstanding:
     """Count pending events and attempts in flight, over all bots."""
 
-    def unit(connection: sqlite3.Connection) -> Outstanding:
+    def unit(connection: Connection) -> Outstanding:
         pending = connection.execute("SELECT count(*) FROM webhook_events WHERE state = 0").fetchone()[0]
         return Outstanding(pending, connection.execute("SELECT count(*) FROM webhook_attempts WHERE success IS NULL").fetchone()[0])
 
@@ -200,7 +199,7 @@ async def outstanding(db: Database) -> Outstanding:
 async def bots_with_pending(db: Database) -> list[str]:
     """List the bots with pending events."""
 
-    def unit(connection: sqlite3.Connection) -> list[str]:
+    def unit(connection: Connection) -> list[str]:
         rows = connection.execute(
             "SELECT id FROM bots WHERE EXISTS (SELECT 1 FROM webhook_events e WHERE e.bot_id = bots.id AND state = 0)"
         )
@@ -215,14 +214,14 @@ async def interrupt(db: Database) -> int:
     For the only process of the data folder, at its start.
     """
 
-    def is_cut_off(connection: sqlite3.Connection) -> bool:
+    def is_cut_off(connection: Connection) -> bool:
         return connection.execute("SELECT 1 FROM webhook_attempts WHERE success IS NULL LIMIT 1").fetchone() is not None
 
     # Most starts find none, and a write costs a sync of the disk.
     if not await db.read(is_cut_off):
         return 0
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         return connection.execute(
             "UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL"
         ).rowcount
@@ -237,7 +236,7 @@ class _Standing(NamedTuple):
     refusal: str | None
 
 
-def _standing(connection: sqlite3.Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
+def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
     """Read the state for an attempt; None if the account has been deleted: nothing is sent or recorded then."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
@@ -256,7 +255,7 @@ def _attempt_id(now: int) -> str:
     return f"{now >> 16:08x}-{now & 0xFFFF:04x}-7{by_chance[:3]}-8{by_chance[3:6]}-{by_chance[6:]}"
 
 
-def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
+def _record(connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
     """Record an attempt; return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
     webhook, refusal = standing
     attempt_id, delivery_id = _attempt_id(now), str(uuid.uuid4())
@@ -278,7 +277,7 @@ def _record(connection: sqlite3.Connection, event: Event, now: int, standing: _S
     return attempt_id, Sending(attempt_id, event.bot_id, delivery_id, url, event.event, body, signature)
 
 
-def _settle(connection: sqlite3.Connection, outcomes: Iterable[Outcome]) -> None:
+def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     connection.executemany(
         "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ? WHERE id = ? AND success IS NULL",
         [(outcome.success, outcome.status_code, outcome.error, outcome.duration_ms, outcome.attempt_id) for outcome in outcomes],
@@ -298,7 +297,7 @@ async def advance(
     Returns the number of events, and the deliveries to send: fewer if some could only be recorded as failed. `plans` have webhooks.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[int, list[Sending]]:
+    def unit(connection: Connection) -> tuple[int, list[Sending]]:
         _settle(connection, done)
         rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
         standing = _standing(connection, bot_id, plans) if rows else None
@@ -318,7 +317,7 @@ async def advance(
 async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
     """Write a test event with its attempt; return the attempt's id and the delivery, None for a deleted account."""
 
-    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
         standing = _standing(connection, event.bot_id, plans)
         if standing is None:
             return None
@@ -335,7 +334,7 @@ async def send_again(
     None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
     """
 
-    def unit(connection: sqlite3.Connection) -> tuple[str, Sending | None] | None:
+    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
         row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
         standing = _standing(connection, row[1], plans) if row else None
         if standing is None or (failed and _latest(connection, event_number) != 0):
@@ -345,7 +344,7 @@ async def send_again(
     return await db.write(unit)
 
 
-def _latest(connection: sqlite3.Connection, event_number: int) -> int | None:
+def _latest(connection: Connection, event_number: int) -> int | None:
     """Whether the latest attempt succeeded; None while it is in flight."""
     row = connection.execute(
         "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)

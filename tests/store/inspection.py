@@ -13,13 +13,13 @@ from typing import Any
 
 from chatsvc.app import App
 from chatsvc.store import exchanges, webhooks
-from chatsvc.store.database import Database
+from chatsvc.store.database import Connection, Database
 from chatsvc.store.webhooks import Event
 
 Rows = list[tuple[Any, ...]]
 
 
-def _run(connection: sqlite3.Connection, statement: str, values: Sequence[object]) -> Rows:
+def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:
     return connection.execute(statement, {str(number): value for number, value in enumerate(values, 1)}).fetchall()
 
 
@@ -46,7 +46,7 @@ async def insert(app: App, table: str, columns: str, rows: Iterable[Sequence[obj
 async def add_events(db: Database, *events: tuple[Event, str | None], applied: Callable[[object], None] | None = None) -> None:
     """Write pending events in one transaction; with each the name of the event among them that it follows."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         numbers: dict[str, int] = {}
         for event, before in events:
             follows = numbers[before] if before else None
@@ -58,7 +58,7 @@ async def add_events(db: Database, *events: tuple[Event, str | None], applied: C
 async def write_exchanges(db: Database, several: Iterable[exchanges.NewExchange]) -> None:
     """Write exchanges one by one, in one transaction."""
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         for exchange in several:
             exchanges._write(connection, [exchange])
 

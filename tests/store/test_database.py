@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import sqlite3
 from pathlib import Path
 
 import pytest
 
-from chatsvc.store.database import Database, StoreFault, StoreUnavailable, Unit
+from chatsvc.store.database import Connection, Database, StoreFault, StoreUnavailable, Unit
 from tests.store.conftest import Open
 from tests.store.support import rows
 
@@ -17,14 +16,14 @@ from tests.store.support import rows
 def note(name: str, value: bytes = b"x") -> Unit[str]:
     """A unit that writes one fact and gives its name back."""
 
-    def unit(connection: sqlite3.Connection) -> str:
+    def unit(connection: Connection) -> str:
         connection.execute("INSERT INTO store_facts (name, value) VALUES (?, ?)", (name, value))
         return name
 
     return unit
 
 
-def names(connection: sqlite3.Connection) -> list[str]:
+def names(connection: Connection) -> list[str]:
     """A unit that reads the names of all facts."""
     return [name for (name,) in connection.execute("SELECT name FROM store_facts ORDER BY name")]
 
@@ -36,7 +35,7 @@ async def test_what_a_unit_wrote_is_durable_and_read_again(db: Database, path: P
 
 
 async def test_a_unit_that_raises_is_undone_and_tells_what_it_raised(db: Database) -> None:
-    def fails(connection: sqlite3.Connection) -> None:
+    def fails(connection: Connection) -> None:
         note("half")(connection)
         raise LookupError("of the unit's own")
 
@@ -54,7 +53,7 @@ async def test_a_result_is_applied_after_its_commit(db: Database, path: Path) ->
 
 
 async def test_nothing_is_applied_of_a_unit_that_failed(db: Database) -> None:
-    def fails(connection: sqlite3.Connection) -> None:
+    def fails(connection: Connection) -> None:
         raise LookupError
 
     applied: list[object] = []
@@ -73,7 +72,7 @@ async def test_what_applied_raises_is_told_to_its_caller_and_the_unit_stays_writ
 
 
 async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Database) -> None:
-    def fails_at_its_commit(connection: sqlite3.Connection) -> None:
+    def fails_at_its_commit(connection: Connection) -> None:
         note("half")(connection)
         connection.execute("PRAGMA defer_foreign_keys=ON")
         connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
@@ -88,11 +87,11 @@ async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Databa
 
 
 async def test_a_full_disk_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
-    def fill_up(connection: sqlite3.Connection) -> None:
+    def fill_up(connection: Connection) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
 
-    def make_room(connection: sqlite3.Connection) -> None:
+    def make_room(connection: Connection) -> None:
         connection.execute("PRAGMA max_page_count=1000000")
 
     await db.write(note("before"))
@@ -143,7 +142,7 @@ FAULTS_OF_OURS: dict[str, tuple[str, tuple[object, ...], type[Exception]]] = {
 async def test_a_fault_of_ours_is_not_told_as_an_outage(db: Database, fault: str) -> None:
     sql, values, kind = FAULTS_OF_OURS[fault]
 
-    def unit(connection: sqlite3.Connection) -> None:
+    def unit(connection: Connection) -> None:
         connection.execute(sql, values).fetchall()
 
     with pytest.raises(kind):
@@ -188,7 +187,7 @@ async def test_a_folder_that_is_not_there_is_an_outage(open_db: Open, tmp_path: 
 
 
 async def test_every_commit_reaches_the_disk_and_foreign_keys_hold(db: Database) -> None:
-    def settings(connection: sqlite3.Connection) -> dict[str, object]:
+    def settings(connection: Connection) -> dict[str, object]:
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
         return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from chatsvc.store.database import StoreFault, StoreUnavailable, Together
+from chatsvc.store.database import Connection, ConstraintViolated, StoreFault, StoreUnavailable, Together
 from chatsvc.store.sqlite.group_commit import MAX_BATCH, GroupCommitDatabase
 from tests.store.support import rows
 from tests.store.test_database import names, note
@@ -23,7 +23,7 @@ class Held:
         self.busy = threading.Event()
         self.let_go = threading.Event()
 
-    def __call__(self, _: sqlite3.Connection) -> str:
+    def __call__(self, _: Connection) -> str:
         self.busy.set()
         assert self.let_go.wait(10)
         return "held"
@@ -44,24 +44,22 @@ async def queued(db: GroupCommitDatabase, *writes: asyncio.Task[str]) -> None:
     assert len(db.writer.queue) == len(writes)
 
 
-def write(
-    db: GroupCommitDatabase, unit: Callable[[sqlite3.Connection], str], applied: Callable[[str], None] | None = None
-) -> asyncio.Task[str]:
+def write(db: GroupCommitDatabase, unit: Callable[[Connection], str], applied: Callable[[str], None] | None = None) -> asyncio.Task[str]:
     """One write in a task of its own."""
     return asyncio.create_task(db.write(unit, applied))
 
 
-def raises(fault: Exception) -> Callable[[sqlite3.Connection], str]:
+def raises(fault: Exception) -> Callable[[Connection], str]:
     """A unit that writes and then raises."""
 
-    def unit(connection: sqlite3.Connection) -> str:
+    def unit(connection: Connection) -> str:
         note("undone")(connection)
         raise fault
 
     return unit
 
 
-def fails_at_the_commit(connection: sqlite3.Connection) -> str:
+def fails_at_the_commit(connection: Connection) -> str:
     """A unit that goes well, and whose transaction cannot be committed."""
     connection.execute("PRAGMA defer_foreign_keys=ON")
     connection.execute("INSERT INTO allowances (account_id, month, messages_used) VALUES ('nobody', '2026-11', 1)")
@@ -71,7 +69,7 @@ def fails_at_the_commit(connection: sqlite3.Connection) -> str:
 async def test_units_that_wait_go_into_one_transaction(group: GroupCommitDatabase) -> None:
     statements: list[str] = []
 
-    def watch(connection: sqlite3.Connection) -> str:
+    def watch(connection: Any) -> str:
         connection.set_trace_callback(statements.append)
         return "watching"
 
@@ -138,7 +136,7 @@ async def test_results_are_applied_in_the_order_of_the_commits_before_anybody_is
 async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call(group: GroupCommitDatabase) -> None:
     calls: list[list[str]] = []
 
-    def together(connection: sqlite3.Connection, items: list[str]) -> list[str]:
+    def together(connection: Connection, items: list[str]) -> list[str]:
         calls.append(items)
         return [note(item)(connection) for item in items]
 
@@ -159,7 +157,7 @@ async def test_those_of_one_kind_that_stand_side_by_side_are_written_in_one_call
 
 
 async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: GroupCommitDatabase) -> None:
-    def together(connection: sqlite3.Connection, items: list[str]) -> list[str]:
+    def together(connection: Connection, items: list[str]) -> list[str]:
         return [note(item)(connection) for item in items]
 
     held, first = await start_held(group)
@@ -174,7 +172,7 @@ async def test_a_fault_in_one_call_for_many_undoes_its_own_item_alone(group: Gro
 async def test_reads_of_one_kind_that_wait_are_read_in_one_call_and_a_fault_fails_its_own_alone(group: GroupCommitDatabase) -> None:
     calls: list[list[int]] = []
 
-    def together(connection: sqlite3.Connection, items: list[int]) -> list[int]:
+    def together(connection: Connection, items: list[int]) -> list[int]:
         calls.append(items)
         return [connection.execute("SELECT 12 / ?", (item,)).fetchone()[0] // 1 for item in items]
 
@@ -245,7 +243,7 @@ async def test_a_commit_that_fails_fails_the_whole_batch_and_nothing_is_applied(
     held.let_go.set()
     head, *results = await asyncio.gather(first, *others, return_exceptions=True)
     assert head == "held"
-    assert [type(result) for result in results] == [StoreFault] * 3
+    assert [type(result) for result in results] == [ConstraintViolated] * 3
     assert applied == []
     assert rows(path, "SELECT * FROM store_facts") == []
     assert await group.write(note("after")) == "after"
@@ -253,7 +251,7 @@ async def test_a_commit_that_fails_fails_the_whole_batch_and_nothing_is_applied(
 
 
 async def test_a_full_disk_fails_the_unit_that_needs_room_or_the_whole_batch_and_never_lies(group: GroupCommitDatabase, path: Path) -> None:
-    def fill_up(connection: sqlite3.Connection) -> str:
+    def fill_up(connection: Connection) -> str:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
         return "full"
@@ -319,7 +317,7 @@ async def test_a_reader_sees_one_snapshot_and_can_neither_write_nor_checkpoint(g
     before = threading.Event()
     written = threading.Event()
 
-    def reads_twice(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+    def reads_twice(connection: Connection) -> tuple[list[str], list[str]]:
         first = names(connection)
         before.set()
         assert written.wait(10)
@@ -336,7 +334,7 @@ async def test_a_reader_sees_one_snapshot_and_can_neither_write_nor_checkpoint(g
 
 
 async def test_a_reader_that_fails_serves_the_next_all_the_same(group: GroupCommitDatabase) -> None:
-    def fails(connection: sqlite3.Connection) -> None:
+    def fails(connection: Connection) -> None:
         raise LookupError
 
     for _ in range(10):
@@ -348,7 +346,7 @@ async def test_a_reader_that_fails_serves_the_next_all_the_same(group: GroupComm
 async def test_a_thousand_writers_at_once_are_all_written_and_counted_in_order(group: GroupCommitDatabase) -> None:
     counted: list[int] = []
 
-    def unit(connection: sqlite3.Connection) -> int:
+    def unit(connection: Connection) -> int:
         connection.execute("INSERT INTO store_facts VALUES ('count', x'') ON CONFLICT DO UPDATE SET value = zeroblob(length(value) + 1)")
         return len(connection.execute("SELECT value FROM store_facts").fetchone()[0])
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from chatsvc.store.database import StoreFault, StoreUnavailable
+from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def is_outage(fault: BaseException) -> bool:
 
 
 def translated(fault: BaseException, path: Path) -> BaseException:
-    """Translate an error of the driver into StoreUnavailable or StoreFault; others are returned as they are."""
+    """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated; others are returned as they are."""
     if not isinstance(fault, sqlite3.Error):
         return fault
     if is_outage(fault):
         return outage(fault, path)
-    made = StoreFault(str(fault))
+    made = ConstraintViolated(str(fault)) if isinstance(fault, sqlite3.IntegrityError) else StoreFault(str(fault))
     made.__cause__ = fault
     return made
 
