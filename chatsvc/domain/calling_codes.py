@@ -38,3 +38,15 @@ def abroad(digits: str, country: str) -> str | None:
         # 90 532 123 45 67, and 1 212 555 01 23: the code is there, only the plus is not.
         return digits
     return code + digits.removeprefix(_TRUNK.get(country.upper(), "0"))
+
+
+_TRUNK_OF = {code: _TRUNK.get(country, "0") for country, code in _CODE_OF.items() if code not in ("1", "7", "39")}
+
+
+def without_trunk(digits: str) -> str:
+    """Return the digits of a number with its country's code, without the trunk prefix between: `44 (0) 7700 ...`."""
+    for length in (1, 2, 3):
+        trunk = _TRUNK_OF.get(digits[:length])
+        if trunk and digits[length:].startswith(trunk):
+            return digits[:length] + digits[length + len(trunk) :]
+    return digits

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
-from chatsvc.domain.calling_codes import abroad, code_of
+from chatsvc.domain.calling_codes import abroad, code_of, without_trunk
 from chatsvc.domain.folding import fold_character
 
 MAX_NAME = 120
@@ -21,6 +21,7 @@ _MOST_COMPARED = 200  # words
 MAX_EMAIL = 254
 MIN_DIGITS = 7
 MAX_DIGITS = 15
+LONGEST_WITHOUT_CODE = 10  # digits
 
 # The length of each part is bounded: a visitor can type 4,000 characters that would make an unbounded one try for seconds.
 _EMAIL = re.compile(r"(?<![\w.+%-])\w[\w.!#$%&'’*+?^~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
@@ -121,7 +122,9 @@ def own_phone(phone: str, spoken: Iterable[str], country: str) -> str | None:
         return None
     for text in spoken:
         for typed, has_code in _typed_numbers(text):
-            number = typed.removeprefix("00") if has_code else abroad(typed, country)
+            number = without_trunk(typed.removeprefix("00")) if has_code else abroad(typed, country)
+            if phone.strip().startswith("+") and wanted == typed and len(typed) > LONGEST_WITHOUT_CODE and not typed.startswith("0"):
+                number = typed  # `49 151 23456789`: the code is there, only the plus is not
             # The last one is `+90 (0) 532 ...`: the code before a trunk prefix.
             if {wanted, wanted.lstrip("0")} & {number, typed.removeprefix("00"), typed.lstrip("0"), (code_of(country) or "") + typed}:
                 return typed if number is None else f"+{number}"

@@ -8,24 +8,20 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
 from chatsvc.domain import contacts
-from chatsvc.engines.knowledge.dialogue import intents, smalltalk
+from chatsvc.engines.knowledge.dialogue import intents, smalltalk, told_names
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
-from chatsvc.engines.knowledge.dialogue.wishes import recognise
-from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.reading import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
 from chatsvc.engines.reading.contacts import possible
 from chatsvc.engines.reading.folding import folded, words
-from chatsvc.engines.reading.language_detection import is_word
 from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
 from chatsvc.engines.wordlists import WordFile
 
 _ENDS = 400  # characters read at either end of a long message, since reading all of a hostile one is slow
 _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
-_BESIDE_A_NAME = 2  # words: "Ayşe Yılmaz efendim"
 _LONGEST_NAME = 4  # words
 _DIGITS_OF_A_NUMBER = 7
-_KINDS = {"date": "date", "time": "time", "name": "name", "contact": "phone", "phone": "phone"}
+_KINDS = {"date": "date", "time": "time", "contact": "phone", "phone": "phone"}
 
 _FILE = WordFile("knowledge/dialogue/hearing.txt")
 _FIELDS = {field: _FILE.pattern(f"field {field}") for field in ("date", "time", "phone", "email", "name", "message")}
@@ -34,7 +30,6 @@ _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
-_NO_NAME, _EVERYDAY = _FILE.words("no_name"), _FILE.words("everyday")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
@@ -113,17 +108,19 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     plain = plain and (proposed or not (question or is_nod(text)))
     # "make it 4 pm" holds a time: its 4 is no day of the month
     if kind and plain and not (kind in ("date", "time") and (reading.slots.date or reading.slots.time)):
-        bare = read_answer(kind, text, now=now, country=country)
-        reading = _bare_name(text, bare) or reading if kind == "name" else bare
+        reading = read_answer(kind, text, now=now, country=country)
     if asked in ("confirm", "change") or (asked in ("name", "contact") and changes_value(line)):
         reading = _with_bare_time(text, reading, now, country)
     reading = _with_possible_phone(text, reading, country)
     slots, own = reading.slots, [message]
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
-    named = (
-        slots.name or _before_contact(text, reading) or (_pointed_name(text) if asked == "name" or _FIELDS["name"].search(line) else None)
-    )
+    named = told_names.trimmed(slots.name) if slots.name else None
+    if named is None and (asked == "name" or _FIELDS["name"].search(line)):
+        named = _pointed_name(text)
+    told = told_names.find(text, reading, asked=asked == "name")
+    if told and (named is None or folded(told.value).startswith(folded(named))):
+        named, reading = told.value, Reading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never)
     # a first name and a surname told apart stand nowhere as one: the first is kept
     name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
@@ -174,7 +171,7 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
 def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
     """Read a number that has the right length, though no plan lists it."""
     slots = reading.slots
-    found = possible(text, country) if slots.phone is None and slots.email is None else None
+    found = possible(_without(text, reading, ("email",)), country) if slots.phone is None else None
     return Reading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
 
 
@@ -199,58 +196,11 @@ def _with_bare_time(text: str, reading: Reading, now: datetime, country: str) ->
     return Reading(replace(slots, time=bare.slots.time), reading.spans)
 
 
-_NAME_BEFORE = re.compile(r"((?:[^\W\d_][\w'’-]*\.? ){0,3}[^\W\d_][\w'’-]*)[\s,;:()-]*$")
-
-
-def _before_contact(text: str, reading: Reading) -> str | None:
-    """Return the capitalised words that stand right before the contact data: "Derek Hume, derek@example.com"."""
-    starts = [reading.spans[kind][0] for kind in ("phone", "email") if kind in reading.spans]
-    match = _NAME_BEFORE.search(text[: min(starts)]) if starts else None
-    if match is None:
-        return None
-    told: list[str] = []
-    for word in reversed(match[1].split()):
-        if not word[0].isupper() or folded(word.rstrip(".")) in NOT_NAMES:
-            break
-        told.insert(0, word)
-    known = len(told) == 1 and folded(told[0]) in GIVEN_NAMES
-    return " ".join(told) if known or 2 <= len(told) <= _LONGEST_NAME else None
-
-
 def _pointed_name(text: str) -> str | None:
     """Return a capitalised name at the end: `it's for Mark Twain`, `change the name to Mark Hamill`."""
     match = _POINTS.search(text)
     told = match[1].split() if match else []
     return " ".join(told) if told and all(word[0].isupper() and folded(word) not in NOT_NAMES for word in told) else None
-
-
-def _bare_name(text: str, reading: Reading) -> Reading | None:
-    """Check the name in a bare answer: the whole text if it is only names, and no word cut out of a sentence."""
-    if _OF_A_COMPANY.match(text.strip()) is None and (reading.slots.name is None or folded(reading.slots.name) in _NO_NAME):
-        return None
-    if belonging := _OF_A_COMPANY.match(text.strip()):
-        text = text[: text.index(belonging[1]) + len(belonging[1])]
-        return _bare_name(text, reading) or Reading(replace(reading.slots, name=belonging[1]), reading.spans)
-    written = text.strip().rstrip(".!,").split()
-    if 2 <= len(written) <= 4 and all(word[0].isupper() and folded(word.rstrip(".")) not in NOT_NAMES for word in written):
-        start = text.index(written[0])
-        whole = text.strip().rstrip(".!,")
-        return Reading(replace(reading.slots, name=whole), reading.spans | {"name": (start, start + len(whole))})
-    capital = all(word[0].isupper() for word in written) and not (len(written) > 1 and text.isupper())
-    if not capital and _is_ordinary(words(reading.slots.name or "")[0]):
-        return None
-    beside = words(_without(text, reading, ("name", "email", "phone", "date", "time")))
-    return None if len(beside) > _BESIDE_A_NAME or recognise(text) else reading
-
-
-_OF_A_COMPANY = re.compile(r"((?:[^\W\d_][\w'’-]*\.? ){0,2}[^\W\d_][\w'’-]*),? (?:from|of|at|with) [A-Z0-9]")
-
-
-def _is_ordinary(word: str) -> bool:
-    """Return whether a word is an everyday word and no name."""
-    if word in GIVEN_NAMES or word in SURNAMES:
-        return False
-    return word in NOT_NAMES or word in _EVERYDAY or bool(lexicon.of_word(word)) or is_word(word)
 
 
 def bare_name(message: str, before: str | None) -> str | None:

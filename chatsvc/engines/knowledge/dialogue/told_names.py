@@ -1,0 +1,162 @@
+"""Names that visitors give in a form or beside their contact data, in any order and without capitals.
+
+The text is cut at contact data, dates, labels ("tel", "name is") and punctuation; a piece that holds nothing but words that may
+be a name is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.reading import Reading
+from chatsvc.engines.reading.folding import folded
+from chatsvc.engines.reading.language_detection import is_word
+from chatsvc.engines.reading.name_spans import Name
+from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, BUSINESS, COURTESIES, GIVEN_NAMES, NOT_NAMES, PARTICLES, SURNAMES, TITLES
+from chatsvc.engines.reading.symbols import NUMBER_OF
+from chatsvc.engines.wordlists import WordFile
+
+_FILE = WordFile("knowledge/dialogue/told_names.txt")
+_OUTRIGHT, _LABELS, _OTHERS = _FILE.words("outright"), _FILE.words("labels"), _FILE.words("others")
+_CUES = _OUTRIGHT | _FILE.words("cues")
+_CUTS = _CUES | _LABELS | _OTHERS
+_PARTICLES = PARTICLES | _FILE.words("particles")
+_AROUND, _EVERYDAY = _FILE.words("around"), _FILE.words("everyday")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
+_COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
+# söylemek, vermem, istiyorum, geleceğim: no name ends like these
+_VERB = re.compile(r"[^\W\d_]{2,}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
+_MOST_WORDS = 5
+_MOST_TOKENS = 120
+_CUED, _KNOWN, _CAPITAL, _PLAIN = 4, 3, 2, 1
+
+
+class _Piece(NamedTuple):
+    """A run of words between two cuts; `cue` is the word that announces a name, `beside` right before or behind contact data."""
+
+    words: list[re.Match[str]]
+    cue: str
+    beside: bool
+
+
+def find(text: str, reading: Reading, *, asked: bool) -> Name | None:
+    """Return the name that a message gives; `asked` if the open question asks for one. None without a name beyond doubt."""
+    spans = [reading.spans[kind] for kind in ("phone", "email", "date", "time") if kind in reading.spans]
+    contact = [reading.spans[kind] for kind in ("phone", "email") if kind in reading.spans]
+    shouted = text.isupper()
+    best: tuple[int, Name] | None = None
+    for piece in _pieces(text, spans, contact):
+        if not (asked or contact or piece.cue in _OUTRIGHT):
+            continue
+        found = _name_in(piece, asked=asked, shouted=shouted)
+        if found is not None and (best is None or found[0] > best[0]):
+            start, end = found[1][0].start(), found[1][-1].end()
+            value = trimmed(text[start:end])
+            best = found[0], Name(value, start, start + len(value))
+    return best[1] if best else None
+
+
+def trimmed(name: str) -> str:
+    """Cut a copula ending and the full stop of a sentence: `Ayşe'yim`, `Jane.`; an initial keeps its full stop."""
+    name = _COPULA.sub("", name)
+    last = name.split()[-1]
+    return name.rstrip(".") if len(last) > 2 else name
+
+
+def _pieces(text: str, spans: Sequence[tuple[int, int]], contact: Sequence[tuple[int, int]]) -> Iterable[_Piece]:
+    """Cut a text into pieces."""
+    words: list[re.Match[str]] = []
+    cue, other, behind = "", False, False
+    for match in list(_TOKEN.finditer(text))[:_MOST_TOKENS]:
+        inside = any(start <= match.start() < end for start, end in spans)
+        base = folded(match[0].rstrip("."))
+        if not inside and match[0][0].isalpha() and base not in _CUTS:
+            words.append(match)
+            continue
+        before = any(start <= match.start() < end for start, end in contact)
+        if words and not other:
+            yield _Piece(words, cue, before or behind)
+        if words or inside or match[0][0].isalpha() or match[0] == "\n":
+            # "firma adı Delta": the name announced is the company's
+            other = (base in _OTHERS or (other and not words and base in _CUES)) and not inside
+            cue = base if base in _CUES and not inside else ""
+            behind = before
+        words = []
+    if words and not other:
+        yield _Piece(words, cue, behind)
+
+
+def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re.Match[str]]] | None:
+    """Return how sure a name in a piece is, and its words."""
+    words = _stripped(piece.words, asked=asked)
+    if words is None or not words:
+        return None
+    if (sure := _rank(words, cued=bool(piece.cue), asked=asked, shouted=shouted)) is not None:
+        return sure, words
+    if not piece.beside:
+        return None
+    for at in range(max(1, len(words) - _MOST_WORDS), len(words)):
+        tail, before = words[at:], _base(words[at - 1])
+        known = _base(tail[0]) in GIVEN_NAMES - AMBIGUOUS_NAMES
+        if known and before not in _OTHERS and before not in TITLES and _rank(tail, cued=False, asked=asked, shouted=shouted) is not None:
+            return _KNOWN, tail
+    return None
+
+
+def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]] | None:
+    """Drop titles and courtesies around a name; None if somebody else is spoken of ("Ayşe Hanım")."""
+    while words and (_base(words[0]) in TITLES or _base(words[0]) in _AROUND):
+        words = words[1:]
+    while words and _base(words[-1]) in _AROUND:
+        words = words[:-1]
+    if len(words) > 1 and _base(words[-1]) in COURTESIES:
+        return words[:-1] if asked else None
+    return words
+
+
+def _rank(words: list[re.Match[str]], *, cued: bool, asked: bool, shouted: bool) -> int | None:
+    """Return how sure it is that all of these words are a name; None if they are none."""
+    bases = [_base(word) for word in words]
+    if len(words) > _MOST_WORDS or not BUSINESS.isdisjoint(bases) or len(bases[0]) < 2 - (len(words) > 1):
+        return None
+    capital = [word[0][0].isupper() and not shouted for word in words]
+    first, rest = bases[0], bases[1:]
+    known = first.split("-")[0] in GIVEN_NAMES
+    if (not known and _is_ordinary(first, capital[0])) or first in NUMBER_OF:
+        return None
+    if any(_breaks(base, upper) for base, upper in zip(rest, capital[1:], strict=True)):
+        return None
+    whole = all(upper or base in _PARTICLES for base, upper in zip(bases, capital, strict=True))
+    if cued and (known or whole or asked or first in SURNAMES):
+        return _CUED
+    if known and (first not in AMBIGUOUS_NAMES or capital[0] or asked or len(words) > 1):
+        return _KNOWN
+    if whole and (asked or len(words) > 1):
+        return _CAPITAL
+    return _PLAIN if asked and (len(words) <= 4 or first in SURNAMES) else None
+
+
+def _breaks(base: str, capital: bool) -> bool:
+    """Return whether a later word is no part of a name."""
+    if base in GIVEN_NAMES or base in SURNAMES or base in _PARTICLES or len(base) == 1:
+        return False
+    return base in TITLES or (not capital and (_is_ordinary(base, capital=False) or base in NUMBER_OF))
+
+
+def _is_ordinary(base: str, capital: bool) -> bool:
+    """Return whether a word is an everyday word and no name; one with a capital must be listed as no name."""
+    if base in SURNAMES and not capital:
+        return False
+    return (
+        base in NOT_NAMES
+        or base in _EVERYDAY
+        or bool(_VERB.match(base))
+        or (not capital and (bool(lexicon.of_word(base)) or is_word(base)))
+    )
+
+
+def _base(word: re.Match[str]) -> str:
+    return folded(_COPULA.sub("", word[0]).rstrip("."))
