@@ -150,6 +150,6 @@ def analytics(summary: UsageSummary) -> Json:
             "total_messages": summary.messages,
             "total_tokens": summary.tokens,
             "total_cost_usd": Usd(summary.cost_micro_usd),
-            "by_day": [{"day": times.day(day), "messages": messages} for day, messages in summary.by_day],
+            "by_day": [{"day": times.day(day), "messages": usage.messages} for day, usage in summary.by_day],
         },
     }

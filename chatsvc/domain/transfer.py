@@ -37,8 +37,8 @@ _FIELDS = {
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
     "event": "bot_id event record_id data:object created_at:time state:number",
     "attempt": "bot_id event record_id told_at:time id delivery_id url? body:bytes at:time success:flag? status_code:number? error?"
-    " duration_ms:number?",
-    "usage": "bot_id created_at:time tokens:number cost_micro_usd:number",
+    " duration_ms:number? signature? answer:bytes?",
+    "usage": "bot_id channel created_at:time tokens:number cost_micro_usd:number",
     "answer": "key fingerprint:bytes exchange:exchange created_at:time",
     "key": "digest:bytes id label? prefix created_at:time expires_at:time? revoked_at:time? last_used_at:time?",
 }
@@ -46,6 +46,7 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("account", "subscription_status"): SUBSCRIPTION_STATUSES,
     ("conversation", "channel"): CHANNELS,
     ("asker", "channel"): CHANNELS,
+    ("usage", "channel"): CHANNELS,
     ("bot", "fallback"): (None, "knowledge"),
     ("message", "role"): ("user", "assistant"),
     ("request", "request_type"): REQUEST_TYPES,

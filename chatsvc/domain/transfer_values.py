@@ -21,6 +21,7 @@ _SHAPES = {
     "error": re.compile(r"[a-z0-9_]{1,64}"),
     "key": re.compile(r"[!-~]{1,255}"),
     "prefix": re.compile(r"csk_[0-9A-Za-z]{0,16}"),
+    "signature": re.compile(r"sha256=[0-9a-f]{64}"),
     "signing_key": re.compile(r"whsec_[0-9A-Za-z_-]{43}"),
     "url": re.compile(r"https://[!-~]{1,2040}"),
     "source_page_host": re.compile(r"[!-~]{0,253}"),
@@ -50,6 +51,7 @@ _SENT = (*_EVENTS, "webhook.test")
 # Fields whose time may lie ahead.
 _AHEAD = {"expires_at": None, "appointment_at": _PLANNED_MS}
 _DIGEST = 32  # bytes of SHA-256
+_ANSWER = 4096  # bytes kept of a receiver's answer
 _NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "folded", "file", "model", "language", "content"})
 
 
@@ -138,6 +140,7 @@ _CHECKS: dict[tuple[str, str], Callable[[Any], bool]] = {
     ("event", "data"): _json(lambda value: isinstance(value, dict)),
     ("attempt", "body"): lambda value: not value or _json(lambda body: isinstance(body, dict))(value),
     ("attempt", "status_code"): range(100, 1000).__contains__,
+    ("attempt", "answer"): lambda value: len(value) <= _ANSWER,
     ("appointment", "appointment_date"): _is(date.fromisoformat),
     ("appointment", "appointment_time"): _is(time.fromisoformat),
     ("answer", "exchange"): _json(_exchange),

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+SUBSCRIBED = ("request.created", "appointment.created")
+TEST = "webhook.test"
+# Values of the filter `status` of attempts.
+DELIVERED, FAILED, IN_FLIGHT = "delivered", "failed", "in_flight"
+STATUSES = (DELIVERED, FAILED, IN_FLIGHT)
+# Errors of attempts without a connection: nothing was sent.
+NOT_SENT = frozenset(
+    {
+        "refused_address",
+        "egress_refused",
+        "dns_failed",
+        "connect_failed",
+        "tls_failed",
+        "webhook_removed",
+        "plan_lost",
+        "unusable_key",
+    }
+)
 
 
 class Attempt(NamedTuple):
@@ -18,6 +38,25 @@ class Attempt(NamedTuple):
     status_code: int | None
     error: str | None
     duration_ms: int | None
+
+
+class AttemptDetail(NamedTuple):
+    """An attempt with its request, and the beginning of the answer's body.
+
+    `headers` and `body` are as sent; `body` is empty where no request was made, `answer` None where none came.
+    """
+
+    attempt: Attempt
+    bot_id: str
+    event_created_at: int
+    headers: Mapping[str, str]
+    body: bytes
+    answer: bytes | None
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether a connection was opened for it."""
+        return bool(self.body) and self.attempt.error not in NOT_SENT
 
 
 class WebhookSettings(NamedTuple):

@@ -142,9 +142,9 @@ def _messages(connection: Connection, exchanges: list[NewExchange], numbers: lis
 def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
     rows: list[object] = []
     for x in exchanges:
-        rows += x.account_id, x.bot_id, x.accepted_at, x.tokens, x.cost_micro_usd
-    begin = "INSERT INTO usage_records (account_id, bot_id, created_at, tokens, cost_micro_usd) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
+        rows += x.account_id, x.bot_id, x.channel, x.accepted_at, x.tokens, x.cost_micro_usd
+    begin = "INSERT INTO usage_records (account_id, bot_id, channel, created_at, tokens, cost_micro_usd) VALUES "
+    at_once(connection, begin, "(?, ?, ?, ?, ?, ?)", rows)
 
 
 def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:

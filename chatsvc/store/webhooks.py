@@ -42,13 +42,14 @@ class Event(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt."""
+    """Outcome of an attempt; `answer` is the beginning of the answer's body, None without an answer."""
 
     attempt_id: str
     success: bool
     status_code: int | None
     error: str | None
     duration_ms: int
+    answer: bytes | None = None
 
 
 class Sending(NamedTuple):
@@ -75,7 +76,7 @@ Seal = Callable[[bytes], bytes]
 
 _WEBHOOK = "bot_id, url, events, signing_key, created_at, updated_at"
 EVENT = "number, bot_id, event, record_id, data, created_at, follows"
-_NEW = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms"
+_NEW = "id, event_number, bot_id, delivery_id, url, body, at, success, error, duration_ms, signature"
 _BATCH = 1000
 _NEXT = f"""
     SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
@@ -156,7 +157,7 @@ def _fail_pending(connection: Connection, bot_id: str, now: int, error: str = "w
     pending = connection.execute("SELECT number FROM webhook_events WHERE bot_id = ? AND state = 0 LIMIT ?", (bot_id, _BATCH)).fetchall()
     connection.executemany("UPDATE webhook_events SET state = 1 WHERE number = ?", pending)
     connection.executemany(
-        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0)",
+        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, NULL, x'', ?, 0, ?, 0, NULL)",
         [(_attempt_id(now), number, bot_id, str(uuid.uuid4()), now, error) for (number,) in pending],
     )
     return len(pending)
@@ -269,8 +270,18 @@ def _record(connection: Connection, event: Event, now: int, standing: _Standing,
     elif not refusal:
         refusal = "webhook_removed"
     connection.execute(
-        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (attempt_id, event.number, event.bot_id, delivery_id, url, body, now, 0 if refusal else None, refusal, 0 if refusal else None),
+        f"INSERT INTO webhook_attempts ({_NEW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            attempt_id,
+            event.number,
+            event.bot_id,
+            delivery_id,
+            url,
+            body,
+            now,
+            *((0, refusal, 0) if refusal else (None,) * 3),
+            signature or None,
+        ),
     )
     if refusal or url is None:
         return attempt_id, None
@@ -279,8 +290,8 @@ def _record(connection: Connection, event: Event, now: int, standing: _Standing,
 
 def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
     connection.executemany(
-        "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ? WHERE id = ? AND success IS NULL",
-        [(outcome.success, outcome.status_code, outcome.error, outcome.duration_ms, outcome.attempt_id) for outcome in outcomes],
+        "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
+        [(*outcome[1:], outcome.attempt_id) for outcome in outcomes],
     )
 
 

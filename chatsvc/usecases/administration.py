@@ -99,6 +99,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "webhook.remove": Operation("webhooks.remove", CHANGE, OWNER, ("bot",)),
     "webhook.test": Operation("webhooks.test", CHANGE, OWNER, ("bot",)),
     "webhook.attempts": Operation("webhooks.attempts", LOOK, OWNER, ("bot",)),
+    "webhook.attempt": Operation("webhooks.attempt", LOOK, OWNER, ("attempt",)),
     "webhook.resend": Operation("webhooks.resend", CHANGE, OWNER, ("attempt",)),
     "webhook.resend_failed": Operation("webhooks.resend_failed", CHANGE, OWNER, ("bot",)),
     "webhook.events": Operation("webhooks.events", EXPORT, OWNER, ("bot",)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.analytics import BotUsage, UsageSummary
+from chatsvc.domain.analytics import NO_USAGE, BotUsage, UsageSummary, sums
 from chatsvc.store import usage
 from chatsvc.usecases import accounts
 from chatsvc.usecases.account_cache import AccountState
@@ -19,24 +19,28 @@ async def summary(services: Services, state: AccountState, days: int) -> UsageSu
     """Sum up the last `days` days (1 to 90), today included; raises StoreUnavailable."""
     to = services.clock()
     start = times.start_of_day(to) - (days - 1) * times.DAY_MS
-    totals = await usage.summary(services.db, state.account.id, start, to, ROW_CAP)
-    covers_from = start if totals.covers_from is None else totals.covers_from
-    covered = range(covers_from // times.DAY_MS, to // times.DAY_MS + 1)
+    found = await usage.summary(services.db, state.account.id, start, to, ROW_CAP)
+    covers_from = start if found.covers_from is None else found.covers_from
+    total = sums(found.rows, lambda _: None).get(None, NO_USAGE)
+    by_bot = sums(found.rows, lambda row: row.bot_id)
+    by_day = sums(found.rows, lambda row: row.day)
+    covered = range(times.start_of_day(covers_from), to + 1, times.DAY_MS)
     return UsageSummary(
         account=state.account,
         plan=services.config.plans.get(state.account.plan or ""),
         messages_used=state.allowance.used.get(times.month(to), 0),
-        bots=[BotUsage(bot, totals.by_bot.get(bot.id, 0)) for bot in reversed(state.bots.values())],
+        bots=[BotUsage(bot, by_bot.get(bot.id, NO_USAGE).messages) for bot in reversed(state.bots.values())],
         window_days=days,
         start=start,
         end=to,
         covers_from=covers_from,
-        truncated=totals.covers_from is not None,
+        truncated=found.covers_from is not None,
         row_cap=ROW_CAP,
-        messages=totals.messages,
-        tokens=totals.tokens,
-        cost_micro_usd=totals.cost_micro_usd,
-        by_day=[(day * times.DAY_MS, totals.by_day.get(day, 0)) for day in covered],
+        messages=total.messages,
+        tokens=total.tokens,
+        cost_micro_usd=total.cost_micro_usd,
+        by_day=[(day, by_day.get(day, NO_USAGE)) for day in covered],
+        rows=found.rows,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
-from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
 from chatsvc.store import attempts as stored_attempts
 from chatsvc.store import webhooks as stored
 from chatsvc.store.webhooks import Event, Sending, Webhook
@@ -24,10 +25,7 @@ from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import row
-from chatsvc.webhooks.envelope import build_request
-
-EVENTS = ("request.created", "appointment.created")
-TEST = "webhook.test"
+from chatsvc.webhooks.envelope import build_request, sent_headers
 
 
 def _plans(services: Services) -> frozenset[str]:
@@ -62,12 +60,12 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
     state, chatbot = await bots.resolve(services, caller, bot)
     if state.account.plan not in _plans(services):
         raise refusals.plan_without_webhooks(plan=state.account.plan, plans=sorted(_plans(services)))
-    wanted = tuple(event for event in EVENTS if event in events)
-    unknown = sorted(set(events) - set(EVENTS))
+    wanted = tuple(event for event in SUBSCRIBED if event in events)
+    unknown = sorted(set(events) - set(SUBSCRIBED))
     if unknown:
-        raise refusals.event_unknown(event=unknown[0], events=list(EVENTS))
+        raise refusals.event_unknown(event=unknown[0], events=list(SUBSCRIBED))
     if not wanted:
-        raise refusals.events_missing(events=list(EVENTS))
+        raise refusals.events_missing(events=list(SUBSCRIBED))
     if url is not None:
         try:
             await services.courier.check(url)
@@ -126,14 +124,40 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
 
 
 async def attempts(
-    services: Services, caller: Caller, *, bot: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    limit: int = paging.DEFAULT,
+    after: str | None = None,
 ) -> ResultPage[Attempt]:
-    """List the attempts to deliver events, of one bot or of the caller's scope, newest first."""
+    """List the attempts to deliver events, of one bot or of the caller's scope, newest first.
+
+    `status` is one of domain.webhooks.STATUSES.
+    """
+    if status is not None and status not in STATUSES:
+        raise refusals.status_unknown(status=status, known=list(STATUSES))
+    if event is not None and event not in (*SUBSCRIBED, TEST):
+        raise refusals.event_unknown(event=event, events=[*SUBSCRIBED, TEST])
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
-    rows = await stored_attempts.attempts(services.db, caller.scope.accounts, chosen, limit + 1, *(place or ()))
+    start = place[0] if place else stored_attempts.LAST
+    rows = await stored_attempts.attempts(services.db, caller.scope.accounts, chosen, limit + 1, start, status=status, event=event)
     page = paging.page_of(rows, limit, lambda row: paging.position(row[1]))
     return ResultPage([attempt for attempt, _ in page.items], page.next)
+
+
+async def attempt(services: Services, caller: Caller, *, attempt: str) -> AttemptDetail:
+    """Show an attempt with its request as sent, and the beginning of the answer's body."""
+    found = await stored_attempts.detail(services.db, attempt, caller.scope.accounts)
+    if found is None:
+        raise refusals.attempt_not_found(attempt=attempt)
+    one, headers = found.attempt, dict[str, str]()
+    if found.body and one.url and found.signature:
+        headers = sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
+    return AttemptDetail(one, found.bot_id, found.event_created_at, headers, found.body, found.answer)
 
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:
@@ -157,17 +181,28 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     return await _sent(services, *made) if made else None
 
 
-async def resend_failed(services: Services, caller: Caller, *, bot: str, since: str, after: int = 0, limit: int = 100) -> ResentPage:
-    """Send each event again whose latest attempt since then failed, concurrently within the receiver's limit.
+async def resend_failed(
+    services: Services, caller: Caller, *, since: str, bot: str | None = None, after: int = 0, limit: int = 100
+) -> ResentPage:
+    """Send each event again whose latest attempt since then failed, concurrently within the receivers' limits.
 
-    A page of `limit` events.
+    Of one bot or of the caller's scope; a page of `limit` events.
     """
-    _, chatbot = await bots.resolve(services, caller, bot)
-    numbers = await stored_attempts.failed_since(services.db, chatbot.id, instant_of(since), after)
-    page, left = numbers[:limit], len(numbers[limit:])
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    found = await stored_attempts.failed_since(services.db, caller.scope.accounts, chosen, instant_of(since), after)
+    page, left = found[:limit], len(found[limit:])
+    by_bot: dict[str, list[int]] = {}
+    for number, bot_id in page:
+        by_bot.setdefault(bot_id, []).append(number)
     # Each event is checked again before it is sent: another call may have sent it.
-    sent = await services.dispatcher.deliver_each(chatbot.id, [partial(_send_again, services, number, failed=True) for number in page])
-    return ResentPage([attempt for attempt in sent if attempt], left, page[-1] if left else None)
+    sent = await asyncio.gather(
+        *(
+            services.dispatcher.deliver_each(bot_id, [partial(_send_again, services, number, failed=True) for number in numbers])
+            for bot_id, numbers in by_bot.items()
+        )
+    )
+    made = [attempt for of_bot in sent for attempt in of_bot if attempt]
+    return ResentPage(made, left, page[-1][0] if left else None)
 
 
 async def events(

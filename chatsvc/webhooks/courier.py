@@ -81,7 +81,7 @@ class Courier:
             return Outcome(sending.attempt_id, success=False, status_code=None, error="refused_address", duration_ms=0)
         headers = build_headers(sending.event, sending.delivery_id, sending.signature)
         done = await self._sender.post(target, sending.body, headers, webhook=sending.bot_id)
-        return Outcome(sending.attempt_id, done.success, done.status_code, done.error, done.duration_ms)
+        return Outcome(sending.attempt_id, done.success, done.status_code, done.error, done.duration_ms, done.answer)
 
     def _target(self, url: str) -> Target:
         target = self._targets.get(url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 
@@ -22,8 +22,9 @@ from chatsvc.outbound.resolver import LookupFailed
 from chatsvc.outbound.session import open_session
 
 MAX_ANSWER_BYTES = 64 * 1024
-# The status decides the outcome; the rest of the answer is read only so that the connection can be reused.
-DRAIN_S = 1.0
+KEPT_BYTES = 4096  # of an answer, kept with the attempt
+# The status decides the outcome; the body is read only to be shown, and so that the connection can be reused.
+BODY_S = 1.0
 
 # Values of an attempt's `error`.
 ERRORS = frozenset(
@@ -46,12 +47,17 @@ FAULTS = (TimeoutError, aiohttp.ClientError, HttpProcessingError, TargetRefused,
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """Outcome of an attempt. `error`: one of ERRORS, None for a success; `duration_ms`: until the status was known."""
+    """Outcome of an attempt.
+
+    `error`: one of ERRORS, None for a success; `duration_ms`: until the status was known; `answer`: the first KEPT_BYTES of the
+    answer's body, None without an answer.
+    """
 
     success: bool
     status_code: int | None
     error: str | None
     duration_ms: int
+    answer: bytes | None = field(default=None, repr=False)
 
 
 class _WebhookSession:
@@ -82,18 +88,21 @@ class _WebhookSession:
             self.session.connector.discard_closing()
 
 
-async def _drain(answer: aiohttp.ClientResponse, timeout_s: float) -> None:
-    """Read the rest of a small answer, so that its connection can be reused; close the connection of any other."""
+async def _read(answer: aiohttp.ClientResponse, timeout_s: float) -> bytes:
+    """Read the body of a small answer to its end, so that its connection can be reused; return its first KEPT_BYTES."""
+    kept, size = bytearray(), 0
+    limit = MAX_ANSWER_BYTES if (answer.content_length or 0) <= MAX_ANSWER_BYTES else KEPT_BYTES
     try:
-        # Mostly it has arrived with the head.
-        if not answer.content.is_eof() and (answer.content_length or 0) <= MAX_ANSWER_BYTES:
-            async with asyncio.timeout(timeout_s):
-                await answer.content.readexactly(MAX_ANSWER_BYTES)
-    except (*FAULTS, EOFError):  # the latter where the answer was shorter
+        async with asyncio.timeout(timeout_s):
+            while size < limit and (piece := await answer.content.readany()):
+                size += len(piece)
+                kept += piece[: KEPT_BYTES - len(kept)]
+    except FAULTS:
         pass
     finally:
         # Closes the connection unless the answer has been read to its end.
         answer.release()
+    return bytes(kept)
 
 
 class Sender:
@@ -124,13 +133,14 @@ class Sender:
         session: _WebhookSession | None = None
         answer: aiohttp.ClientResponse | None = None
         error: str | None = None
+        body_read: bytes | None = None
         try:
             session = self._acquire(webhook, target)
             async with asyncio.timeout(self._timeout_s):
                 answer = await session.post(body, headers)
             error = _reason_of_status(answer.status)
             duration_s = perf_counter() - started
-            await _drain(answer, min(DRAIN_S, self._timeout_s - duration_s))
+            body_read = await _read(answer, min(BODY_S, self._timeout_s - duration_s))
         except FAULTS as fault:
             error = "refused_address" if dial.refused else _reason(fault)
             duration_s = perf_counter() - started
@@ -140,7 +150,7 @@ class Sender:
             if session is not None:
                 session.discard_closing()
                 self._release(session)
-        return PostResult(error is None, answer.status if answer else None, error, round(duration_s * 1000))
+        return PostResult(error is None, answer.status if answer else None, error, round(duration_s * 1000), body_read)
 
     async def close(self) -> None:
         """Close every connection; deliveries in flight, and later ones, fail as `connection_lost`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -29,4 +30,16 @@ def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str
         "X-Service-Event": event,
         "X-Service-Delivery": delivery_id,
         "X-Service-Signature": signature,
+    }
+
+
+def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: bytes) -> dict[str, str]:
+    """Return all headers of a delivery in the order in which they are sent, those of the HTTP client included."""
+    host = urlsplit(url).netloc
+    return {
+        "Host": host.removesuffix(":443"),
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        **build_headers(event, delivery_id, signature),
+        "Content-Length": str(len(body)),
     }

@@ -86,10 +86,11 @@ class Instance:
 
         def row(number: int) -> tuple[object, ...]:
             at = now - 30 * DAY_MS * (count - number) // count
-            return number + 1, self.account, self.bots[number % BOTS], at, chance.randrange(100, 4000), chance.randrange(10, 400)
+            tokens, cost, channel = chance.randrange(100, 4000), chance.randrange(10, 400), CHANNELS[number // BOTS % len(CHANNELS)]
+            return number + 1, self.account, self.bots[number % BOTS], at, tokens, cost, channel
 
         with self._filling() as connection:
-            _insert(connection, "usage_records", 6, map(row, range(count)), count)
+            _insert(connection, "usage_records", 7, map(row, range(count)), count)
 
     @contextmanager
     def _filling(self) -> Iterator[sqlite3.Connection]:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chatsvc.app import App
+from chatsvc.domain.analytics import sums
 from chatsvc.domain.models import Usage
 from chatsvc.engines import Reply
-from chatsvc.usecases import accounts, bots
+from chatsvc.usecases import accounts, analytics, bots
 from tests.api.support import assert_headers, insert_usage, out_of_reach
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
+from tests.store.inspection import insert
 
 DAY = 86_400_000
+
+
+def each(*bots: str) -> Iterator[tuple[int, str, str]]:
+    """Each day, bot and channel."""
+    return itertools.product(range(4), bots, ("api", "web", "telegram"))
+
+
 TODAY = START - START % DAY
 
 
@@ -280,3 +291,24 @@ async def test_a_failed_reply_counts_nowhere(caller: Caller, engine: ScriptedEng
 async def test_a_summary_that_the_store_cannot_give_is_no_zero(app: App, caller: Caller) -> None:
     async with out_of_reach(app, "usage_records"):
         assert (await caller.get("/analytics")).error == "service_unavailable"
+
+
+async def test_the_rows_by_day_bot_and_channel_add_up_to_the_totals(
+    app: App, caller: Caller, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    other = (await bots.create(app.services, ADMIN, name="Other", account=caller.account, model="scripted")).id
+    engine.script = lambda _: Reply("reply", Usage(1000, 100, 20, 3))
+    rows = [(caller.account, bot, TODAY - day * DAY + 5, 10 + day, 7, channel) for day, bot, channel in each(caller.bot, other)]
+    await insert(app, "usage_records", "account_id, bot_id, created_at, tokens, cost_micro_usd, channel", rows)
+    await caller.send()
+    summary = await analytics.show(app.services, ADMIN, account=caller.account, days=5)
+    usage = (await _data(caller, "days=5"))["usage"]
+    assert {(row.day, row.bot_id, row.channel) for row in summary.rows} == {
+        (TODAY - day * DAY, bot, channel) for day, bot, channel in each(caller.bot, other)
+    }
+    for key in (lambda row: row.day, lambda row: row.bot_id, lambda row: row.channel):
+        found = sums(summary.rows, key).values()
+        assert sum(one.messages for one in found) == usage["total_messages"] == 25
+        assert sum(one.tokens for one in found) == usage["total_tokens"]
+        assert sum(one.cost_micro_usd for one in found) == round(usage["total_cost_usd"] * 1_000_000)
+    assert [(one.messages, one.tokens) for _, one in summary.by_day] == [(0, 0), (6, 78), (6, 72), (6, 66), (7, 60 + 1123)]

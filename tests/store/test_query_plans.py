@@ -76,6 +76,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the appointments of an account": lambda db: captures.appointments(db, ["account"], None, "pending", 20, 100),
     "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
+    "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),
+    "a page of the tests of an account": lambda db: attempts.attempts(db, ["account"], None, 20, event="webhook.test"),
+    "an attempt": lambda db: attempts.detail(db, "id", ["account"]),
+    "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
     "changing a request": lambda db: captures.set_request(db, "id", ["account"], "done", START),
     "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], "done", START),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START, ignore),
@@ -196,7 +200,7 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.
-SORTED = {name for name in QUESTIONS if name.startswith("a page of")}
+SORTED = {name for name in QUESTIONS if name.startswith("a page of")} | {"the events of a bot that failed"}
 
 
 def test_the_check_itself_finds_a_walk_and_a_sort(furnished: Path) -> None:

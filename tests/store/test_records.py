@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from chatsvc.domain.analytics import UsageRow, UsageTotals
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import accounts, bots, conversations, exchanges, keys, knowledge, unanswered, usage
@@ -198,13 +199,13 @@ async def test_usage_is_summed_over_the_newest_records_and_says_from_when(db: Da
         await chat(db, at=START + i * DAY_MS)
     end = START + 20 * DAY_MS
     whole = await usage.summary(db, "account", START, end, cap=10)
-    assert (whole.messages, whole.tokens, whole.cost_micro_usd, whole.covers_from) == (10, 120, 340, None)
-    assert whole.by_day == {(START + i * DAY_MS) // DAY_MS: 1 for i in range(10)}
+    first = START - START % DAY_MS
+    days = [UsageRow(first + i * DAY_MS, "bot", "api", UsageTotals(1, 12, 34)) for i in range(10)]
+    assert whole == (None, days)
     cut = await usage.summary(db, "account", START, end, cap=4)
-    assert (cut.messages, cut.covers_from, cut.by_bot) == (4, START + 6 * DAY_MS, {"bot": 4})
+    assert cut == (START + 6 * DAY_MS, days[6:])
     assert (await usage.summary(db, "account", START + 1, end, cap=9)).covers_from is None
-    nobody = await usage.summary(db, "someone else", START, end, cap=10)
-    assert (nobody.messages, nobody.tokens, nobody.cost_micro_usd, nobody.by_day) == (0, 0, 0, {})
+    assert await usage.summary(db, "someone else", START, end, cap=10) == (None, [])
 
 
 SECRET = "unforgettable"

@@ -27,7 +27,8 @@ LEAST = {
     " request.set appointment.set",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
     " webhook.set"
-    " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.resend webhook.resend_failed webhook.events"
+    " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
+    " webhook.resend webhook.resend_failed webhook.events"
     " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
     " operator.remove",
     Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"

@@ -365,6 +365,15 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 9: the owner's texts, closed days and forms of a bot (JSON).
     "ALTER TABLE bots ADD COLUMN profile TEXT",
+    # 10: signature and answer of each delivery; the channel of each usage record.
+    """
+    ALTER TABLE webhook_attempts ADD COLUMN signature TEXT;
+    ALTER TABLE webhook_attempts ADD COLUMN answer BLOB;
+    CREATE INDEX webhook_attempts_failed ON webhook_attempts (bot_id, number) WHERE success = 0;
+    ALTER TABLE usage_records ADD COLUMN channel TEXT NOT NULL DEFAULT 'api';
+    DROP INDEX usage_of_account;
+    CREATE INDEX usage_of_account ON usage_records (account_id, created_at, number, bot_id, channel, tokens, cost_micro_usd);
+    """,
 )
 
 
