@@ -36,7 +36,7 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, messages, retention, unanswered
+from chatsvc.usecases import backups, messages, retention, search, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services
 
@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
 # Pauses of the background tasks, in seconds.
+SEARCH_EVERY_S = 1.0
 COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
@@ -210,6 +211,7 @@ class App:
             background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
             background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
             background.run("scheduled backup", self._back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
+            background.run("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S, expected=store),
             background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
             background.run(
                 "search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True

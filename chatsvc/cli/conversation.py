@@ -12,7 +12,7 @@ import click
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
-from chatsvc.cli.words import ACCOUNT, BOT
+from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL
 from chatsvc.domain.terminal import indented, one_line
 
 COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
@@ -25,20 +25,25 @@ def conversation() -> None:
 
 @conversation.command("list")
 @click.option("--bot", type=BOT, metavar="ID", help="Only the conversations of this bot.")
+@click.option("--channel", type=CHANNEL, help="Only the conversations on this channel.")
+@click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings.")
+@click.option("--captured", is_flag=True, help="Only those with a request.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, bot: str | None, limit: int, as_json: bool) -> None:
+def list_(ctx: click.Context, /, limit: int, as_json: bool, **chosen: Any) -> None:
     """List conversations, the latest message first.
 
-    Shows the channel, the visitor, and the number of messages.
+    Shows the channel, the visitor, and the number of messages. --search looks at the visitor's name, e-mail address, telephone number and
+    user_id, and at the words of messages and requests; case, accents and Turkish letters make no difference.
 
     \b
     Examples:
       chatsvc conversation list
       chatsvc conversation list --bot 6f1c... --limit 20
+      chatsvc conversation list --search "ayse 0532 123 45 67"
     """
-    show(call_all(ctx, "conversation.list", bot=bot, most=limit), as_json, COLUMNS)
+    show(call_all(ctx, "conversation.list", most=limit, **chosen), as_json, COLUMNS)
 
 
 @conversation.command("show")

@@ -34,10 +34,10 @@ class Word(click.types.StringParamType):
 
 
 class Status(Word):
-    """A status; `where` it says which there are: module:NAME."""
+    """A status, or another word of a list; `where` names the list as module:NAME."""
 
-    def __init__(self, where: str) -> None:
-        super().__init__("status")
+    def __init__(self, where: str, name: str = "status") -> None:
+        super().__init__(name)
         self._where = where
 
     def _offered(self, _: click.Context, incomplete: str) -> Iterable[CompletionItem[Any]]:
@@ -103,6 +103,7 @@ BOT = Id("bot", "bot.list")
 KEY = Id("key", "key.list")
 TIER = Setting("tier", "models")
 PLAN = Setting("plan", "plans", "none")
+CHANNEL = Status("chatsvc.domain.models:CHANNELS", "channel")
 EVENT = Word("event", "request.created", "appointment.created")
 SUBSCRIPTION = Status("chatsvc.domain.models:SUBSCRIPTION_STATUSES")
 REQUEST_STATUS = Status("chatsvc.domain.captures:REQUEST_STATUSES")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import CHANNELS, Conversation, HistoryMessage, Message
 from chatsvc.store import captures
 from chatsvc.store.database import Connection, Database, Together
-from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, SOME_ACCOUNTS, Accounts, listed
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
 COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
@@ -26,7 +25,7 @@ class Page(NamedTuple):
     last: tuple[int, int] | None
 
 
-_OF_A_PAGE = "c.id, c.bot_id, c.channel, c.user_id, c.visitor_name, c.visitor_email, c.last_message_at, c.created_at, c.updated_at"
+OF_A_PAGE = "c.id, c.bot_id, c.channel, c.user_id, c.visitor_name, c.visitor_email, c.last_message_at, c.created_at, c.updated_at"
 
 
 class _Asked(NamedTuple):
@@ -71,7 +70,7 @@ def _page(connection: Connection, asked: _Asked) -> Page:
     # As one text: fetching a row releases the interpreter lock and acquires it again.
     total, found = connection.execute(
         f"""
-        SELECT total.conversations, json_group_array(json_array({_OF_A_PAGE}, c.message_count, c.number)) FROM (
+        SELECT total.conversations, json_group_array(json_array({OF_A_PAGE}, c.message_count, c.number)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page
@@ -103,33 +102,13 @@ def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     return [Message(*row) for row in reversed(rows)]
 
 
-# For each account and channel the first rows of an index, merged: no statement an account.
-_OF_ACCOUNT = """
-    SELECT n.number FROM conversations n WHERE n.account_id = o.id AND n.channel = channel.value
-        AND (n.last_message_at, n.number) < (?3, ?4) ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5
+# Subqueries of the first conversations of an account `o` or bot `b` on a channel behind (?3, ?4), by an index; ?5 is how many.
+_FIRST = """
+    AND n.channel = channel.value AND (n.last_message_at, n.number) < (?3, ?4) ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?5
 """
+OF_ACCOUNT = f"SELECT n.number FROM conversations n WHERE n.account_id = o.id {_FIRST}"
+OF_BOT = f"SELECT n.number FROM conversations n WHERE n.bot_id = b.id {_FIRST}"
 LAST = 2**63 - 1
-
-
-async def newest(
-    db: Database, accounts: Accounts, channel: str | None, limit: int, after: tuple[int, int] | None = None
-) -> list[tuple[Conversation, int]]:
-    """Read conversations of these accounts (None for all) with their numbers, newest first, behind the keyset position `after`."""
-    channels = json.dumps(CHANNELS if channel is None else [channel])
-    owned = ALL_ACCOUNTS if accounts is None else SOME_ACCOUNTS
-
-    def unit(connection: Connection) -> list[tuple[Conversation, int]]:
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_A_PAGE}, c.message_count, c.number FROM {owned} CROSS JOIN json_each(?2) channel
-            CROSS JOIN conversations c ON c.number IN ({_OF_ACCOUNT}) ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
-            """,
-            (listed(accounts), channels, *(after or (LAST, LAST)), limit),
-        )
-        return [(Conversation(*row[:-1]), row[-1]) for row in rows]
-
-    return await db.read(unit)
-
 
 _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 

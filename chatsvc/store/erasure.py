@@ -102,7 +102,8 @@ def _requests(connection: Connection, conversation: int) -> Erased:
 
 
 def _deleted(connection: Connection, by: str, values: tuple[object, ...]) -> Erased:
-    return Erased(**{counted: connection.execute(_STATEMENTS[by][counted], values).rowcount for counted in _STATEMENTS[by]})
+    numbers = [(counted, connection.execute(statement, values).rowcount) for counted, statement in _STATEMENTS[by]]
+    return Erased(**{counted: number for counted, number in numbers if counted})
 
 
 async def forget_answers(db: Database, user_id: str, bot_id: str, until: int) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import captures
+from chatsvc.store import captures, search
 from chatsvc.store.database import Connection, Database, Together, at_once
 
 
@@ -216,6 +216,7 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
     accounts = _accounts(connection, {x.account_id for x in exchanges})
     kept = [x for x in exchanges if x.account_id in accounts]
     numbers = _conversations(connection, kept)
+    search.queue(connection, numbers)
     _messages(connection, kept, numbers)
     _usage(connection, kept)
     for x, number in zip(kept, numbers, strict=True):

@@ -14,17 +14,13 @@ SOME_ACCOUNTS = "json_each(?1) s CROSS JOIN accounts o ON o.id = s.value AND o.d
 ALL_ACCOUNTS = "(SELECT id FROM accounts WHERE deleted_at IS NULL) o"
 SOME_BOTS = f"{SOME_ACCOUNTS} CROSS JOIN bots b ON b.account_id = o.id"
 ALL_BOTS = f"{ALL_ACCOUNTS} CROSS JOIN bots b ON b.account_id = o.id"
-ONE_BOT = "(SELECT id FROM bots WHERE id = ?2) b"
+ONE_BOT = "(SELECT id, number FROM bots WHERE id = ?2) b"
 # Conditions on a row with the column account_id, or bot_id, in the scope ?1.
 ACCOUNT_IN_SCOPE = """
     EXISTS (SELECT 1 FROM accounts o WHERE o.id = account_id AND o.deleted_at IS NULL
         AND (?1 IS NULL OR o.id IN (SELECT value FROM json_each(?1))))
 """
 BOT_IN_SCOPE = f"EXISTS (SELECT 1 FROM bots b WHERE b.id = bot_id AND {ACCOUNT_IN_SCOPE})"
-_IN_SCOPE = """
-    SELECT b.id FROM bots b JOIN accounts o ON o.id = b.account_id
-    WHERE o.deleted_at IS NULL AND (?1 IS NULL OR b.account_id IN (SELECT value FROM json_each(?1)))
-"""
 _IN_SCOPE = "o.deleted_at IS NULL AND (?2 IS NULL OR o.id IN (SELECT value FROM json_each(?2)))"
 _OF_BOT = f"JOIN bots b ON b.id = r.bot_id JOIN accounts o ON o.id = b.account_id WHERE r.id = ?1 AND {_IN_SCOPE}"
 _OWNED = f"JOIN accounts o ON o.id = r.account_id WHERE r.id = ?1 AND {_IN_SCOPE}"

@@ -13,7 +13,11 @@ from typing import NamedTuple
 from chatsvc.domain.models import CHANNELS
 
 # Owner columns.
-ACCOUNT, BOT, CONVERSATION = "account_id", "bot_id", "conversation"
+ACCOUNT, BOT, BOT_NUMBER, CONVERSATION = "account_id", "bot_id", "bot", "conversation"
+# Parents of a row by its owner column; the row is `t`, its account `p.account_id`.
+_PARENTS = {BOT: "bots p JOIN {0} t ON t.bot_id = p.id", BOT_NUMBER: "bots p JOIN {0} t ON t.bot = +p.number"} | {
+    CONVERSATION: "conversations p JOIN {0} t ON t.conversation = p.number"
+}
 # Purposes of the keys that seal secrets.
 SIGNING_KEYS, SECOND_FACTORS = "webhook signing keys", "second factors"
 # `deleted_at` of an account during its import: invisible, and not deleted by the sweep.
@@ -21,7 +25,7 @@ IMPORTING = 0
 
 
 class Erasure(NamedTuple):
-    """Rule that finds a visitor's rows in a table; `rows` is an SQL condition, `counted` the field of the report.
+    """Rule that finds a visitor's rows in a table; `rows` is an SQL condition, `counted` the field of the report or empty.
 
     by: "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
         (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).
@@ -65,7 +69,7 @@ class Sealed(NamedTuple):
 class Table(NamedTuple):
     """Declaration of one table.
 
-    owner: the column that leads to the account (ACCOUNT, BOT or CONVERSATION); None for a table of the store itself.
+    owner: the column that leads to the account (ACCOUNT, BOT, BOT_NUMBER or CONVERSATION); None for a table of the store itself.
     key: the columns of the primary key.
     record: the kind of record in an account's export file; None for a table that is not exported.
     local: columns that an export leaves out beside numbers and the account, each with its SQL value after an import.
@@ -91,6 +95,11 @@ class Table(NamedTuple):
 
 
 _REQUESTS = "IN (SELECT value FROM json_each(?1))"
+# The plus signs take the affinity from a column, with which SQLite would not search by the key.
+_WORDS = (
+    "bot = (SELECT +b.number FROM conversations c JOIN bots b ON b.id = c.bot_id WHERE c.number = ?1) AND conversation = ?1"
+    " AND word IN (SELECT w.value FROM search_documents d CROSS JOIN json_each(d.words) w WHERE d.conversation = ?1)"
+)
 # An event has the time of the request that it reports, which is how the index finds it.
 _EVENTS = (
     "IN (SELECT e.number FROM requests r LEFT JOIN appointments a ON a.request = r.number CROSS JOIN webhook_events e"
@@ -180,6 +189,10 @@ TABLES = (
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
     ),
+    # The search index. Its words are found by those of the document, so the document is deleted after them.
+    Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
+    Table("search_documents", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
+    Table("search_words", BOT_NUMBER, (BOT_NUMBER, "word", CONVERSATION), visitor=Erasure("conversation", _WORDS, "")),
     Table(
         "requests",
         BOT,
@@ -222,8 +235,8 @@ def _rows_of_account(table: Table) -> str:
     key = ", ".join(f"t.{column}" for column in table.key)
     if table.owner in (ACCOUNT, "id"):
         return f"SELECT {key} FROM {table.name} t WHERE t.{table.owner} = ?1 LIMIT ?2"
-    parent = "bots p JOIN {0} t ON t.bot_id = p.id" if table.owner == BOT else "conversations p JOIN {0} t ON t.conversation = p.number"
-    return f"SELECT {key} FROM {parent.format(table.name)} WHERE p.account_id = ?1 LIMIT ?2"
+    parent = _PARENTS[table.owner or CONVERSATION].format(table.name)
+    return f"SELECT {key} FROM {parent} WHERE p.account_id = ?1 LIMIT ?2"
 
 
 def deletion(table: Table) -> str:
@@ -248,7 +261,7 @@ def old_rows(table: Table) -> str:
     )
 
 
-def erasing(by: str) -> dict[str, str]:
-    """The statements that delete a visitor's rows, children first, under the field of the report that counts them."""
+def erasing(by: str) -> list[tuple[str, str]]:
+    """The statements that delete a visitor's rows, children first, each with the field of the report that counts them."""
     found = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
-    return {rule.counted: f"DELETE FROM {table.name} WHERE {rule.rows}" for table, rule in found}
+    return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in found]

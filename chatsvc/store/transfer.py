@@ -6,13 +6,14 @@ import: it counts as deleted at the time IMPORTING.
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from chatsvc.domain.transfer import RECORDS, Record
-from chatsvc.store import facts
+from chatsvc.store import facts, search
 from chatsvc.store.database import Connection, ConstraintViolated, Database
 from chatsvc.store.tables import ACCOUNT, BOT, CONVERSATION, TABLES
 
@@ -172,6 +173,7 @@ async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record
     def unit(connection: Connection) -> None:
         nonlocal kind
         said: Counter[object] = Counter()
+        changed: set[object] = set()
         for kind, record in records:
             values = {**record, "account_id": account_id}
             if kind == "webhook":
@@ -188,6 +190,10 @@ async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record
                     """,
                     values,
                 )
+            if kind in ("conversation", "message", "request"):
+                changed.add(record["id"] if kind == "conversation" else record["conversation_id"])
+        numbers = "SELECT number FROM conversations WHERE id IN (SELECT value FROM json_each(?))"
+        search.queue(connection, [number for (number,) in connection.execute(numbers, (json.dumps(list(changed)),))])
         connection.executemany(
             "UPDATE conversations SET message_count = message_count + ? WHERE id = ?", [(count, one) for one, count in said.items()]
         )

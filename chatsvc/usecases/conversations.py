@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chatsvc.domain import errors, paging, refusals
+from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Conversation
 from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.search_words import Term
 from chatsvc.store import conversations as stored
-from chatsvc.store import transcripts
-from chatsvc.usecases import bots, chatbots
+from chatsvc.store import search_queries, transcripts
+from chatsvc.store.search_queries import ConversationFilter
+from chatsvc.usecases import bots, chatbots, search
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.paging import Listing
 from chatsvc.usecases.services import Services
@@ -54,19 +56,26 @@ async def list_all(
     *,
     bot: str | None = None,
     channel: str | None = None,
+    q: str | None = None,
+    captured: bool = False,
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Conversation]:
-    """List the conversations of one bot, or of the caller's scope, newest first."""
+    """List the conversations of one bot, or of the caller's scope, newest first.
+
+    q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
+    captured: only conversations with a request. Such a page may be short, or empty, although more follow.
+    """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
-    if bot is None:
-        rows = await stored.newest(services.db, caller.scope.accounts, channel, limit + 1, place)
-        page = paging.page_of(rows, limit, lambda row: paging.position(row[0].last_message_at, row[1]))
-        return ResultPage([conversation for conversation, _ in page.items], page.next)
-    state, chatbot = await bots.resolve(services, caller, bot)
-    behind = Position(place[0], place[1], 0) if place else None
-    found = await stored.page(services.db, state.account.id, limit, bot_id=chatbot.id, channel=channel, after=behind)
-    return ResultPage(found.items, paging.position(*found.last) if found.has_more and found.last else None)
+    chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
+    terms = [*(search_words.terms(q) if q else []), *([Term(search_words.CAPTURED, exact=True)] if captured else [])]
+    if q and q.strip() and not search_words.terms(q):
+        return ResultPage([], None)
+    if terms:
+        await search.catch_up(services)
+    wanted = ConversationFilter(chosen, channel, terms)
+    found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
+    return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> stored.Thread:

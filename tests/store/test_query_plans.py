@@ -16,6 +16,7 @@ import pytest
 
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.search_words import Term
 from chatsvc.store import (
     accounts,
     attempts,
@@ -30,12 +31,15 @@ from chatsvc.store import (
     operators,
     owners,
     retention,
+    search,
+    search_queries,
     sessions,
     transcripts,
     unanswered,
     usage,
 )
 from chatsvc.store.database import Database
+from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
 from tests.store.support import furnish, ignore, in_database, new_exchange
 
@@ -45,6 +49,19 @@ FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synony
 
 def owner_of(kind: str) -> Callable[[Database], Awaitable[object]]:
     return lambda db: owners.account_of(db, kind, "id", ["account"])
+
+
+def found(
+    db: Database, owners: list[str] | None, *said: str, bot_id: str | None = None, after: tuple[int, int] | None = None
+) -> Awaitable[object]:
+    """Search conversations; with many entries of a word the newest conversations are read."""
+    return search_queries.conversations(db, owners, ConversationFilter(bot_id, None, [Term(word) for word in said]), 20, after)
+
+
+async def found_along(db: Database, owners: list[str] | None) -> object:
+    """Search by a frequent word."""
+    with patch.object(search_queries, "RARE", 0):
+        return await found(db, owners, "hello", "reply")
 
 
 QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
@@ -67,7 +84,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of all keys": lambda db: keys.page(db, None, 20),
     "a page of accounts": lambda db: accounts.page(db, None, "2026-11", 20, (START, "id")),
     "a page of the bots of an account": lambda db: bots.page(db, ["account"], 20, ("account", 1)),
-    "a page of conversations of several accounts": lambda db: conversations.newest(db, ["account", "other"], None, 20, (START, 1)),
+    "a page of conversations of several accounts": lambda db: found(db, ["account", "other"], after=(START, 1)),
+    "a page of a search by a rare word": lambda db: found(db, ["account"], "hello", "reply", after=(START, 1)),
+    "a page of a search by a rare word in a bot": lambda db: found(db, ["account"], "hello", bot_id="bot"),
+    "a page of a search by a frequent word": lambda db: found_along(db, ["account"]),
     "a page of the audit log of an account": lambda db: audit.page(db, ["account"], 0, 20),
     "a page of the audit log": lambda db: audit.page(db, None, 0, 20, 100),
     "a page of the requests of a bot": lambda db: captures.requests(db, None, "bot", None, 20),
@@ -120,6 +140,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         await furnish(db)
         for i in range(30):
             await exchanges.record(db, new_exchange(user_id=f"v{i}", at=START + i, key=f"key {i}"), ignore)
+        await search.index(db, lambda text: text.contents)
 
     in_database(path, fill)
     return path
@@ -169,7 +190,7 @@ def walks(plan: list[str]) -> list[str]:
 
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """
-    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|s|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)]
+    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 
 
@@ -228,8 +249,11 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
+    "a search in all conversations": lambda db: found(db, None, "hello"),
+    "a search in all conversations by a frequent word": lambda db: found_along(db, None),
+    "indexing conversations": lambda db: search.index(db, lambda text: text.contents),
     "a page of all bots": lambda db: bots.page(db, None, 20),
-    "conversations of all accounts": lambda db: conversations.newest(db, None, None, 20, (START, 1)),
+    "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
     "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
     "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
     "attempts of all accounts": lambda db: attempts.attempts(db, None, None, 20),
@@ -241,6 +265,7 @@ FEW = (
     "SCAN p",
     "SCAN a",
     "SCAN q USING INDEX unanswered_unmasked",
+    "SCAN search_queue",
     "SEARCH conversations USING INDEX sqlite_autoindex_conversations_2",
 )
 

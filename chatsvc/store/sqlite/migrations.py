@@ -374,6 +374,29 @@ MIGRATIONS: tuple[str, ...] = (
     DROP INDEX usage_of_account;
     CREATE INDEX usage_of_account ON usage_records (account_id, created_at, number, bot_id, channel, tokens, cost_micro_usd);
     """,
+    # 11: the search index of conversations. Existing ones are queued, and indexed in the background; the queue
+    # has no foreign key, which would take seconds to check for a million of them.
+    # Columns of one affinity (ANY): else SQLite compares a row value, by which rows are deleted, by its first column alone.
+    """
+    CREATE TABLE search_queue (
+        conversation INTEGER PRIMARY KEY
+    ) STRICT;
+    INSERT INTO search_queue SELECT number FROM conversations;
+
+    CREATE TABLE search_documents (
+        conversation INTEGER PRIMARY KEY REFERENCES conversations (number),
+        words TEXT NOT NULL,
+        message INTEGER NOT NULL,
+        request INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE search_words (
+        bot ANY NOT NULL REFERENCES bots (number),
+        word ANY NOT NULL,
+        conversation ANY NOT NULL,
+        PRIMARY KEY (bot, word, conversation)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 

@@ -1,0 +1,139 @@
+"""Search index of conversations: a document of words for each conversation, and an inverted table of words.
+
+A conversation is queued in the transaction that changes it; `index` works the queue off in the background, and each batch is one
+transaction, so a crash loses nothing. Not FTS5: before SQLite 3.42 it keeps deleted words in its segments, and PostgreSQL has none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from chatsvc.store.database import Connection, Database, at_once
+from chatsvc.store.tables import IMPORTING
+
+BATCH = 25  # conversations
+MESSAGES = 40  # of a conversation in a batch
+MAX_WORDS = 5_000  # of a conversation
+
+
+class QueuedText(NamedTuple):
+    """Text of a conversation that the index lacks, for the function that finds its words.
+
+    contents: new messages. captures: new requests, each (message, name, e-mail, phone).
+    """
+
+    user_id: str
+    visitor_name: str | None
+    visitor_email: str | None
+    contents: list[str]
+    captures: list[tuple[str, str | None, str | None, str | None]]
+
+
+WordsOf = Callable[[QueuedText], Iterable[str]]
+
+
+class _Queued(NamedTuple):
+    """A queued conversation with its document; `live` is false once its account is being deleted."""
+
+    conversation: int
+    bot: int | None
+    live: bool
+    user_id: str
+    visitor_name: str | None
+    visitor_email: str | None
+    words: str | None
+    message: int
+    request: int
+    messages: list[tuple[int, str]]
+    requests: list[tuple[int, str, str | None, str | None, str | None]]
+
+
+# As one text: fetching a row releases the interpreter lock and acquires it again.
+_QUEUED = f"""
+    SELECT json_group_array(json_array(page.conversation, b.number,
+        EXISTS (SELECT 1 FROM accounts a WHERE a.id = c.account_id AND coalesce(a.deleted_at, {IMPORTING}) = {IMPORTING}),
+        c.user_id, c.visitor_name, c.visitor_email, d.words, coalesce(d.message, 0), coalesce(d.request, 0),
+        json((SELECT json_group_array(json_array(page.number, page.content)) FROM (
+            SELECT number, content FROM messages WHERE conversation = c.number AND number > coalesce(d.message, 0)
+            ORDER BY number LIMIT ?2) page)),
+        json((SELECT json_group_array(json_array(r.number, r.message, r.visitor_name, r.visitor_email, r.visitor_phone))
+            FROM requests r WHERE r.conversation = c.number AND r.number > coalesce(d.request, 0)))))
+    FROM (SELECT conversation FROM search_queue ORDER BY conversation DESC LIMIT ?1) page
+    LEFT JOIN conversations c ON c.number = page.conversation
+    LEFT JOIN bots b ON b.id = c.bot_id
+    LEFT JOIN search_documents d ON d.conversation = page.conversation
+"""
+_ADD_WORDS = """
+    INSERT OR IGNORE INTO search_words (bot, word, conversation)
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)
+"""
+_PUT_DOCUMENTS = """
+    INSERT INTO search_documents (conversation, words, message, request)
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')
+    FROM json_each(?) WHERE true
+    ON CONFLICT (conversation) DO UPDATE SET words = excluded.words, message = excluded.message, request = excluded.request
+"""
+
+
+def queue(connection: Connection, conversations: Iterable[int]) -> None:
+    """Queue conversations that have changed, within the unit that changes them."""
+    at_once(connection, "INSERT OR IGNORE INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)))
+
+
+async def is_complete(db: Database) -> bool:
+    """Whether no conversation waits for the index."""
+    return await db.read(lambda connection: connection.execute("SELECT 1 FROM search_queue LIMIT 1").fetchone() is None)
+
+
+async def backlog(db: Database) -> int:
+    """Count the queued conversations; reads the whole queue."""
+
+    def unit(connection: Connection) -> int:
+        (count,) = connection.execute("SELECT count(*) FROM search_queue").fetchone()
+        return int(count)
+
+    return await db.read(unit)
+
+
+async def index(db: Database, words_of: WordsOf) -> int:
+    """Index one batch of queued conversations, the newest first; return how many were read."""
+    return await db.write(lambda connection: _index(connection, words_of))
+
+
+def _index(connection: Connection, words_of: WordsOf) -> int:
+    (found,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
+    rows: list[list[Any]] = []
+    documents: list[list[Any]] = []
+    done: list[int] = []
+    queued = [_Queued(*row) for row in json.loads(found)]
+    for one in queued:
+        if one.live and one.bot is not None:
+            before = json.loads(one.words) if one.words else []
+            new = _new_words(one, set(before), words_of)
+            rows += ([one.bot, word, one.conversation] for word in new)
+            last_message = max((number for number, _ in one.messages), default=one.message)
+            last_request = max((number for number, *_ in one.requests), default=one.request)
+            documents.append([one.conversation, _document(before + new), last_message, last_request])
+        if len(one.messages) < MESSAGES:
+            done.append(one.conversation)
+    connection.execute(_ADD_WORDS, (json.dumps(rows),))
+    connection.execute(_PUT_DOCUMENTS, (json.dumps(documents),))
+    connection.execute("DELETE FROM search_queue WHERE conversation IN (SELECT value FROM json_each(?))", (json.dumps(done),))
+    return len(queued)
+
+
+def _new_words(one: _Queued, before: set[str], words_of: WordsOf) -> list[str]:
+    text = QueuedText(
+        one.user_id,
+        one.visitor_name,
+        one.visitor_email,
+        [content for _, content in one.messages],
+        [(message, name, email, phone) for _, message, name, email, phone in one.requests],
+    )
+    return sorted(set(words_of(text)) - before)[: MAX_WORDS - len(before)]
+
+
+def _document(words: list[str]) -> str:
+    return json.dumps(words, ensure_ascii=False, separators=(",", ":"))

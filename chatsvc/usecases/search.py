@@ -1,0 +1,66 @@
+"""Search of conversations: keeps the index up to date, in the background and before a search."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from chatsvc.domain import search_words
+from chatsvc.store import search
+from chatsvc.store.search import QueuedText
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+PAUSE_S = 0.05
+SHARE = 19  # pause for each second of work: one part in twenty of the writer's time
+REPORT_EVERY_S = 60.0
+MANY = 1_000  # conversations in the queue whose progress is logged
+BEFORE_SEARCH = 4  # batches
+
+
+def words_of(text: QueuedText) -> set[str]:
+    """Return the words that the index holds of a conversation's texts."""
+    c = search_words
+    contacts = [(name, email, phone) for _, name, email, phone in text.captures]
+    found = c.values(
+        user_id=text.user_id,
+        emails=[text.visitor_email, *(email for _, email, _ in contacts)],
+        phones=[phone for *_, phone in contacts],
+    )
+    for said in (text.user_id, text.visitor_name or "", text.visitor_email or "", *text.contents):
+        found |= c.words(said)
+    for capture in text.captures:
+        captured = set().union(*(c.words(value) for value in capture if value))
+        found |= captured | {c.IN_CAPTURE + word for word in captured} | {c.CAPTURED}
+    return found
+
+
+async def work_off(services: Services) -> None:
+    """Index all queued conversations, in small batches that leave the writer to others; raises StoreUnavailable."""
+    if await search.is_complete(services.db):
+        return
+    loop = asyncio.get_running_loop()
+    reported = 0.0
+    began = loop.time()
+    while await search.index(services.db, words_of) == search.BATCH:
+        now = loop.time()
+        if now - reported > REPORT_EVERY_S:
+            left, reported = await search.backlog(services.db), now
+            if left > MANY:
+                log.info("search index: %d conversations left", left)
+        await asyncio.sleep(max(PAUSE_S, SHARE * (now - began)))
+        began = loop.time()
+
+
+async def catch_up(services: Services) -> None:
+    """Index the newest queued conversations before a search."""
+    for _ in range(BEFORE_SEARCH):
+        if await search.is_complete(services.db):
+            return
+        await search.index(services.db, words_of)
+
+
+async def is_complete(services: Services) -> bool:
+    """Whether a search finds all conversations; false while the background work is behind."""
+    return await search.is_complete(services.db)
