@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from chatsvc import background
 from chatsvc.api.interface import API_ROOT, Interface
-from chatsvc.api.outside import Outside
+from chatsvc.api.outside import PAGES, Outside
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
@@ -26,7 +26,7 @@ from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
 from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.http.parser import check_parser
-from chatsvc.http.skin import Mounts
+from chatsvc.http.skin import Mounts, Skin
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
@@ -123,7 +123,7 @@ class App:
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in services.engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
-        skin = Mounts({API_ROOT: interface}, default=Outside(self.services, interface), unparsed=interface)
+        skin = _front_ends(services, interface)
         self.listeners = Listeners(
             self.config.server,
             self.config.limits,
@@ -238,6 +238,18 @@ class App:
                 log.error("the store cannot answer: %s", fault)
             except Exception:
                 log.exception("fault while stopping")
+
+
+def _front_ends(services: Services, interface: Interface) -> Mounts:
+    """Mount the interface, the public pages beside it, and the dashboard where it is switched on."""
+    outside = Outside(services, interface)
+    if not services.config.server.dashboard:
+        return Mounts({API_ROOT: interface}, default=outside, unparsed=interface)
+
+    from chatsvc.dashboard import Dashboard
+
+    mounts: dict[str, Skin] = {API_ROOT: interface, **dict.fromkeys(PAGES, outside)}
+    return Mounts(mounts, default=Dashboard(services), unparsed=interface, pathless=outside)
 
 
 async def _collect() -> None:

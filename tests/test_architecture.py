@@ -116,6 +116,7 @@ LIBRARIES = {
         "usecases/second_factor.py",
     },
     "httpx2": {"engines/anthropic"},
+    "jinja2": {"dashboard/templating.py"},
     "multidict": {"http"},
     "mammoth": {"file_reader/word.py"},
     "multipart": {"http/forms.py"},
@@ -125,7 +126,7 @@ LIBRARIES = {
     "pypdf": {"file_reader/pdf.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
-    "yaml": {"config"},
+    "yaml": {"config", "dashboard/catalogue.py"},
     "yarl": {"http/parser.py", "webhooks"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
@@ -404,7 +405,7 @@ from chatsvc.cli.main import main
 main(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)))
 """
-HEAVY = {"aiohttp", "anthropic", "cryptography", "httpx2", "multidict", "orjson", "uvloop"}
+HEAVY = {"aiohttp", "anthropic", "cryptography", "httpx2", "jinja2", "multidict", "orjson", "uvloop"}
 
 
 @pytest.mark.parametrize("command", [["account", "create", "Acme"], ["key", "create"], ["key", "list"], ["account", "list"], ["usage"]])
@@ -419,7 +420,9 @@ def test_a_light_command_imports_neither_http_nor_cryptography(tmp_path: Path, c
     modules = loaded(*command)
     assert "chatsvc.control.client" in modules
     assert {name.split(".")[0] for name in modules} & HEAVY == set()
-    assert [name for name in modules if name.startswith(("chatsvc.api", "chatsvc.app", "chatsvc.engines.anthropic"))] == []
+    assert [
+        name for name in modules if name.startswith(("chatsvc.api", "chatsvc.app", "chatsvc.dashboard", "chatsvc.engines.anthropic"))
+    ] == []
 
 
 class Sql(ast.NodeVisitor):

@@ -47,6 +47,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "text_invalid": "{field} must not hold NUL characters",
     "number_out_of_range": "{field} must be from 0 to {most}",
     "nothing_to_change": "nothing to change was given",
+    "confirmation_needed": "this cannot be undone: confirm it",
     "status_unknown": "the status {status!r} is none of {known}",
     "plan_unknown": "there is no plan {plan!r}; the configuration has {plans}",
     "tier_unknown": "there is no model tier {tier!r}; the configuration has {tiers}",

@@ -65,7 +65,7 @@ class Server:
     """Addresses of the listeners. `host` "" is every interface, `port` 0 any free port; `socket` is a path and replaces both.
 
     `public_url` is how its callers reach it. `http` is where plain http is led to https, `hsts_s` for how long browsers are told
-    to speak https alone, and `trusted_proxies` are believed when they say for whom they ask.
+    to speak https alone, `trusted_proxies` are believed when they say for whom they ask, and `dashboard` switches the pages on.
     """
 
     host: str
@@ -77,6 +77,7 @@ class Server:
     acme: Acme | None = None
     hsts_s: int = 31_536_000
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    dashboard: bool = True
 
     @property
     def speaks_https(self) -> bool:

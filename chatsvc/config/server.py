@@ -6,7 +6,7 @@ from chatsvc.config import values
 from chatsvc.config.model import Acme, Server, Tls
 from chatsvc.config.section import Section
 
-KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies")
+KEYS = ("listen", "public_url", "tls", "acme", "http_listen", "hsts_s", "trusted_proxies", "dashboard")
 LETS_ENCRYPT = "https://acme-v02.api.letsencrypt.org/directory"
 YEAR_S = 31_536_000
 _MAX_SOCKET_PATH = 107  # bytes: the kernel's sockaddr_un
@@ -43,6 +43,7 @@ def read(section: Section) -> Server:
         acme=acme,
         hsts_s=section.plain("hsts_s", values.whole(0, 10 * YEAR_S), YEAR_S),
         trusted_proxies=section.texts("trusted_proxies", values.network),
+        dashboard=section.plain("dashboard", values.flag, True),
     )
 
 

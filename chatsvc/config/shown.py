@@ -66,6 +66,7 @@ def _server(server: Server) -> dict[str, Any]:
         "http_listen": _place(*server.http) if server.http else None,
         "hsts_s": server.hsts_s,
         "trusted_proxies": [str(network) for network in server.trusted_proxies],
+        "dashboard": server.dashboard,
     }
 
 

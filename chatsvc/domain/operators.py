@@ -72,6 +72,13 @@ class OperatorSession(NamedTuple):
     account_id: str | None
 
 
+class SignedIn(NamedTuple):
+    """A session with its operator."""
+
+    session: OperatorSession
+    operator: Operator
+
+
 class NewSession(NamedTuple):
     """A new session with its token, which no later call can show."""
 

@@ -55,6 +55,8 @@ class Head(NamedTuple):
     @property
     def path(self) -> str:
         """The path as it was sent; empty for a target without one (`*`, CONNECT)."""
+        if self.method == "CONNECT":
+            return ""
         target = self.target if self.target.startswith("/") else self.url.raw_path
         return target.partition("?")[0]
 

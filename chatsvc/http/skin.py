@@ -26,20 +26,22 @@ class Mounts:
     """A front end made of others: each request goes to the one with the longest prefix of its path.
 
     A prefix that ends with a slash stands for all paths below it, any other for that path alone and the paths below it.
-    `default` takes every other path, and `unparsed` words the refusal of bytes that never became a request.
+    `default` takes every other path, `pathless` (by default the same) targets that are no path, such as "*", and `unparsed` words the
+    refusal of bytes that never became a request.
     """
 
-    def __init__(self, mounts: Mapping[str, Skin], default: Skin, unparsed: Skin) -> None:
+    def __init__(self, mounts: Mapping[str, Skin], default: Skin, unparsed: Skin, pathless: Skin | None = None) -> None:
         self._mounts = sorted(mounts.items(), key=lambda mount: len(mount[0]), reverse=True)
         self._default = default
         self._unparsed = unparsed
+        self._pathless = pathless or default
 
     def find(self, path: str) -> Skin:
         """Return the front end for a path."""
         for prefix, skin in self._mounts:
             if path.startswith(prefix) and (prefix.endswith("/") or path[len(prefix) : len(prefix) + 1] in ("", "/")):
                 return skin
-        return self._default
+        return self._default if path.startswith("/") else self._pathless
 
     def handle(self, request: HttpRequest) -> Awaitable[HttpResponse]:
         """See Skin."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from chatsvc.domain.operators import IDLE_MS, SESSION_MS, Operator, OperatorSession
+from chatsvc.domain.operators import IDLE_MS, SESSION_MS, Operator, OperatorSession, SignedIn
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Cursor, Database
 from chatsvc.store.operators import find_in, link_in
@@ -14,13 +14,6 @@ _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verifie
 _INSERT = f"INSERT INTO operator_sessions (digest, {_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # Else a password or second factor that changes meanwhile would leave a session behind that does not fit it.
 _UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND (totp IS NULL) = ?"
-
-
-class SignedIn(NamedTuple):
-    """A session with its operator."""
-
-    session: OperatorSession
-    operator: Operator
 
 
 async def create(db: Database, session: OperatorSession, digest: bytes, password: str) -> bool:

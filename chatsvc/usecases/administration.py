@@ -144,6 +144,21 @@ def find(name: str) -> Operation:
     return OPERATIONS[name]
 
 
+def is_owned(kind: str) -> bool:
+    """Report whether records of a kind belong to one account each."""
+    return kind in owners.KINDS
+
+
+def missing(kind: str, record_id: str) -> Refused:
+    """Make the refusal for a record that does not exist or lies outside the caller's scope."""
+    return refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
+
+
+def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
+    """Return the least role for an operation with these arguments; None where any operator may perform it."""
+    return _needed(find(name), arguments)
+
+
 async def perform(services: Services, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Any:
     """Perform an operation and return the use-case's result.
 
@@ -217,7 +232,7 @@ async def _authorised(
             continue
         owner = await owners.account_of(services.db, kind, record_id, scope.accounts)
         if owner is None and scope.roles is not None:
-            raise refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
+            raise missing(kind, record_id)
         if owner is not None and not permitted.includes(owner):
             raise refusals.forbidden(operation=name, role=role.name.lower())
         account_id = account_id or owner

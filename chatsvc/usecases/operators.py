@@ -173,6 +173,11 @@ async def set_language(services: Services, caller: Caller, *, language: str) -> 
     return changed
 
 
+async def any_exists(services: Services) -> bool:
+    """Report whether the installation has an operator."""
+    return bool(await stored.page(services.db, None, 1, None))
+
+
 async def find(services: Services, caller: Caller, email: str) -> Operator:
     """Find an operator whom the caller manages, or the caller; raises `operator_not_found`."""
     found = await stored.find(services.db, operators.normalised_email(email))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.operators import SignedIn
 from chatsvc.domain.sign_in_delays import SignInAttempt
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions
-from chatsvc.store.sessions import SignedIn
 from chatsvc.usecases import password_hashing
 from chatsvc.usecases.services import Services
 

@@ -12,11 +12,10 @@ from importlib import resources
 
 from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller, Scope
-from chatsvc.domain.operators import NewSession, Operator, OperatorSession
+from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
-from chatsvc.store.sessions import SignedIn
 from chatsvc.usecases import password_hashing, second_factor
 from chatsvc.usecases.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.usecases.services import Services

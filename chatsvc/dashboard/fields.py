@@ -1,0 +1,63 @@
+"""Fields of a submitted form as pages read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chatsvc.domain import refusals
+from chatsvc.http.forms import SubmittedForm, Upload
+
+_MOST_DIGITS = 15
+
+
+class Fields:
+    """Fields of one submitted form; a missing field reads as an empty one."""
+
+    def __init__(self, form: SubmittedForm) -> None:
+        self._form = form
+
+    def text(self, name: str) -> str:
+        """Return a field without white space around it."""
+        return self.raw(name).strip()
+
+    def raw(self, name: str) -> str:
+        """Return a field as it was typed, with the line breaks of Unix: passwords, long texts."""
+        value: str = self._form.values.get(name, "")
+        return value.replace("\r\n", "\n")
+
+    def optional(self, name: str) -> str | None:
+        """Return a field, None where it is empty."""
+        return self.text(name) or None
+
+    def number(self, name: str, most: int) -> int | None:
+        """Return a whole number, None where the field is empty; raises `number_out_of_range`."""
+        text = self.text(name)
+        if not text:
+            return None
+        if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) <= most):
+            raise refusals.number_out_of_range(field=name, most=most)
+        return int(text)
+
+    def all(self, name: str) -> list[str]:
+        """Return the values of a field that may come several times, such as check boxes."""
+        return list(self._form.values.getall(name, []))
+
+    def checked(self, name: str) -> bool:
+        """Report whether a check box is set."""
+        return name in self._form.values
+
+    def uploads(self, name: str = "file") -> Sequence[Upload]:
+        """Return the uploaded files of a field."""
+        return self._form.uploads.getall(name, [])
+
+    def require_confirmation(self) -> None:
+        """Check the field `yes` of what cannot be undone; raises `confirmation_needed`."""
+        if not self.checked("yes"):
+            raise refusals.confirmation_needed()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._form.values
+
+    def close(self) -> None:
+        """Delete the uploads."""
+        self._form.__exit__()

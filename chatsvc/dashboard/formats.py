@@ -1,0 +1,78 @@
+"""Numbers, amounts, dates and times as each language writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from chatsvc.domain.times import without_fraction
+
+_MONTHS = {
+    "en": ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"],
+    "tr": ["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran", "Temmuz", "Ağustos", "Eylül", "Ekim", "Kasım", "Aralık"],
+}
+_DAYS = {
+    "en": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    "tr": ["Pazartesi", "Salı", "Çarşamba", "Perşembe", "Cuma", "Cumartesi", "Pazar"],
+}
+_TURKISH = str.maketrans(",.", ".,")
+CENT = 10_000  # micro-dollars
+
+
+def number(value: float, language: str, digits: int = 0) -> str:
+    """Write a number: `1.234,50` in Turkish, `1,234.50` in English."""
+    shown = f"{value:,.{digits}f}"
+    return shown.translate(_TURKISH) if language == "tr" else shown
+
+
+def percent(share: float, language: str, digits: int = 0) -> str:
+    """Write a share of one as a percentage: `%45` in Turkish, `45%` in English."""
+    shown = number(share * 100, language, digits)
+    return f"%{shown}" if language == "tr" else f"{shown}%"
+
+
+def money(micro_usd: int, language: str) -> str:
+    """Write dollars with two digits, with more below ten cents: `$12.30`, `$0.0042`."""
+    digits = 2 if micro_usd == 0 or abs(micro_usd) >= 10 * CENT else 4 if abs(micro_usd) >= CENT // 100 else 6
+    return f"${number(micro_usd / 1_000_000, language, digits)}"
+
+
+def size(count: int, language: str) -> str:
+    """Write a number of bytes with a unit."""
+    amount, unit = float(count), "B"
+    for unit in ("B", "KB", "MB", "GB", "TB"):  # the last one counts
+        if amount < 1000 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{number(amount, language, 0 if unit == 'B' or amount >= 100 else 1)} {unit}"
+
+
+def moment(instant: int, zone: str) -> datetime:
+    """Return an instant (milliseconds) as local time of a zone."""
+    return datetime.fromtimestamp(instant / 1000, UTC).astimezone(ZoneInfo(zone))
+
+
+def date(instant: int, language: str, zone: str = "UTC") -> str:
+    """Write a date: `22 Kasım 2026`, `22 November 2026`."""
+    there = moment(instant, zone)
+    return f"{there.day} {_MONTHS[language][there.month - 1]} {there.year}"
+
+
+def weekday(instant: int, language: str, zone: str = "UTC") -> str:
+    """Write the day of the week."""
+    return _DAYS[language][moment(instant, zone).weekday()]
+
+
+def clock(instant: int, zone: str = "UTC") -> str:
+    """Write the time of day: `14:05`."""
+    return f"{moment(instant, zone):%H:%M}"
+
+
+def date_and_time(instant: int, language: str, zone: str = "UTC") -> str:
+    """Write date and time: `22 Kasım 2026 14:05`."""
+    return f"{date(instant, language, zone)} {clock(instant, zone)}"
+
+
+def machine_time(instant: int) -> str:
+    """Write an instant for the attribute `datetime`."""
+    return without_fraction(instant)

@@ -1,0 +1,138 @@
+"""Front end of the dashboard: session, protection against forgery, access, handler; every refusal becomes a page here."""
+
+from __future__ import annotations
+
+import logging
+
+from chatsvc.dashboard import languages, responses, session_cookie
+from chatsvc.dashboard.local_paths import with_query
+from chatsvc.dashboard.page import DEFAULT_ZONE, Page
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.routes import ROUTES
+from chatsvc.dashboard.same_origin import is_same_origin
+from chatsvc.dashboard.templating import static_files
+from chatsvc.domain.refusals import Refused
+from chatsvc.http.faults import HttpFault
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HttpResponse
+from chatsvc.http.router import MethodNotAllowed, NotFound, Router
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import account_choice, administration, sessions
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+LOGIN, CODE, HOME = "/login", "/login/code", "/"
+
+
+async def _not_found(page: Page) -> HttpResponse:
+    return page.fail(404)
+
+
+_NOWHERE = Route("GET", "other", _not_found, Access.PUBLIC)
+
+
+class Dashboard:
+    """Answers every path that no other front end has; see Skin."""
+
+    def __init__(self, services: Services, routes: tuple[Route, ...] = ROUTES) -> None:
+        self._services = services
+        self._router: Router[Route] = Router((one.method, one.template, one) for one in routes)
+        self._pages = frozenset(one.template for one in routes if one.method == "GET")
+
+    async def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer one request; see Skin."""
+        if request.method in ("GET", "HEAD"):
+            file = static_files().find(request)
+            if file is not None:
+                request.route = "GET /static"
+                return file
+        try:
+            response = await self._answer(request)
+        except StoreUnavailable as fault:
+            log.error("the store cannot answer: %s", fault)
+            response = responses.fault(503, languages.choose(request))
+        if response.status >= 400:
+            request.error = request.error or f"page_{response.status}"
+        return response
+
+    async def _answer(self, request: HttpRequest) -> HttpResponse:
+        public_url = self._services.config.server.public_url
+        token = session_cookie.token(request, public_url)
+        signed_in = await sessions.find(self._services, token, request.client_address) if token else None
+        if signed_in is not None and signed_in.session.verified:
+            request.authenticated()
+            request.principal = signed_in.operator.id
+        language = languages.choose(request, signed_in.operator.language if signed_in else None)
+        try:
+            match = self._router.find("GET" if request.method == "HEAD" else request.method, request.path)
+            request.route, route, request.params = f"{match.target.method} {match.template}", match.target, match.params
+        except (NotFound, MethodNotAllowed) as fault:
+            page = Page(self._services, request, _NOWHERE, signed_in, language, self._pages)
+            await self._choose_account(page)
+            return page.fail(404) if isinstance(fault, NotFound) else page.fail(405, more=[("Allow", ", ".join(fault.allow))])
+        page = Page(self._services, request, route, signed_in, language, self._pages)
+        try:
+            return await self._run(page)
+        finally:
+            page.close()
+
+    async def _run(self, page: Page) -> HttpResponse:
+        """Check origin, session and access, and call the handler."""
+        request = page.request
+        try:
+            if request.method not in ("GET", "HEAD") and not is_same_origin(request, self._services.config.server.public_url):
+                return page.fail(403, page.text("errors.cross_site"))
+            elsewhere = _detour(page)
+            if elsewhere is not None:
+                return responses.redirect(elsewhere)
+            await self._choose_account(page)
+            if page.route.method == "GET" and not page.may_see(page.route.access):
+                return page.fail(403)
+            return await page.route.handler(page)
+        except HttpFault as fault:
+            return page.fail(fault.status)
+        except Refused as fault:
+            request.error = fault.code
+            if fault.code == "session_needed":
+                return responses.redirect(LOGIN)
+            return page.fail_with(fault)
+
+    async def _choose_account(self, page: Page) -> None:
+        """Determine the account of the page; raises Refused for a record outside the operator's scope."""
+        if not page.is_signed_in or page.signed_in is None:
+            return
+        scope, chosen = page.caller.scope, page.session.account_id
+        wanted = page.query.get("account") if page.route.method == "GET" else None
+        if wanted is not None:
+            await sessions.choose_account(self._services, page.signed_in, wanted)
+            chosen = wanted
+        record = next(((kind, name) for kind, name in page.params.items() if administration.is_owned(kind)), None)
+        owner = await account_choice.account_of(self._services, scope, *record) if record else None
+        chosen = owner or chosen
+        page.accounts = await account_choice.choices(self._services, scope, chosen)
+        known = [account.id for account in page.accounts]
+        page.account_id = chosen if chosen in known else next(iter(known), None)
+        if page.account_id is not None:
+            page.timezone = await account_choice.timezone(self._services, page.account_id) or DEFAULT_ZONE
+        if record is not None and owner is None:
+            raise administration.missing(*record)
+
+    def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
+        """Word a protocol fault; see Skin."""
+        if request is not None:
+            request.error = type(fault).__name__
+        return responses.fault(fault.status, languages.choose(request), request_id)
+
+
+def _detour(page: Page) -> str | None:
+    """Return the page of the sign-in that comes first; None where the session suffices for the route."""
+    access = page.route.access
+    if access is Access.PUBLIC:
+        return None
+    if page.signed_in is None:
+        back = page.request.target if page.request.method == "GET" and page.request.path != HOME else None
+        return with_query(LOGIN, {"next": back})
+    if access is Access.WAITING:
+        return HOME if page.is_signed_in else None
+    return None if page.is_signed_in else CODE

@@ -1,0 +1,37 @@
+"""Choice of a page's language: the operator's, else the browser's, else Turkish."""
+
+from __future__ import annotations
+
+from chatsvc.domain.operators import LANGUAGES
+from chatsvc.http.request import HttpRequest
+
+DEFAULT = "tr"
+
+
+def choose(request: HttpRequest | None, own: str | None = None) -> str:
+    """Return the language of a page."""
+    if own in LANGUAGES:
+        return own
+    return accepted(request.headers.get("Accept-Language", "") if request is not None else "")
+
+
+def accepted(header: str) -> str:
+    """Return the language that an Accept-Language field prefers (RFC 9110, 12.5.4)."""
+    best, best_quality = DEFAULT, 0.0
+    for part in header.split(","):
+        tag, _, parameter = part.partition(";")
+        language = tag.strip().lower().partition("-")[0]
+        quality = _quality(parameter)
+        if language in LANGUAGES and quality > best_quality:
+            best, best_quality = language, quality
+    return best
+
+
+def _quality(parameter: str) -> float:
+    name, _, value = parameter.strip().partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        return min(1.0, float(value))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,234 @@
+"""Context of one request to a page: who asks, for which account, in which language; and the responses that a page makes."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie
+from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.local_paths import local, with_query
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.templating import environment
+from chatsvc.dashboard.wording import sentence
+from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
+from chatsvc.domain.models import Account
+from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
+from chatsvc.domain.refusals import Refused
+from chatsvc.http.forms import FormLimits, read_form
+from chatsvc.http.request import HttpRequest
+from chatsvc.http.response import HTML, HttpResponse
+from chatsvc.usecases import administration, sessions, shown_once
+from chatsvc.usecases.services import Services
+
+DEFAULT_ZONE = "Europe/Istanbul"
+SHOWN_PATH = "/shown"
+_SHOWN_COOKIE = "chatsvc_shown"
+
+
+class Page:
+    """Context of one request. `templates` are the path templates of all pages.
+
+    `account_id` is the account that the page is about: that of the record in its path, else the one chosen in the session.
+    """
+
+    def __init__(
+        self, services: Services, request: HttpRequest, route: Route, signed_in: SignedIn | None, language: str, templates: Container[str]
+    ) -> None:
+        self.services = services
+        self.request = request
+        self.route = route
+        self.params: Mapping[str, str] = request.params
+        self.query = request.query
+        self.language = language
+        self.signed_in = signed_in
+        self.caller: Caller = sessions.caller_of(signed_in) if signed_in else ANONYMOUS
+        self.account_id: str | None = None
+        self.accounts: Sequence[Account] = ()
+        self.timezone = DEFAULT_ZONE
+        self._templates = templates
+        self._fields: Fields | None = None
+
+    @property
+    def operator(self) -> Operator:
+        """The operator who is signed in."""
+        return self._known.operator
+
+    @property
+    def session(self) -> OperatorSession:
+        """The session of the operator."""
+        return self._known.session
+
+    @property
+    def _known(self) -> SignedIn:
+        if self.signed_in is None:
+            raise RuntimeError("a page for operators was reached without a session")
+        return self.signed_in
+
+    @property
+    def is_signed_in(self) -> bool:
+        """Whether there is a complete session."""
+        return self.signed_in is not None and self.signed_in.session.verified
+
+    @property
+    def role(self) -> Role | None:
+        """The operator's role in the account of the page; None without an account."""
+        if self.account_id is None:
+            return Role.ADMINISTRATOR if self.is_signed_in and self.operator.admin else None
+        return self.caller.scope.role(self.account_id)
+
+    @cached_property
+    def account(self) -> Account | None:
+        """The account of the page."""
+        return next((one for one in self.accounts if one.id == self.account_id), None)
+
+    def may_see(self, access: Access) -> bool:
+        """Report whether the operator has the access."""
+        return access <= Access.SIGNED_IN or (self.role is not None and self.role >= access)
+
+    def may(self, operation: str, *arguments: str) -> bool:
+        """Report whether the role allows an operation (with these arguments alone), for showing its button."""
+        least = administration.least_role(operation, dict.fromkeys(arguments, ""))
+        return least is None or (self.role is not None and self.role >= least)
+
+    async def perform(self, operation: str, **arguments: Any) -> Any:
+        """Perform an administrative operation; raises Refused.
+
+        An operation on a record is performed in the record's account, any other in the account of the page.
+        """
+        return await administration.perform(self.services, self._caller(operation, arguments), operation, arguments)
+
+    def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
+        found = administration.find(operation)
+        named = any(arguments.get(kind) is not None for kind in found.records)
+        # An operator is no record of one account; operators.py itself compares the roles of both.
+        if named or found.role in (None, Role.ADMINISTRATOR) or operation.startswith("operator.") or self.account_id is None:
+            return self.caller
+        role = self.caller.scope.role(self.account_id)
+        return self.caller._replace(scope=Scope({self.account_id: role} if role else {}))
+
+    async def form(self, limits: FormLimits | None = None) -> Fields:
+        """Read the submitted form once; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken."""
+        if self._fields is None:
+            self._fields = Fields(await read_form(self.request, limits or FormLimits()))
+        return self._fields
+
+    def close(self) -> None:
+        """Delete uploads."""
+        if self._fields is not None:
+            self._fields.close()
+
+    def text(self, key: str, /, **values: object) -> str:
+        """Return a text of the catalogue in the page's language."""
+        return catalogue.text(self.language, key, **values)
+
+    def refusal(self, fault: Refused) -> str:
+        """Word a refusal in the page's language."""
+        return sentence(self.language, fault)
+
+    def url(self, path: str | None = None, /, **changes: object) -> str:
+        """Return a path with parameters; without a path, the present one with these parameters changed or (None) removed."""
+        if path is not None:
+            return with_query(path, changes)
+        kept = {name: value for name, value in self.query.items() if name not in ("done", "account")}
+        return with_query(self.request.path, {**kept, **changes})
+
+    def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
+        """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
+        body = environment().get_template(template).render({**self._context(), **values})
+        return responses.respond(status, body.encode("utf-8", "replace"), HTML, more)
+
+    def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+        """Render the error page of a status; `detail` replaces its sentence."""
+        title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
+        return self.render("error.html", status=status, more=more, title=title, sentence=text)
+
+    def fail_with(self, fault: Refused) -> HttpResponse:
+        """Render the error page of a refusal. Missing records and missing pages read the same."""
+        status = status_of(fault)
+        return self.fail(status, None if status == 404 else self.refusal(fault), _retry(fault))
+
+    def _context(self) -> dict[str, Any]:
+        language, zone = self.language, self.timezone
+        done = self.query.get("done", "")
+        return {
+            "page": self,
+            "language": language,
+            "t": self.text,
+            "url": self.url,
+            "fault": None,
+            "notice": self.text(f"done.{done}") if self.is_signed_in and catalogue.has(f"done.{done}") else None,
+            "number": partial(formats.number, language=language),
+            "percent": partial(formats.percent, language=language),
+            "money": partial(formats.money, language=language),
+            "size": partial(formats.size, language=language),
+            "date": lambda at, there=zone: formats.date(at, language, there),
+            "clock": lambda at, there=zone: formats.clock(at, there),
+            "date_and_time": lambda at, there=zone: formats.date_and_time(at, language, there),
+        }
+
+    @property
+    def menu(self) -> list[navigation.Link]:
+        """The main menu."""
+        return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
+
+    def bot_tabs(self, bot: str) -> list[navigation.Link]:
+        """The tabs of a bot's pages."""
+        return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
+
+    def redirect(self, path: str, done: str | None = None) -> HttpResponse:
+        """Redirect after a form; `done` is the key in `done.yaml` of the notice that the next page shows."""
+        return responses.redirect(with_query(local(path), {"done": done}))
+
+    def refused(self, template: str, fault: Refused, /, **values: Any) -> HttpResponse:
+        """Render a form again with the sentence of its refusal; re-raises a refusal that is about permission or a missing record."""
+        status = status_of(fault)
+        if status not in (422, 429):
+            raise fault
+        return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
+
+    def start_session(self, made: NewSession, path: str) -> HttpResponse:
+        """Redirect with the cookie of a new session."""
+        public_url = self.services.config.server.public_url
+        return responses.redirect(local(path), [("Set-Cookie", session_cookie.keep(public_url, made.token))])
+
+    def end_session(self, path: str) -> HttpResponse:
+        """Redirect and delete the cookie of the session."""
+        return responses.redirect(local(path), [("Set-Cookie", session_cookie.drop(self.services.config.server.public_url))])
+
+    def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:
+        """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
+        content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
+        sealed = shown_once.seal(self.services, self.session.id, content)
+        return responses.redirect(SHOWN_PATH, [("Set-Cookie", self._shown_cookie(sealed, shown_once.VALID_MS // 1000))])
+
+    def take_shown(self) -> tuple[dict[str, Any] | None, tuple[str, str]]:
+        """Return what is to be shown once, if anything, and the header that deletes it in the browser."""
+        name = session_cookie.name(self.services.config.server.public_url, _SHOWN_COOKIE)
+        content = shown_once.unseal(self.services, self.session.id, self.request.cookies.get(name, ""))
+        return content, ("Set-Cookie", self._shown_cookie("", 0))
+
+    def _shown_cookie(self, value: str, max_age_s: int) -> str:
+        return session_cookie.render(self.services.config.server.public_url, _SHOWN_COOKIE, value, max_age_s)
+
+
+_UNAVAILABLE = frozenset({"service_stopping", "store_unavailable", "unexpected_fault"})
+
+
+def status_of(fault: Refused) -> int:
+    """Return the HTTP status of a refusal; 422 for one about the values of a form."""
+    code = fault.code
+    if code == "session_needed":
+        return 401
+    if code == "forbidden":
+        return 403
+    if code in _UNAVAILABLE:
+        return 503
+    if code == "too_many_attempts":
+        return 429
+    return 404 if code.endswith("_not_found") else 422
+
+
+def _retry(fault: Refused) -> list[tuple[str, str]]:
+    return [("Retry-After", str(fault.facts["retry_after"]))] if fault.code == "too_many_attempts" else []

@@ -1,0 +1,19 @@
+"""Protection against cross-site request forgery by `Sec-Fetch-Site`, then `Origin` (DECISIONS.md section 6)."""
+
+from __future__ import annotations
+
+from chatsvc.http.request import HttpRequest
+
+_OWN_SITES = ("same-origin", "none")
+_SCHEMES = ("http://", "https://")
+
+
+def is_same_origin(request: HttpRequest, public_url: str) -> bool:
+    """Report whether a form was sent by a page of this service. Browsers send no Sec-Fetch-Site over plain http on a LAN."""
+    sites, origins = (request.headers.getall(name, []) for name in ("Sec-Fetch-Site", "Origin"))
+    if sites:
+        return len(sites) == 1 and sites[0] in _OWN_SITES
+    if len(origins) != 1:
+        return False
+    origin, host = origins[0].lower(), request.headers.get("Host", "").lower()
+    return origin == public_url.lower() or (bool(host) and origin in [scheme + host for scheme in _SCHEMES])

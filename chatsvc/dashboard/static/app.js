@@ -1,0 +1,84 @@
+// Progressive additions to the dashboard: every task can be done without this script.
+"use strict";
+
+(() => {
+  const words = document.body.dataset;
+
+  // Parts that refresh themselves: <section id="..." data-refresh="URL">. Every 3 s while something changes, else ever slower up to
+  // once a minute; never in a hidden tab, never while something is being typed in the part, and not for longer than half an hour
+  // without a change.
+  const FAST = 3000, SLOW = 60000, END = 1800000;
+  for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id, FAST, Date.now(), part.innerHTML);
+
+  function keepFresh(id, pause, changed, seen) {
+    setTimeout(async () => {
+      const part = document.getElementById(id);
+      if (!part || Date.now() - changed > END) return;
+      if (document.hidden || part.contains(document.activeElement)) {
+        keepFresh(id, FAST, changed, seen);
+        return;
+      }
+      try {
+        const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "error" });
+        if (!answer.ok) return;
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+        if (fresh && fresh.innerHTML !== seen) {
+          seen = fresh.innerHTML;
+          part.replaceChildren(...fresh.childNodes);
+          pause = FAST;
+          changed = Date.now();
+        } else {
+          pause = Math.min(SLOW, pause * 1.5);
+        }
+      } catch {
+        pause = SLOW;
+      }
+      keepFresh(id, pause, changed, seen);
+    }, pause);
+  }
+
+  // Copy buttons beside texts and secrets.
+  for (const element of document.querySelectorAll("[data-copyable]")) {
+    if (!navigator.clipboard) break;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet copy-button";
+    button.textContent = words.copy;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(element.textContent);
+      button.textContent = words.copied;
+      setTimeout(() => { button.textContent = words.copy; }, 2000);
+    });
+    element.after(button);
+  }
+
+  // A select that acts at once; without the script its button does.
+  for (const select of document.querySelectorAll("select[data-submit]")) {
+    const button = select.form.querySelector("button");
+    if (button) button.hidden = true;
+    select.addEventListener("change", () => select.form.requestSubmit());
+  }
+
+  // A question before a form is sent: <form data-confirm="...">.
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) {
+      event.preventDefault();
+      return;
+    }
+    // A second click must not send a form twice.
+    const button = event.submitter;
+    if (button && event.target.method === "post") setTimeout(() => { button.disabled = true; }, 0);
+  });
+
+  // Secrets leave the page with the visit, also from the cache of the back button.
+  window.addEventListener("pagehide", () => {
+    for (const element of document.querySelectorAll("[data-secret]")) element.textContent = "";
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return;
+    for (const button of document.querySelectorAll("button:disabled")) button.disabled = false;
+    if (document.querySelector("[data-secret]")) location.reload();
+  });
+
+})();

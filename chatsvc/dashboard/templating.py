@@ -1,0 +1,46 @@
+"""Jinja2 environment of the dashboard: templates of the package, escaped, with undefined names as errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+
+from chatsvc.dashboard import formats
+from chatsvc.http.static import StaticFiles
+
+STATIC_PREFIX = "/static/"
+
+
+@cache
+def static_files() -> StaticFiles:
+    """Read the static files; their Last-Modified is constant, since each version has its own URL."""
+    return StaticFiles(STATIC_PREFIX, resources.files("chatsvc.dashboard").joinpath("static"), 0)
+
+
+@cache
+def environment() -> Environment:
+    """Build the environment with all templates."""
+    folder = resources.files("chatsvc.dashboard").joinpath("templates")
+    made = Environment(
+        loader=DictLoader(dict(_templates(folder, ""))),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["static"] = static_files().url
+    made.globals["machine_time"] = formats.machine_time
+    return made
+
+
+def _templates(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _templates(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith((".html", ".svg")):
+            yield prefix + entry.name, entry.read_text("utf-8")

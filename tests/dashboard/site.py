@@ -1,0 +1,147 @@
+"""A service with two accounts, their records, and people in every role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientSession, CookieJar
+
+from chatsvc import config as configuration
+from chatsvc.app import App
+from chatsvc.domain.actors import ANONYMOUS
+from chatsvc.domain.captures import Captured
+from chatsvc.engines import Reply
+from chatsvc.usecases import accounts, bots, conversations, keys, knowledge, operators, webhooks
+from chatsvc.usecases.administration import perform
+from chatsvc.usecases.file_reading import read_files
+from tests.conftest import MODELS
+from tests.dashboard.client import Client
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+
+PASSWORD = "violet staple harbour"
+ROLES = ("administrator", "owner", "editor", "reader")
+KNOWLEDGE = "## Are you open on Saturday?\n\nYes, from 10 to 14.\n\n## Do you rent bicycles?\n\nYes, for 15 euros a day.\n"
+
+
+@dataclass
+class Business:
+    """One account with a bot and records of each kind; ids by kind."""
+
+    account: str
+    bot: str
+    key: str
+    key_id: str
+    ids: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Site:
+    """The running service. `mine` is the account in which the people have their roles, `other` that of strangers."""
+
+    app: App
+    clock: FakeClock
+    engine: ScriptedEngine
+    mine: Business
+    other: Business
+    tokens: Mapping[str, str]
+    stack: AsyncExitStack
+
+    def email(self, role: str) -> str:
+        """The e-mail address of the person in a role."""
+        return f"{role}@example.com"
+
+    async def client(self, role: str | None = None, language: str = "en") -> Client:
+        """Return a new browser; with a role, it is signed in as the person who has it."""
+        jar = CookieJar(unsafe=True)
+        session = await self.stack.enter_async_context(ClientSession(cookie_jar=jar, headers={"Accept-Language": language}))
+        client = Client(self.app, session)
+        if role is not None:
+            fields = {"email": self.email(role), "password": PASSWORD, "next": "/"}
+            answer = await client.post("/login", fields, follow=False)
+            assert answer.status == 303, answer.body
+            assert len(jar) == 1
+        return client
+
+    async def do(self, operation: str, **arguments: Any) -> Any:
+        """Perform an operation as the command line does."""
+        return await perform(self.app.services, ADMIN, operation, arguments)
+
+    async def say(self, business: Business, message: str, visitor: str = "visitor-1", captured: Captured | None = None) -> None:
+        """Send a visitor's message over the interface."""
+        self.engine.script = lambda turn: Reply(f"About: {turn.message}", captured=captured)
+        body = {"chatbot_id": business.bot, "message": message, "user_id": visitor}
+        async with (
+            ClientSession(headers={"Authorization": f"Bearer {business.key}"}) as session,
+            session.post(f"{self.app.url}/api/v2/messages", json=body) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+
+
+async def furnish(app: App, name: str) -> Business:
+    """Make an account with a bot, a key, knowledge and a webhook without an address."""
+    services = app.services
+    account = (await accounts.create(services, ADMIN, name=name, plan="enterprise")).account.id
+    bot = (await bots.create(services, ADMIN, name=f"{name} bot", account=account, model="scripted")).id
+    key = await keys.create(services, ADMIN, account=account, name="site key")
+    await webhooks.put(services, ADMIN, bot=bot, events=["request.created", "appointment.created"])
+    await knowledge.add(services, ADMIN, bot=bot, files=read_files([("faq.md", KNOWLEDGE.encode())], "en"))
+    return Business(account, bot, key.secret, key.key.id)
+
+
+async def talk(site: Site, business: Business) -> None:
+    """Let two visitors leave a request and an appointment."""
+    request = Captured("support", "The chain is broken", "Deniz Yılmaz", "deniz@example.com", None)
+    wish = Captured("appointment", "A service", "Selin Kaya", None, "05321234567", date(2026, 11, 27), time(14, 30))
+    await site.say(business, "Are you open on Saturday?", "visitor-1")
+    await site.say(business, "My chain is broken", "visitor-1", request)
+    await site.say(business, "Friday at 14:30 for a service", "visitor-2", wish)
+    services = site.app.services
+    found = (await conversations.list_all(services, ADMIN, bot=business.bot)).items
+    (entry, *_) = await knowledge.list_all(services, ADMIN, bot=business.bot)
+    requests = (await site.do("request.list", bot=business.bot)).items
+    appointments = (await site.do("appointment.list", bot=business.bot)).items
+    business.ids = {
+        "account": business.account,
+        "bot": business.bot,
+        "key": business.key_id,
+        "conversation": found[0].id,
+        "entry": entry.id,
+        "request": requests[-1].id,
+        "appointment": appointments[0].id,
+    }
+
+
+async def hire(app: App, business: Business) -> dict[str, str]:
+    """Add a person in every role, each with a password; their session tokens."""
+    services, tokens = app.services, {}
+    for role in ROLES:
+        place: dict[str, Any] = {"admin": True} if role == "administrator" else {"account": business.account, "role": role}
+        made = await operators.add(services, ADMIN, email=f"{role}@example.com", name=role.capitalize(), **place)
+        arguments = {"token": (made.link or "").rpartition("/")[2], "password": PASSWORD}
+        tokens[role] = (await perform(services, ANONYMOUS, "password.set", arguments)).token
+    return tokens
+
+
+async def open_site(folder: Path, stack: AsyncExitStack, **server: Any) -> Site:
+    """Start a service and fill it."""
+    defaults = configuration.load(None, {})
+    config = replace(
+        defaults,
+        server=replace(defaults.server, port=0, **server),
+        data_dir=folder / "data",
+        limits=replace(defaults.limits, requests_per_minute=100_000),
+        models=MODELS,
+    )
+    clock, engine = FakeClock(), ScriptedEngine()
+    app = await stack.enter_async_context(App(config, clock))
+    app.services.engines["anthropic"] = engine
+    mine, other = await furnish(app, "Harbour Cycles"), await furnish(app, "Strangers Ltd")
+    site = Site(app, clock, engine, mine, other, await hire(app, mine), stack)
+    for business in (mine, other):
+        await talk(site, business)
+    return site

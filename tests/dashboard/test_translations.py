@@ -1,0 +1,116 @@
+"""Texts: both languages, the same placeholders, each used and each there; refusals have all their codes."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import chatsvc.dashboard
+from chatsvc.dashboard import catalogue, formats
+from chatsvc.dashboard.wording import sentence
+from chatsvc.domain import refusals
+from chatsvc.domain.operators import LANGUAGES
+from chatsvc.domain.refusals import CODES, Refused
+
+ROOT = Path(chatsvc.dashboard.__file__).parent
+SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}
+# Keys that code makes of codes and names: refusals, names of fields, notices.
+MADE = ("refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
+
+
+def templates(key: str, language: str) -> list[str]:
+    """The templates of a text: one, or singular and plural."""
+    entry = catalogue.texts()[key][language]
+    return [entry] if isinstance(entry, str) else list(entry.values())
+
+
+def placeholders(template: str) -> set[str]:
+    """The names in braces."""
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def literals() -> Iterator[str]:
+    """Yield the string literals of code and templates that look like keys of texts, or like their beginning."""
+    sections = {key.partition(".")[0] for key in catalogue.texts()}
+    for text in SOURCES.values():
+        for found in re.findall(r"""["']([a-z_]+\.[A-Za-z0-9_]*)["'{]""", text):
+            if found.partition(".")[0] in sections:
+                yield found
+
+
+LITERALS = set(literals())
+
+
+@pytest.mark.parametrize("key", sorted(catalogue.texts()))
+def test_a_text_is_there_in_both_languages_with_the_same_placeholders(key: str) -> None:
+    assert catalogue.texts()[key].keys() == set(LANGUAGES)
+    names = [placeholders(template) for language in LANGUAGES for template in templates(key, language)]
+    assert all(names[0] == one for one in names), key
+    assert all(template.strip() for language in LANGUAGES for template in templates(key, language))
+
+
+def test_every_text_is_used() -> None:
+    beginnings = tuple(one for one in LITERALS if one.endswith(("_", ".")))
+    notices = {f"done.{name}" for text in SOURCES.values() for name in re.findall(r'done="(\w+)"', text)}
+    general = {"done.saved", "done.created", "done.removed", "done.sent"}
+    unused = [key for key in catalogue.texts() if key not in LITERALS | notices | general and not key.startswith((*MADE, *beginnings))]
+    assert unused == []
+
+
+def test_every_text_that_is_used_is_there() -> None:
+    known = catalogue.texts().keys()
+    used = {key for text in SOURCES.values() for key in re.findall(r"""\b(?:t|text)\(["']([a-z_]+\.[a-z0-9_]+)["'][,)]""", text)}
+    assert used
+    assert used - known == set()
+    notices = {f"done.{name}" for text in SOURCES.values() for name in re.findall(r'done="(\w+)"', text)}
+    assert notices - known == set()
+
+
+def test_every_refusal_has_its_sentence_and_its_facts() -> None:
+    written = {key.removeprefix("refusals.") for key in catalogue.texts() if key.startswith("refusals.")} - {"none"}
+    assert written == CODES.keys()
+    for code, row in CODES.items():
+        for language in LANGUAGES:
+            assert all(placeholders(one) <= set(row.facts) for one in templates(f"refusals.{code}", language)), code
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_refusal_is_worded_with_any_facts(code: str, language: str) -> None:
+    for value in ("x", 7, None, ["a", "b"]):
+        assert sentence(language, Refused(code, **dict.fromkeys(CODES[code].facts, value)))
+
+
+def test_refusals_name_fields_and_roles_in_the_readers_language() -> None:
+    assert sentence("tr", refusals.text_empty(field="bot.name")) == "Bot adı: bu alanı doldurun."
+    assert sentence("en", refusals.forbidden(operation="key.create", role="owner")).endswith("It takes the role owner.")
+    assert sentence("tr", refusals.role_missing(roles=["reader", "owner"])) == "Bir rol seçin: izleyici, sahip."
+    assert sentence("en", Refused("of_a_newer_version")) == catalogue.text("en", "refusals.unexpected_fault")
+
+
+def test_an_unknown_language_or_key_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        catalogue.text("de", "login.title")
+    with pytest.raises(KeyError):
+        catalogue.text("en", "login.nothing")
+
+
+INSTANT = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
+
+
+def test_numbers_amounts_and_dates_are_those_of_the_language() -> None:
+    assert [formats.number(1234.5, one, 2) for one in LANGUAGES] == ["1.234,50", "1,234.50"]
+    assert [formats.percent(0.456, one, 1) for one in LANGUAGES] == ["%45,6", "45.6%"]
+    assert [formats.money(one, "en") for one in (0, 12_300_000, 4_200, 7)] == ["$0.00", "$12.30", "$0.0042", "$0.000007"]
+    assert [formats.size(one, "en") for one in (5, 1500, 1_500_000, 250_000_000)] == ["5 B", "1.5 KB", "1.5 MB", "250 MB"]
+    assert formats.size(3 * 10**15, "tr") == "3.000 TB"
+    assert [formats.date_and_time(INSTANT, one, "Europe/Istanbul") for one in LANGUAGES] == [
+        "20 Kasım 2026 15:14",
+        "20 November 2026 15:14",
+    ]
+    assert [formats.weekday(INSTANT, one) for one in LANGUAGES] == ["Cuma", "Friday"]
+    assert formats.machine_time(INSTANT) == "2026-11-20T12:14:28Z"
