@@ -96,6 +96,7 @@ def config(tmp_path: Path) -> Config:
         defaults,
         server=replace(defaults.server, port=0),
         data_dir=tmp_path / "data",
+        backup=replace(defaults.backup, folder=tmp_path / "backups"),
         limits=replace(defaults.limits, requests_per_minute=100_000),
         models=MODELS,
     )

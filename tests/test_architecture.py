@@ -41,7 +41,19 @@ REACH: dict[str, set[str]] = {
     "outbound": {"domain"},
     "engines": {"chatsvc", "deadlines", "domain", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
-    "usecases": {"chatsvc", "deadlines", "domain", "config", "file_reader", "store", "engines", "outbound", "webhooks"},
+    "usecases": {
+        "chatsvc",
+        "background",
+        "deadlines",
+        "doctor",
+        "domain",
+        "config",
+        "file_reader",
+        "store",
+        "engines",
+        "outbound",
+        "webhooks",
+    },
     "control": {"domain", "trusted_paths", "privileges", "config", "store", "outbound", "webhooks", "usecases"},
     "metrics": {"chatsvc", "domain", "store", "usecases"},
     "http": {"domain", "log"},
@@ -51,7 +63,7 @@ REACH: dict[str, set[str]] = {
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"background", "domain", "config", "outbound", "usecases", "http", "tls", "acme", "log"},
-    "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "outbound", "control", "tls"},
+    "doctor": {"chatsvc", "privileges", "domain", "config", "store", "engines", "outbound", "tls"},
     "cli": {
         "chatsvc",
         "trusted_paths",
@@ -357,7 +369,16 @@ def test_an_operation_that_does_not_exist_is_refused() -> None:
 
 
 # The others are called by a command as well.
-BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if operation.role is None} | {"webhook.attempt"}
+BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if operation.role is None} | {
+    "webhook.attempt",
+    "backup.list",
+    "backup.read",
+    "doctor.run",
+    "doctor.show",
+    "license.list",
+    "metrics.show",
+    "system.show",
+}
 
 
 def test_every_result_has_its_json_and_every_list_is_paged() -> None:

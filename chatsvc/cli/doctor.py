@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from chatsvc.cli.main import load_config
 from chatsvc.cli.output import counted, echo, json_option, show
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 
+if TYPE_CHECKING:
+    from chatsvc.config import Config
+    from chatsvc.doctor.report import Finding
+
+ANSWER_S = 5
 LATE = ("chatsvc.engines.anthropic.engine", "chatsvc.engines.anthropic.sdk")
 MARKS = {"ok": "ok", "warning": "WARN", "fault": "FAULT"}
 
@@ -29,18 +37,44 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
       chatsvc doctor
       chatsvc -c /etc/chatsvc/config.yaml doctor --json
     """
+    from chatsvc.cli.findings import worded
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
 
-    checks = []
-    for check in examine(partial(load_config, ctx, *LATE)):
-        checks.append(check._asdict())
+    findings = []
+    for finding in examine(partial(load_config, ctx, *LATE), _service):
+        findings.append(finding)
         if not as_json:
-            echo(f"{MARKS[check.state]:<6}{one_line(check.name)}: {one_line(check.found)}")
-            if check.remedy:
-                echo(f"      -> {one_line(check.remedy)}")
-    faults = sum(check["state"] == FAULT for check in checks)
+            found, remedy = worded(finding)
+            echo(f"{MARKS[finding.state]:<6}{one_line(finding.name)}: {one_line(found)}")
+            if remedy:
+                echo(f"      -> {one_line(remedy)}")
+    faults = sum(finding.state == FAULT for finding in findings)
     if as_json:
+        checks = [{"name": finding.name, "state": finding.state, **worded(finding)._asdict()} for finding in findings]
         show({"healthy": not faults, "checks": checks}, True)
     if faults:
         raise CommandError(f"{counted(faults, 'fault', 'faults')} found")
+
+
+def _service(config: Config) -> Iterator[Finding]:
+    """Check the service through its control socket; where none runs, check that one could listen."""
+    from chatsvc.control import client
+    from chatsvc.doctor import network, report
+
+    connection = client.connect(config.data_dir) if config.data_dir.is_dir() else None
+    if connection is None:
+        yield from network.stopped(config)
+        return
+    with connection:
+        connection.settimeout(ANSWER_S)
+        try:
+            egress = client.ask(connection, "egress.show", {})
+        except client.Lost:
+            yield report.service_silent(seconds=ANSWER_S)
+            return
+        except Refused as refusal:
+            yield report.service_unwilling(reason=str(refusal))
+            return
+    connections = egress["opened" if egress["allowed"] else "refused"]
+    yield from network.running(config, may_connect=egress["allowed"], connections=connections, store_fault=egress["store_fault"])

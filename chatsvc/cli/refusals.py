@@ -113,6 +113,8 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "master_key_changing": "the master key is being changed already",
     "master_key_unwritable": "the new master key cannot be written: {fault}",
     "folder_in_use": "a chatsvc is running on {folder}: stop it first",
+    "backup_not_found": "there is no backup {backup}",
+    "backup_folder_unusable": "the folder of backups {folder} cannot be used: {fault}",
     "backup_unreadable": "{fault}",
     "backup_unwritable": "the backup cannot be restored: {fault}",
     "backup_faulty": "the backup has faults: {faults}",

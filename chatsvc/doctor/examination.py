@@ -1,52 +1,73 @@
-"""Order of the checks of `doctor`."""
+"""Order of the checks of an installation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
 from chatsvc.doctor import files, model, network
-from chatsvc.doctor.report import Check, fault
+from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
+from chatsvc.outbound.egress import Egress
+
+Service = Callable[[Config], Iterator[Finding]]
 
 
-def examine(load: Callable[[], Config]) -> Iterator[Check]:
-    """Check the installation whose configuration `load` returns; raises nothing for its faults."""
+class Extent(NamedTuple):
+    """Extent of an examination.
+
+    network: connect to the model server and look names up. models: ask for its list of models, which loads a large library.
+    database_s: time for the check of the database in seconds, None for no limit, 0 for no check. egress: ledger of connections.
+    """
+
+    network: bool = True
+    models: bool = True
+    database_s: float | None = None
+    egress: Egress | None = None
+
+
+WHOLE = Extent()
+
+
+def examine(load: Callable[[], Config], service: Service, extent: Extent = WHOLE) -> Iterator[Finding]:
+    """Check the installation whose configuration `load` returns; raises nothing for its faults.
+
+    `service` checks the running service, or whether it could listen.
+    """
     try:
         config = load()
     except ConfigError as faulty:
         for line in str(faulty).splitlines():
-            yield fault("configuration", line, "mend the file at the place that is named; config.example.yaml shows all settings")
+            yield configuration_invalid(fault=line)
         return
     except OSError as unreadable:
-        yield fault(
-            "configuration", f"{unreadable.filename}: {unreadable.strerror}", "name a file that can be read: -c FILE, or $CHATSVC_CONFIG"
-        )
+        yield configuration_unreadable(file=str(unreadable.filename), reason=unreadable.strerror)
         return
     except CommandError as refusal:
-        yield fault("configuration", str(refusal), "keep configuration and data in folders that root or the service's user alone may write")
+        yield configuration_untrusted(fault=str(refusal))
         return
     try:
-        yield from _of_installation(config)
+        yield from _of_installation(config, service, extent)
     except PermissionError as closed:
-        remedy = f"run the command as the owner of {config.data_dir} or as root"
-        yield fault("data folder", f"{closed.filename or config.data_dir} may not be looked at", remedy)
+        yield folder_closed(file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
 
 
-def _of_installation(config: Config) -> Iterator[Check]:
+def _of_installation(config: Config, service: Service, extent: Extent) -> Iterator[Finding]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)
     yield from files.temporary()
-    checks, examined = files.store(config)
-    yield from checks
+    findings, examined = files.store(config, extent.database_s)
+    yield from findings
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)
-    yield from network.service(config)
+    yield from service(config)
     yield from network.public_url(config)
     yield from network.certificates(config)
-    if config.egress == "all":
-        yield from model.server(config)
-    yield from network.webhooks(config, examined)
+    may_connect = extent.network and config.egress == "all"
+    if may_connect:
+        yield from model.server(config, extent.egress, with_models=extent.models)
+    yield from network.webhooks(config, examined, resolve=may_connect)
     yield from files.backups(config, now)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chatsvc.config import Config
-from chatsvc.doctor import owner
-from chatsvc.doctor.report import Check, fault, ok, warning
+from chatsvc.doctor import owner, report
+from chatsvc.doctor.report import Finding
 from chatsvc.domain.times import with_millis
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.folder import Folder
@@ -24,166 +24,146 @@ EARLIEST_MS = 1_767_225_600_000  # 2026: no clock that is right shows less
 AHEAD_MS = 5 * 60_000
 
 
-def configuration(config: Config) -> Iterator[Check]:
+def configuration(config: Config) -> Iterator[Finding]:
     """Check who may read and write the configuration file."""
     if config.path is None:
-        yield warning("configuration", "no file: everything has its default", "make one with: chatsvc init")
+        yield report.configuration_absent()
         return
+    file = str(config.path)
     try:
         mode = config.path.stat().st_mode
     except PermissionError:
         mode = 0
     if mode & stat.S_IWOTH:
-        yield fault("configuration", f"everybody may write {config.path}", f"chmod o-w {config.path}")
+        yield report.configuration_writable(file=file)
     elif not os.access(config.path, os.R_OK):
-        who = owner.name(config.data_dir)
-        yield fault(
-            "configuration",
-            f"the service's user {who} may not read {config.path}",
-            f"chgrp {who} {config.path} and chmod 640 {config.path}",
-        )
+        yield report.configuration_closed(file=file, user=owner.name(config.data_dir))
     elif mode & stat.S_IROTH and config.path_holds_secrets:
-        yield warning("configuration", f"everybody may read {config.path}, which holds secrets", f"chmod o-r {config.path}")
+        yield report.configuration_exposed(file=file)
     else:
-        yield ok("configuration", str(config.path))
+        yield report.configuration_good(file=file)
 
 
-def folder(config: Config) -> Iterator[Check]:
+def folder(config: Config) -> Iterator[Finding]:
     """Check the data folder: its rights, its owner, and the free space of its disk."""
     path = config.data_dir
     if not path.exists():
-        yield fault("data folder", f"{path} is not there", "make it with: chatsvc init (or see data_dir in the configuration)")
-        return
-    if not path.is_dir():
-        yield fault("data folder", f"{path} is no folder", "move it away, or set data_dir to another folder")
-        return
-    yield from _rights(path)
-    yield from _room(path)
+        yield report.folder_missing(folder=str(path))
+    elif not path.is_dir():
+        yield report.folder_is_file(folder=str(path))
+    else:
+        yield from _rights(path)
+        yield from _disk(path)
 
 
-def _rights(path: Path) -> Iterator[Check]:
+def _rights(path: Path) -> Iterator[Finding]:
     status = path.stat()
-    uid = status.st_uid
+    uid, name = status.st_uid, str(path)
     writable = owner.writable(path)
     if status.st_mode & 0o077:
-        yield fault("data folder", f"others may enter {path} (mode {stat.S_IMODE(status.st_mode):04o})", f"chmod 700 {path}")
+        yield report.folder_exposed(folder=name, mode=f"{stat.S_IMODE(status.st_mode):04o}")
     strangers = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.lstat().st_uid != uid)
     if strangers:
-        yield fault(
-            "data folder",
-            f"not everything in {path} belongs to its owner: {', '.join(strangers[:5])}",
-            f"chown -R --reference={path} {path}",
-        )
+        yield report.folder_mixed(folder=name, files=strangers[:5])
     if os.geteuid() not in (0, uid):
-        yield fault("data folder", f"{path} belongs to another user", "run the command as its owner or as root")
+        yield report.folder_foreign(folder=name)
     elif uid == 0 and owner.packaged():
-        remedy = f"if systemd starts the service: chown -R {owner.PACKAGED}:{owner.PACKAGED} {path}"
-        yield warning("data folder", f"{path} belongs to root, but the service's user is {owner.PACKAGED}", remedy)
+        yield report.folder_of_root(folder=name, user=owner.PACKAGED)
     elif not writable:
-        yield fault("data folder", f"{path} cannot be written", "make its file system writable, or mend its rights: chmod 700")
+        yield report.folder_read_only(folder=name)
     elif not status.st_mode & 0o077 and not strangers:
-        yield ok("data folder", str(path))
+        yield report.folder_good(folder=name)
 
 
-def _room(path: Path) -> Iterator[Check]:
+def _disk(path: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(path).free
-    files = os.statvfs(path)
-    text = f"{free / (1 << 30):.1f} GiB free"
+    inodes = os.statvfs(path)
     if free < LITTLE_BYTES:
-        yield fault("disk", text, f"make room on the disk of {path}: without it no message can be written")
-    elif files.f_files and files.f_favail < 100:
-        yield fault("disk", "no inodes left", f"remove files on the disk of {path}")
+        yield report.disk_full(folder=str(path), free=free)
+    elif inodes.f_files and inodes.f_favail < 100:
+        yield report.disk_without_inodes(folder=str(path))
     elif free < TIGHT_BYTES:
-        yield warning("disk", text, f"make room on the disk of {path}")
+        yield report.disk_tight(folder=str(path), free=free)
     else:
-        yield ok("disk", text)
+        yield report.disk_good(free=free)
 
 
-def temporary() -> Iterator[Check]:
+def temporary() -> Iterator[Finding]:
     """Check the folder for temporary files: backups are verified there, and the single binary unpacks itself there."""
-    remedy = "or set TMPDIR to another folder: `backup verify` and the single binary need one"
     try:
         place = tempfile.gettempdir()
     except OSError as none:
-        yield fault("temporary files", f"{none.strerror}", f"chmod 1777 /tmp and make room in it, {remedy}")
+        yield report.temporary_missing(reason=none.strerror)
         return
     free = shutil.disk_usage(place).free
     if free < LITTLE_BYTES:
-        yield warning("temporary files", f"{free >> 20} MiB free in {place}", f"make room there, {remedy}")
+        yield report.temporary_tight(folder=place, free=free)
     else:
-        yield ok("temporary files", place)
+        yield report.temporary_good(folder=place)
 
 
-def store(config: Config) -> tuple[list[Check], Examined | None]:
-    """Check the database; returns the checks and the findings that others need."""
+def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], Examined | None]:
+    """Check the database, its content for at most `limit_s` seconds; returns the findings and the facts that others need."""
     path = Folder(config.data_dir).database
+    file = str(path)
     if not path.exists():
-        return [
-            warning("database", f"{path} is not there yet", "it is made by the first command; or put a backup back: backup restore")
-        ], None
+        return [report.database_absent(file=file)], None
     if not os.access(path, os.R_OK | os.W_OK):
-        return [
-            fault("database", f"{path} cannot be read and written", "mend its rights: chmod 600, chown to the data folder's owner")
-        ], None
-    back = f"stop the service, move {path}* into another folder, and put the last backup back: chatsvc backup restore FILE"
+        return [report.database_closed(file=file)], None
     tiers = frozenset(name for name, tier in config.models.items() if tier.engine == "knowledge")
     try:
-        found = examine(path, tiers)
+        found = examine(path, tiers, limit_s)
     except StoreUnavailable as outage:
-        return [fault("database", f"{path}: {outage}", back)], None
+        return [report.database_unreadable(file=file, reason=str(outage))], None
     except SchemaTooNew as newer:
-        return [fault("database", f"{path}: {newer}", "install the newer chatsvc again")], None
+        return [report.database_newer(file=file, reason=str(newer))], None
     if found.problems:
-        return [fault("database", f"{path} is damaged: {'; '.join(found.problems)}", back)], found
-    checks = [ok("database", f"{path}, schema {found.schema_version}")]
-    if sqlite_is_fixed():
-        checks.append(ok("SQLite", sqlite_version()))
-    else:
-        # One process writes and checkpoints on one connection, so the fault of older versions is not met.
-        checks.append(ok("SQLite", f"{sqlite_version()}; keep other programs from writing the database while the service runs"))
-    checks += [
-        warning("knowledge", f"the bot {name!r} answers from its knowledge and has none", "add some: chatsvc knowledge add BOT FILE")
-        for name in found.mute
-    ]
-    return checks, found
+        return [report.database_damaged(file=file, problems=found.problems)], found
+    findings = [report.database_good(file=file, schema=found.schema_version)]
+    if not found.checked and limit_s:
+        findings = [report.database_unchecked(file=file, seconds=round(limit_s))]
+    # One process writes and checkpoints on one connection, so the fault of older versions is not met.
+    findings.append((report.sqlite_good if sqlite_is_fixed() else report.sqlite_old)(version=sqlite_version()))
+    return findings + [report.knowledge_empty(bot=name) for name in found.mute], found
 
 
-def master_key(config: Config, examined: Examined | None) -> Iterator[Check]:
+def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
     """Check that the master key is there, closed to others, and the one the database was made with."""
-    file = config.data_dir / MASTER_KEY
-    key = config.given_master_key
+    path = config.data_dir / MASTER_KEY
+    file, key = str(path), config.given_master_key
     if key is None:
-        if not file.exists():
+        if not path.exists():
             if examined is not None:
-                yield fault("master key", f"{file} is not there", "put it back, or give it in $CHATSVC_MASTER_KEY")
+                yield report.master_key_missing(file=file)
             return
-        if file.stat().st_mode & 0o077:
-            yield fault("master key", f"others may read {file}", f"chmod 600 {file}; if somebody has: chatsvc master-key rotate")
+        if path.stat().st_mode & 0o077:
+            yield report.master_key_exposed(file=file)
         try:
-            key = bytes.fromhex(file.read_text("ascii").strip())
+            key = bytes.fromhex(path.read_text("ascii").strip())
         except (OSError, ValueError):
             key = b""
         if len(key) != 32:
-            yield fault("master key", f"{file} does not hold a master key", "put the right file back: 64 hexadecimal digits")
+            yield report.master_key_invalid(file=file)
             return
     if examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
-        yield fault("master key", "it is not the one this database was made with", "put the right one back; a backup may hold it")
-    elif config.given_master_key is not None or not file.stat().st_mode & 0o077:
-        yield ok("master key", "from the configuration" if config.given_master_key is not None else str(file))
+        yield report.master_key_other()
+    elif config.given_master_key is not None:
+        yield report.master_key_configured()
+    elif not path.stat().st_mode & 0o077:
+        yield report.master_key_good(file=file)
 
 
-def clock(now: int, examined: Examined | None) -> Iterator[Check]:
+def clock(now: int, examined: Examined | None) -> Iterator[Finding]:
     """Check the machine's clock against the newest record."""
-    remedy = "set the clock, best by NTP: timedatectl set-ntp true"
     if now < EARLIEST_MS:
-        yield fault("clock", f"it shows {with_millis(now)}", remedy)
+        yield report.clock_early(time=with_millis(now))
     elif examined is not None and examined.newest > now + AHEAD_MS:
-        yield fault("clock", f"it shows {with_millis(now)}, but something happened here at {with_millis(examined.newest)}", remedy)
+        yield report.clock_behind(time=with_millis(now), newest=with_millis(examined.newest))
     else:
-        yield ok("clock", with_millis(now))
+        yield report.clock_good(time=with_millis(now))
 
 
-def backups(config: Config, now: int) -> Iterator[Check]:
+def backups(config: Config, now: int) -> Iterator[Finding]:
     """Check the scheduled backups, where there are any."""
     settings = config.backup
     place = settings.folder
@@ -191,16 +171,16 @@ def backups(config: Config, now: int) -> Iterator[Check]:
         place = place.parent
     writable = owner.writable(place)
     if settings.every_s is None:
-        yield warning("backups", "none are scheduled", "set backup.every, or run chatsvc backup create from a timer of your own")
+        yield report.backups_unscheduled()
         return
+    folder = str(settings.folder)
     kept = sorted(settings.folder.glob("chatsvc-*.backup")) if settings.folder.exists() else []
     if not writable:
-        who = owner.name(config.data_dir) if config.data_dir.exists() else "its owner"
-        remedy = f"mend the rights of {place} (the service's user is {who}), or set backup.folder to another folder"
-        yield fault("backups", f"{settings.folder} cannot be written", remedy)
+        user = owner.name(config.data_dir) if config.data_dir.exists() else "its owner"
+        yield report.backups_read_only(folder=folder, place=str(place), user=user)
     elif not kept:
-        yield warning("backups", f"there is none in {settings.folder} yet", "the running service makes them; its log says what hinders it")
+        yield report.backups_none(folder=folder)
     elif now / 1000 - kept[-1].stat().st_mtime > 2 * settings.every_s + 3600:
-        yield fault("backups", f"the last one is {kept[-1].name}", "see the service's log for why there is no newer one; is it running?")
+        yield report.backups_late(last=kept[-1].name)
     else:
-        yield ok("backups", f"{len(kept)} in {settings.folder}, the last is {kept[-1].name}")
+        yield report.backups_good(count=len(kept), folder=folder, last=kept[-1].name)

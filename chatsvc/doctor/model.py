@@ -10,24 +10,27 @@ from contextlib import closing
 from urllib.parse import SplitResult, urlsplit
 
 from chatsvc.config import Config
-from chatsvc.doctor.report import Check, fault, ok, warning
+from chatsvc.doctor import report
+from chatsvc.doctor.report import Finding
+from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
 
-NAME = "model server"
 WAIT_S = 5.0
 MOST = 64 * 1024  # bytes
 REFUSED_KEY = frozenset({401, 403})
 NO_SUCH_PATH = frozenset({404, 405})
 
 
-def server(config: Config) -> Iterator[Check]:
-    """Check the server of the tiers that have a model, with an empty request, which costs nothing."""
+def server(config: Config, egress: Egress | None = None, *, with_models: bool = True) -> Iterator[Finding]:
+    """Check the server of the tiers that have a model, with an empty request, which costs nothing.
+
+    `egress` is the ledger that counts the connection. with_models: check that the server lists the tiers' models.
+    """
     if not any(tier.engine == "anthropic" for tier in config.models.values()):
         return
     settings = config.anthropic
     if settings.api_key is None:
-        remedy = "set ANTHROPIC_API_KEY (or engines.anthropic.api_key_file), or take such tiers out of models: they answer not_configured"
-        yield warning(NAME, "there is no API key for it", remedy)
+        yield report.model_without_key()
         return
 
     from chatsvc.engines.anthropic.engine import without_v1
@@ -36,53 +39,52 @@ def server(config: Config) -> Iterator[Check]:
     try:
         base_url = without_v1(settings.base_url)
     except ValueError as problem:
-        yield fault(NAME, str(problem), "set engines.anthropic.base_url to such an address")
+        yield report.model_address_invalid(reason=str(problem))
         return
     url = urlsplit(base_url)
     where = url.netloc
+    if egress is not None:
+        egress.open("model")
     try:
         status = _ask(url, key)
     except socket.gaierror as problem:
-        remedy = "see engines.anthropic.base_url, and the machine's name servers (/etc/resolv.conf)"
-        yield fault(NAME, f"the name {url.hostname} cannot be looked up: {problem.strerror}", remedy)
+        yield report.model_name_unknown(host=url.hostname, reason=problem.strerror)
     except ssl.SSLCertVerificationError as problem:
-        yield fault(NAME, f"the certificate of {where} is not trusted: {problem.verify_message}", "install ca-certificates")
+        yield report.model_untrusted(where=where, reason=problem.verify_message)
     except (OSError, http.client.HTTPException) as problem:
         why = (problem.strerror if isinstance(problem, OSError) else None) or str(problem) or type(problem).__name__
-        remedy = "see engines.anthropic.base_url, the firewall, and whether that server runs"
-        yield fault(NAME, f"{where} cannot be reached: {why}", remedy)
+        yield report.model_unreachable(where=where, reason=why)
     else:
-        yield _judged(status, settings.base_url) or _offer(config, base_url, key)
+        yield _judged(status, settings.base_url) or (
+            _offer(config, base_url, key) if with_models else report.model_good(url=settings.base_url)
+        )
 
 
-def _judged(status: int, base_url: str) -> Check | None:
+def _judged(status: int, base_url: str) -> Finding | None:
     if status in REFUSED_KEY:
-        remedy = "put the right key into ANTHROPIC_API_KEY or engines.anthropic.api_key_file"
-        return fault(NAME, f"{base_url} does not take the key (status {status})", remedy)
+        return report.model_refuses_key(url=base_url, status=status)
     if status in NO_SUCH_PATH:
-        remedy = "set engines.anthropic.base_url to a server that speaks the Anthropic Messages API, without /v1/messages at its end"
-        return fault(NAME, f"{base_url} has no /v1/messages (status {status})", remedy)
+        return report.model_without_interface(url=base_url, status=status)
     if status >= 500:
-        return warning(NAME, f"{base_url} answers with status {status}", "wait until it is ready, or see that server's log")
+        return report.model_troubled(url=base_url, status=status)
     return None
 
 
-def _offer(config: Config, base_url: str, key: str) -> Check:
+def _offer(config: Config, base_url: str, key: str) -> Finding:
     """Check that the server lists the tiers' models. The provider's library asks: slow to load, but it sees what clients see."""
     from chatsvc.engines import EngineError
     from chatsvc.engines.anthropic import sdk
 
-    where = config.anthropic.base_url
+    url = config.anthropic.base_url
     try:
         offered = sdk.models(base_url, key)
     except EngineError:
         # Some local model servers have no list of models, or do not show it.
-        return ok(NAME, where)
+        return report.model_good(url=url)
     missing = sorted({tier.model for tier in config.models.values() if tier.engine == "anthropic"} - set(offered))
     if offered and missing:
-        has = ", ".join(offered[:10])
-        return warning(NAME, f"{where} does not list the model {', '.join(missing)}", f"see models.*.model; it lists: {has}")
-    return ok(NAME, f"{where}, with the models asked for" if offered else where)
+        return report.model_lacks(url=url, models=missing, offered=offered[:10])
+    return report.model_complete(url=url) if offered else report.model_good(url=url)
 
 
 def _ask(url: SplitResult, key: str) -> int:

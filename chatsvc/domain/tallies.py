@@ -32,6 +32,15 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def quantile(self, part: float) -> float | None:
+        """Estimate a quantile, linearly within a bucket; None without values. Beyond the last bound it is that bound."""
+        rank, below, low = part * sum(self.counts), 0, 0.0
+        for count, bound in zip(self.counts, self.bounds, strict=False):
+            if count and below + count >= rank:
+                return low + (bound - low) * (rank - below) / count
+            below, low = below + count, bound
+        return float(self.bounds[-1]) if any(self.counts) else None
+
 
 class Spending(NamedTuple):
     """Tokens, and what they cost."""

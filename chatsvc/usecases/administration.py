@@ -105,6 +105,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "webhook.events": Operation("webhooks.events", EXPORT, OWNER, ("bot",)),
     "master_key.rotate": Operation("master_key.rotate", CHANGE, ADMINISTRATOR),
     "backup.create": Operation("backups.create", CHANGE, ADMINISTRATOR),
+    "backup.list": Operation("backups.list_all", LOOK, ADMINISTRATOR),
+    "backup.read": Operation("backups.read", EXPORT, ADMINISTRATOR),
     "request.list": Operation("captures.list_requests", LOOK, READER, ("bot",)),
     "request.set": Operation("captures.set_request", CHANGE, EDITOR, ("request",)),
     "appointment.list": Operation("captures.list_appointments", LOOK, READER, ("bot",)),
@@ -131,6 +133,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "totp.enable": Operation("second_factor.enable", CHANGE, None),
     "totp.confirm": Operation("second_factor.confirm", CHANGE, None),
     "totp.disable": Operation("second_factor.disable", CHANGE, None),
+    "doctor.run": Operation("doctor.run", LOOK, ADMINISTRATOR),
+    "doctor.show": Operation("doctor.show", LOOK, ADMINISTRATOR),
+    "system.show": Operation("system.show", LOOK, ADMINISTRATOR),
+    "metrics.show": Operation("system.metrics", LOOK, ADMINISTRATOR),
+    "license.list": Operation("licenses.list_all", LOOK, ADMINISTRATOR),
     "egress.show": Operation("health.egress", LOOK, ADMINISTRATOR),
 }
 # Arguments that name records, for the audit log. Others may hold visitors' data.

@@ -6,8 +6,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -24,6 +24,7 @@ from chatsvc.usecases.services import Services
 
 OUTGOING = "outgoing-"  # prefix of drafts in the data folder
 NAME = "chatsvc-{}.backup"
+PIECE = 1 << 20  # bytes read at a time
 
 
 class BackupDraft(NamedTuple):
@@ -49,15 +50,70 @@ class RestoredBackup(NamedTuple):
     replaced: Path | None
 
 
-async def create(services: Services, caller: Caller, *, with_master_key: bool = False) -> BackupDraft:
-    """Write a backup into the data folder, as a draft; raises StoreUnavailable."""
+class KeptBackup(NamedTuple):
+    """A backup in the folder of backups; `at` is when it was written, in Unix milliseconds."""
+
+    name: str
+    at: int
+    size: int
+
+
+class BackupStream(NamedTuple):
+    """The content of a backup."""
+
+    backup: KeptBackup
+    pieces: AsyncIterator[bytes]
+
+
+async def create(services: Services, caller: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
+    """Write a backup into the data folder, as a draft; or, with `keep`, into the folder of backups.
+
+    Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
+    """
     del caller
     folder, now = Folder(services.config.data_dir), services.clock()
-    draft = folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
-    made = await services.offload(
-        lambda: backup.create(folder.database, draft, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
-    )
-    return BackupDraft(made, draft.stat().st_size, draft)
+    kept = services.config.backup.folder
+    target = kept / NAME.format(_stamp(now)) if keep else folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+
+    def write() -> Backup:
+        if keep:
+            kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return backup.create(folder.database, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
+
+    try:
+        made = await services.offload(write)
+    except OSError as fault:
+        raise refusals.backup_folder_unusable(folder=str(kept), fault=fault.strerror or str(fault)) from None
+    return BackupDraft(made, target.stat().st_size, target)
+
+
+async def list_all(services: Services, caller: Caller) -> list[KeptBackup]:
+    """List the backups in the folder of backups, newest first; those of the schedule and those made by hand."""
+    del caller
+    return await services.offload(lambda: _kept(services.config))
+
+
+def _kept(config: Config) -> list[KeptBackup]:
+    found = []
+    for file in sorted(config.backup.folder.glob(NAME.format("*")), reverse=True):
+        with suppress(FileNotFoundError):  # deleted by the schedule in the meantime
+            status = file.stat()
+            found.append(KeptBackup(file.name, int(status.st_mtime * 1000), status.st_size))
+    return found
+
+
+async def read(services: Services, caller: Caller, *, backup: str) -> BackupStream:
+    """Read a backup of the folder piece by piece; raises `backup_not_found` for any name that is not in the list."""
+    listed = {one.name: one for one in await list_all(services, caller)}
+    if backup not in listed:
+        raise refusals.backup_not_found(backup=backup)
+    return BackupStream(listed[backup], _pieces(services, services.config.backup.folder / backup))
+
+
+async def _pieces(services: Services, file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := await services.offload(lambda: stream.read(PIECE)):
+            yield piece
 
 
 async def keep(services: Services) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
+from chatsvc import background
 from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.sign_in_delays import SignInDelays
 from chatsvc.domain.tallies import Tallies
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
+    from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
@@ -59,7 +61,12 @@ class Services:
     tallies: Tallies = field(default_factory=Tallies)
     sign_in_delays: SignInDelays = field(default_factory=SignInDelays)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
+    started_at: int = field(init=False)
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note the time of the start."""
+        self.started_at = self.clock()
 
     @property
     def cursors(self) -> Cursors:
@@ -76,6 +83,13 @@ class Services:
         from chatsvc.usecases.knowledge_cache import KnowledgeCache
 
         return KnowledgeCache(self.db)
+
+    @cached_property
+    def examinations(self) -> ExaminationCache:
+        """The latest examination of the installation."""
+        from chatsvc.usecases.doctor import ExaminationCache
+
+        return ExaminationCache()
 
     @cached_property
     def egress(self) -> Egress:
@@ -101,7 +115,9 @@ class Services:
         return await in_daemon_thread(work)
 
     async def close(self) -> None:
-        """End deliveries in flight and close their connections, where something was sent."""
+        """End deliveries in flight and close their connections, where something was sent; cancel an examination."""
+        if "examinations" in vars(self) and self.examinations.task:
+            await background.cancel(self.examinations.task)
         if "dispatcher" in vars(self):
             await self.dispatcher.stop()
         if "courier" in vars(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -10,17 +11,19 @@ from typing import NamedTuple
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, schema_version
 
+STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
 FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
 
 
 class Examined(NamedTuple):
     """Result of an examination.
 
-    newest: time of the last change, in Unix milliseconds.
+    checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone.
     """
 
     problems: list[str]
+    checked: bool
     schema_version: int
     newest: int
     check: bytes | None
@@ -38,10 +41,10 @@ def sqlite_version() -> str:
     return sqlite3.sqlite_version
 
 
-def examine(database: Path, tiers: frozenset[str]) -> Examined:
+def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None) -> Examined:
     """Examine a database; `tiers` are those that answer from a bot's knowledge alone.
 
-    Raises StoreUnavailable and SchemaTooNew.
+    limit_s: time for the check of its content, None for no limit, 0 for no check. Raises StoreUnavailable and SchemaTooNew.
     """
     # A closed database has no log beside it, and reading must not make one.
     alone = "" if database.with_name(f"{database.name}-wal").exists() else "&immutable=1"
@@ -51,7 +54,7 @@ def examine(database: Path, tiers: frozenset[str]) -> Examined:
                 raise StoreUnavailable("it is not a database of chatsvc")
             if is_newer(connection):
                 raise SchemaTooNew("a newer chatsvc has written it")
-            problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+            problems = _problems(connection, limit_s)
             check = connection.execute("SELECT value FROM store_facts WHERE name = 'master_key_check'").fetchone()
             newest = connection.execute(
                 "SELECT max((SELECT coalesce(max(created_at), 0) FROM usage_records), (SELECT coalesce(max(updated_at), 0) FROM accounts))"
@@ -65,4 +68,29 @@ def examine(database: Path, tiers: frozenset[str]) -> Examined:
             version = schema_version(connection)
     except sqlite3.Error as fault:
         raise StoreUnavailable(str(fault)) from fault
-    return Examined(problems, version, newest, check[0] if check else None, hooks, [name for name, model in bots if model in tiers])
+    return Examined(
+        problems or [],
+        problems is not None,
+        version,
+        newest,
+        check[0] if check else None,
+        hooks,
+        [name for name, model in bots if model in tiers],
+    )
+
+
+def _problems(connection: sqlite3.Connection, limit_s: float | None) -> list[str] | None:
+    """Check the content of a database; None if the time was over before."""
+    if limit_s == 0:
+        return None
+    deadline = None if limit_s is None else time.monotonic() + limit_s
+    if deadline is not None:
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    try:
+        return [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+    except sqlite3.OperationalError:
+        if deadline is None or time.monotonic() <= deadline:
+            raise
+        return None
+    finally:
+        connection.set_progress_handler(None, 0)
