@@ -6,7 +6,7 @@ import logging
 
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.local_paths import with_query
-from chatsvc.dashboard.page import DEFAULT_ZONE, Page
+from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.same_origin import is_same_origin
@@ -21,8 +21,6 @@ from chatsvc.usecases import account_choice, administration, sessions
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
-
-LOGIN, CODE, HOME = "/login", "/login/code", "/"
 
 
 async def _not_found(page: Page) -> HttpResponse:
@@ -95,7 +93,7 @@ class Dashboard:
         except Refused as fault:
             request.error = fault.code
             if fault.code == "session_needed":
-                return responses.redirect(LOGIN)
+                return responses.redirect(LOGIN_PATH)
             return page.fail_with(fault)
 
     async def _choose_account(self, page: Page) -> None:
@@ -131,8 +129,8 @@ def _detour(page: Page) -> str | None:
     if access is Access.PUBLIC:
         return None
     if page.signed_in is None:
-        back = page.request.target if page.request.method == "GET" and page.request.path != HOME else None
-        return with_query(LOGIN, {"next": back})
+        back = page.request.target if page.request.method == "GET" and page.request.path != HOME_PATH else None
+        return with_query(LOGIN_PATH, {"next": back})
     if access is Access.WAITING:
-        return HOME if page.is_signed_in else None
-    return None if page.is_signed_in else CODE
+        return HOME_PATH if page.is_signed_in else None
+    return None if page.is_signed_in else CODE_PATH

@@ -23,7 +23,7 @@ from chatsvc.usecases import administration, sessions, shown_once
 from chatsvc.usecases.services import Services
 
 DEFAULT_ZONE = "Europe/Istanbul"
-SHOWN_PATH = "/shown"
+LOGIN_PATH, CODE_PATH, HOME_PATH, SHOWN_PATH = "/login", "/login/code", "/", "/shown"
 _SHOWN_COOKIE = "chatsvc_shown"
 
 
@@ -98,6 +98,10 @@ class Page:
         An operation on a record is performed in the record's account, any other in the account of the page.
         """
         return await administration.perform(self.services, self._caller(operation, arguments), operation, arguments)
+
+    async def perform_everywhere(self, operation: str, **arguments: Any) -> Any:
+        """Perform an operation in all accounts of the operator; raises Refused."""
+        return await administration.perform(self.services, self.caller, operation, arguments)
 
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
         found = administration.find(operation)
@@ -188,10 +192,12 @@ class Page:
             raise fault
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
 
-    def start_session(self, made: NewSession, path: str) -> HttpResponse:
-        """Redirect with the cookie of a new session."""
-        public_url = self.services.config.server.public_url
-        return responses.redirect(local(path), [("Set-Cookie", session_cookie.keep(public_url, made.token))])
+    def start_session(self, made: NewSession, path: str, done: str | None = None) -> HttpResponse:
+        """Redirect with the cookie of a new session, by way of the second factor where the session waits for it."""
+        path = with_query(local(path), {"done": done})
+        if not made.session.verified:
+            path = with_query(CODE_PATH, {"next": path if path != HOME_PATH else None})
+        return responses.redirect(path, [("Set-Cookie", session_cookie.keep(self.services.config.server.public_url, made.token))])
 
     def end_session(self, path: str) -> HttpResponse:
         """Redirect and delete the cookie of the session."""

@@ -32,6 +32,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=["jinja2.ext.do"],
     )
     made.globals["static"] = static_files().url
     made.globals["machine_time"] = formats.machine_time

@@ -182,7 +182,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
         account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
     except Refused:
         if operation.effect in (CHANGE, EXPORT):
-            await audit.record(services.db, act._replace(outcome="refused"))
+            await audit.record(services.db, act._replace(account_id=_only(caller.scope), outcome="refused"))
         raise
     act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
     use_case = operation.function()
@@ -243,8 +243,13 @@ async def _authorised(
         if owner is not None and not permitted.includes(owner):
             raise refusals.forbidden(operation=name, role=role.name.lower())
         account_id = account_id or owner
-    only = permitted.accounts
-    return account_id or (only[0] if only and len(only) == 1 else None), permitted
+    return account_id or _only(permitted), permitted
+
+
+def _only(scope: Scope) -> str | None:
+    """Return the account of a scope that has one."""
+    accounts = scope.accounts
+    return accounts[0] if accounts is not None and len(accounts) == 1 else None
 
 
 def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:

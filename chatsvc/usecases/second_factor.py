@@ -83,6 +83,11 @@ async def disable(services: Services, caller: Caller, *, password: str) -> Opera
     return signed_in.operator
 
 
+async def recovery_codes_left(services: Services, caller: Caller) -> int:
+    """Count the caller's unused recovery codes; raises `session_needed`."""
+    return await sessions.recovery_codes_left(services.db, (await own(services, caller)).operator.id)
+
+
 async def used_step(services: Services, operator: Operator, code: str) -> int | None:
     """Return the time step of a right TOTP code, else None."""
     held = await stored.credentials(services.db, operator.id)

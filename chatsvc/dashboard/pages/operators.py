@@ -1,0 +1,133 @@
+"""Operators of an account: list, add, roles, set-up links, sessions, remove."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
+from chatsvc.domain.refusals import Refused
+from chatsvc.http.response import HttpResponse
+from chatsvc.usecases import operators
+
+PATH = "/operators"
+ONE = "/operators/{email}"
+_EMPTY = {"email": "", "name": "", "role": "reader", "language": "", "admin": False}
+
+
+def _path(email: str) -> str:
+    return f"{PATH}/{quote(email, safe='@')}"
+
+
+async def show(page: Page, fault: Refused | None = None, typed: dict[str, object] | None = None) -> HttpResponse:
+    """List the operators of the account, for an administrator all; with the form that adds one."""
+    account = None if page.operator.admin else page.account_id
+    listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
+    values = {"listed": listed, "roles": list(ROLES), "languages": LANGUAGES, "typed": typed or _EMPTY, "path_of": _path}
+    return page.refused("operators.html", fault, **values) if fault else page.render("operators.html", **values)
+
+
+async def add(page: Page) -> HttpResponse:
+    """Add an operator and show the set-up link once."""
+    fields = await page.form()
+    typed = {"admin": fields.checked("admin"), **{name: fields.text(name) for name in ("email", "name", "role", "language")}}
+    role = fields.optional("role")
+    place = {"account": page.account_id, "role": role} if role not in (None, NO_ROLE) else {}
+    try:
+        made = await page.perform(
+            "operator.add",
+            email=fields.text("email"),
+            admin=fields.checked("admin"),
+            name=fields.optional("name"),
+            language=fields.optional("language"),
+            **place,
+        )
+    except Refused as fault:
+        return await show(page, fault, typed)
+    return _show_link(page, made)
+
+
+def _show_link(page: Page, made: NewOperator) -> HttpResponse:
+    back = _path(made.operator.email)
+    if made.link is None:  # an operator of other accounts has a password already
+        return page.redirect(back, done="operator_shared")
+    return page.show_once({page.text("operators.link_of", email=made.operator.email): made.link}, back, page.text("operators.link_title"))
+
+
+async def show_one(page: Page, fault: Refused | None = None) -> HttpResponse:
+    """Show an operator with the forms that change him or her."""
+    operator = await operators.find(page.services, page.caller, page.params["email"])
+    role = operator.roles.get(page.account_id or "")
+    is_self = operator.id == page.operator.id
+    visible = {account: role for account, role in operator.roles.items() if page.caller.scope.includes(account)}
+    whole = page.operator.admin or (not operator.admin and visible.keys() == operator.roles.keys())
+    values = {
+        "shown": operator,
+        "path": _path(operator.email),
+        "is_self": is_self,
+        "whole": whole,
+        "role": role.name.lower() if role else NO_ROLE,
+        "visible": visible,
+        "roles": [*ROLES, NO_ROLE],
+        "languages": LANGUAGES,
+        "sessions": await page.perform("operator.sessions", email=operator.email) if whole else [],
+    }
+    return page.refused("operator.html", fault, **values) if fault else page.render("operator.html", **values)
+
+
+async def change(page: Page) -> HttpResponse:
+    """Change the role in the account, and name, language and administrator where the fields are given."""
+    fields = await page.form()
+    email = page.params["email"]
+    arguments = _changes(page, fields)
+    try:
+        await page.perform("operator.set", email=email, **arguments)
+    except Refused as fault:
+        return await show_one(page, fault)
+    if email == page.operator.email or arguments.get("role") == NO_ROLE:
+        return page.redirect(PATH, done="saved")
+    return page.redirect(_path(email), done="saved")
+
+
+def _changes(page: Page, fields: Fields) -> dict[str, object]:
+    changes: dict[str, object] = {}
+    if fields.optional("role"):
+        changes |= {"account": page.account_id, "role": fields.text("role")}
+    if "name" in fields:
+        changes["name"] = fields.text("name")
+    if fields.optional("language"):
+        changes["language"] = fields.text("language")
+    if "admin" in fields:
+        changes["admin"] = fields.text("admin") == "true"
+    return changes
+
+
+async def link(page: Page) -> HttpResponse:
+    """Make a new set-up link and show it once."""
+    try:
+        made = await page.perform("operator.link", email=page.params["email"])
+    except Refused as fault:
+        return await show_one(page, fault)
+    return _show_link(page, made)
+
+
+async def remove(page: Page) -> HttpResponse:
+    """Remove an operator."""
+    try:
+        (await page.form()).require_confirmation()
+        await page.perform("operator.remove", email=page.params["email"])
+    except Refused as fault:
+        return await show_one(page, fault)
+    return page.redirect(PATH, done="removed")
+
+
+ROUTES = (
+    Route("GET", PATH, show, Access.OWNER),
+    Route("POST", PATH, add, Access.OWNER),
+    Route("GET", ONE, show_one, Access.OWNER),
+    Route("POST", ONE, change, Access.OWNER),
+    Route("POST", ONE + "/link", link, Access.OWNER),
+    Route("POST", ONE + "/remove", remove, Access.OWNER),
+)

@@ -1,0 +1,136 @@
+"""Pages of the team, the account and the audit log."""
+
+from __future__ import annotations
+
+from tests.dashboard.client import Client
+from tests.dashboard.site import PASSWORD, Site
+
+
+async def test_an_owner_adds_somebody_and_passes_the_link_on(site: Site, owner: Client) -> None:
+    page = await owner.submit("/operators", "operator.add", email="New@Example.com", name="Nil", role="editor", language="tr")
+    (link,) = page.secrets()
+    assert link.startswith(f"{site.app.config.server.public_url}/setup/")
+    assert link not in (await owner.get("/shown")).body
+    one = await owner.get("/operators/new@example.com")
+    assert ("password not chosen yet" in one.text, "Nil" in one.text) == (True, True)
+    guest = await site.client()
+    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    assert (await guest.get("/me")).language == "tr"
+    assert (await guest.get("/operators")).status == 403
+
+
+async def test_a_refused_addition_keeps_what_was_typed(owner: Client) -> None:
+    page = await owner.submit("/operators", "operator.add", email="no address", name="Nil Kaya", role="owner")
+    assert (page.status, page.alert) == (422, "“no address” is not an e-mail address.")
+    (form,) = page.forms("operator.add")
+    assert {"email": "no address", "name": "Nil Kaya", "role": "owner"}.items() <= dict(page.values(form)).items()
+    there = await owner.submit("/operators", "operator.add", email="reader@example.com")
+    assert (there.status, there.alert) == (422, "reader@example.com is in the list already.")
+
+
+async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) -> None:
+    await owner.submit("/operators", "operator.add", email="roles@example.com", role="reader", follow=False)
+    link = (await owner.get("/shown")).secrets()[0]
+    guest = await site.client()
+    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    assert (await guest.get("/audit")).status == 403
+    await owner.submit("/operators/roles@example.com", "operator.set", where={"role": "reader"}, role="owner")
+    assert (await guest.get("/audit")).status == 200
+    await owner.submit("/operators/roles@example.com", "operator.set", where={"role": "owner"}, role="none")
+    assert (await guest.get("/audit")).status == 403
+    assert "no role in an account" in (await guest.get("/")).text
+    assert (await owner.get("/operators/roles@example.com")).status == 404
+
+
+async def test_a_new_link_ends_sessions_and_removal_asks_first(site: Site, owner: Client) -> None:
+    made = await owner.submit("/operators", "operator.add", email="gone@example.com", role="reader")
+    guest = await site.client()
+    await guest.submit(made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    assert "HTTP" in (await owner.get("/operators/gone@example.com")).text or (await owner.get("/operators/gone@example.com")).records()
+    link = (await owner.submit("/operators/gone@example.com", "operator.link")).secrets()[0]
+    assert (await guest.get("/me")).status == 200
+    renewed = await site.client()
+    await renewed.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    assert (await guest.get("/me", follow=False)).status == 303
+    asked = await owner.submit("/operators/gone@example.com", "operator.remove")
+    assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
+    done = await owner.submit("/operators/gone@example.com", "operator.remove", yes="1")
+    assert (done.path.startswith("/operators?"), "gone@example.com" in done.text) == (True, False)
+    assert (await renewed.get("/me", follow=False)).status == 303
+
+
+async def test_ones_own_page_has_no_link_and_the_last_administrator_stays(site: Site, administrator: Client) -> None:
+    page = await administrator.get("/operators/administrator@example.com")
+    assert page.forms("operator.link") == []
+    answer = await administrator.post("/operators/administrator@example.com/link")
+    assert (answer.status, "My settings" in answer.alert) == (422, True)
+    kept = await administrator.submit("/operators/administrator@example.com", "operator.set", where={"admin": "false"})
+    assert (kept.status, "last administrator" in kept.alert) == (422, True)
+    gone = await administrator.submit("/operators/administrator@example.com", "operator.remove", yes="1")
+    assert (gone.status, "last administrator" in gone.alert) == (422, True)
+
+
+async def test_an_administrator_makes_another_one_without_a_role(site: Site, administrator: Client) -> None:
+    made = await administrator.submit("/operators", "operator.add", email="second@example.com", role="none", admin="1")
+    assert len(made.secrets()) == 1
+    page = await administrator.submit("/operators/second@example.com", "operator.set", where={"admin": "false"})
+    assert "administrator" not in page.text.partition("State")[2].partition("Role")[0]
+
+
+async def test_somebody_who_works_elsewhere_too_only_gets_a_role(site: Site, owner: Client) -> None:
+    await site.do("operator.add", email="both@example.com", account=site.other.account, role="reader")
+    page = await owner.submit("/operators", "operator.add", email="both@example.com", role="editor")
+    assert ("needs no link" in page.text, page.secrets()) == (True, [])
+    assert "works for other accounts too" in page.text
+    assert (page.forms("operator.link"), page.forms("operator.remove")) == ([], [])
+    answer = await owner.post("/operators/both@example.com/remove", {"yes": "1"})
+    assert (answer.status, "Only an administrator" in answer.alert) == (422, True)
+
+
+async def test_somebody_of_another_account_is_nobody(site: Site, owner: Client) -> None:
+    await site.do("operator.add", email="stranger@example.com", account=site.other.account, role="owner")
+    for email in ("stranger@example.com", "nobody@example.com", "administrator@example.com"):
+        assert (await owner.get(f"/operators/{email}")).status == 404
+        for act in ("", "/link", "/remove"):
+            assert (await owner.post(f"/operators/{email}{act}", {"role": "reader", "yes": "1"})).status == 404
+    assert "stranger@example.com" not in (await owner.get("/operators")).text
+
+
+async def test_the_account_shows_plan_and_allowance(site: Site, owner: Client, reader: Client) -> None:
+    page = await owner.get("/account")
+    assert "3 of 100,000 used" in page.text
+    assert "enterprise" in page.text
+    assert (await reader.get("/account")).status == 403
+    await site.do("account.set", account=site.mine.account, messages_limit=3, status="past_due")
+    page = await owner.get("/account")
+    assert ("The allowance is spent" in page.text, "payment overdue" in page.text) == (True, True)
+    await site.do("account.set", account=site.mine.account, messages_limit=100_000, status="active")
+    turkish = await site.client("owner", "tr")
+    assert "100.000 mesajdan 3 kullanıldı" in (await turkish.get("/account")).text
+
+
+async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owner: Client, administrator: Client) -> None:
+    for count in range(60):
+        await site.do("account.set", account=site.mine.account, credits=count)
+    page = await owner.get("/audit")
+    rows = [one for one in page.tree.iter("tr") if one.find("td") is not None]
+    assert len(rows) == 50
+    assert "root" in page.text
+    assert "command line" in page.text
+    (more,) = page.links("next")
+    older = await owner.get(more)
+    assert ("operator.add" in older.text, older.links("first")) == (True, ["/audit"])
+    assert site.other.account not in page.body + older.body
+    assert "Strangers Ltd" in (await administrator.get("/audit")).body
+    assert "Nothing is recorded" in (await owner.get("/audit?since=2030-01-01")).text
+    wrong = await owner.get("/audit?since=yesterday")
+    assert (wrong.status, "is not a time" in wrong.alert) == (422, True)
+
+
+async def test_a_refused_change_is_recorded_with_the_operator(site: Site, reader: Client, owner: Client) -> None:
+    answer = await reader.post("/operators", {"email": "x@example.com", "role": "owner"})
+    assert answer.status == 403
+    page = await owner.get("/audit")
+    row = next(one for one in page.tree.iter("tr") if "refused" in "".join(one.itertext()))
+    assert "operator.add" in "".join(row.itertext())
+    assert "Reader" in "".join(row.itertext())
