@@ -180,9 +180,11 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments))
     try:
         account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
-    except Refused:
+    except Refused as fault:
         if operation.effect in (CHANGE, EXPORT):
-            await audit.record(services.db, act._replace(account_id=_only(caller.scope), outcome="refused"))
+            # A missing record belongs to no account.
+            within = _only(caller.scope) if fault.code == refusals.forbidden.code else None
+            await audit.record(services.db, act._replace(account_id=within, outcome="refused"))
         raise
     act, narrowed = act._replace(account_id=account_id), caller._replace(scope=scope)
     use_case = operation.function()
