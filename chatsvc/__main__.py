@@ -12,6 +12,8 @@ def main() -> None:
     try:
         if sys.argv[1:] == ["read-files"]:
             from chatsvc.file_reader.child import main as run
+        elif sys.argv[1:] == ["search-knowledge"]:
+            from chatsvc.usecases.knowledge_work import main as run
         else:
             from chatsvc.cli.main import main as run
 

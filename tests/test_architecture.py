@@ -102,7 +102,7 @@ REACH: dict[str, set[str]] = {
         "listening",
     },
     "file_reader": {"domain"},
-    "__main__": {"cli", "file_reader"},
+    "__main__": {"cli", "file_reader", "usecases"},
 }
 # The only files in which a library is used; a folder stands for all that is in it.
 LIBRARIES = {
@@ -370,6 +370,13 @@ def test_an_operation_that_does_not_exist_is_refused() -> None:
 
 # The others are called by a command as well.
 BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if operation.role is None} | {
+    "bot.try",
+    "knowledge.lint",
+    "knowledge.preview",
+    "knowledge.preview_show",
+    "knowledge.set",
+    "unanswered.add",
+    "unanswered.answer",
     "webhook.attempt",
     "backup.list",
     "backup.read",

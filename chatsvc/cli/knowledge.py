@@ -1,4 +1,4 @@
-"""`chatsvc knowledge`: add, list, remove, search, lint, unanswered, export."""
+"""`chatsvc knowledge`: add, list, remove, history, undo, search, lint, unanswered, export."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
-from chatsvc.cli.output import call, counted, echo, json_option, show, written
+from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
 from chatsvc.domain.errors import CommandError
@@ -172,6 +172,49 @@ def remove(ctx: click.Context, bot: str, entry: str, as_json: bool) -> None:
 
 @knowledge.command()
 @click.argument("bot", type=BOT)
+@click.argument("change", required=False)
+@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Maximum number of changes.")
+@json_option
+@click.pass_context
+def history(ctx: click.Context, bot: str, change: str | None, limit: int, as_json: bool) -> None:
+    """List the changes to a bot's knowledge, newest first, or show one with its entries before and after.
+
+    A bot keeps its newest 500 changes.
+
+    \b
+    Examples:
+      chatsvc knowledge history 6f1c...
+      chatsvc knowledge history 6f1c... 51ad... --json
+    """
+    if change is not None:
+        show(call(ctx, "knowledge.show_change", bot=bot, change=change), as_json)
+        return
+    found = call_all(ctx, "knowledge.history", most=limit, bot=bot)
+    rows = found if as_json else [{**one, "by": one["actor"]["name"] or one["actor"]["id"]} for one in found]
+    show(rows, as_json, ("id", "at", "by", "kind", "title", "undone"))
+
+
+@knowledge.command()
+@click.argument("bot", type=BOT)
+@click.argument("change")
+@json_option
+@click.pass_context
+def undo(ctx: click.Context, bot: str, change: str, as_json: bool) -> None:
+    """Take one change to a bot's knowledge back.
+
+    CHANGE is an id from `knowledge history`. It is refused where later changes touch the same entries. Taking it back is a change too,
+    which can be taken back itself.
+
+    \b
+    Examples:
+      chatsvc knowledge undo 6f1c... 51ad...
+    """
+    done = call(ctx, "knowledge.undo", bot=bot, change=change)
+    show(done if as_json else {name: value for name, value in done.items() if not name.startswith("entries_")}, as_json)
+
+
+@knowledge.command()
+@click.argument("bot", type=BOT)
 @click.argument("text", required=False)
 @click.option("--file", "file", type=FILE, help="A file with one question a line.")
 @json_option
@@ -249,7 +292,8 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
     if searched < phrasings and not everything:
         echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
     if as_json:
-        show([{name: value for name, value in one._asdict().items() if value is not None} for one in found], True)
+        rows = [{"kind": one.kind, "entry": one.entry, "other": one.other, "text": one.text} for one in found]
+        show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
         return
     for one in found:
         echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))

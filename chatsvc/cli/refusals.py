@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chatsvc.domain import bot_file_faults, opening_hours
+from chatsvc.domain.knowledge_files.faults import Fault
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.terminal import one_line
 
 _FIELDS = {
     "account.name": "the account's name",
@@ -23,8 +26,31 @@ def _no_bots(facts: Mapping[str, Any]) -> str:
     return f"no more bots: the plan {plan} has {most} bot{'' if most == 1 else 's'}, and the account has as many"
 
 
-def _lines(facts: Mapping[str, Any]) -> str:
-    return "\n".join(facts["faults"])
+def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
+    def line(fault: Mapping[str, Any]) -> str:
+        place = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
+        return f"{facts['file']}{place}: {bot_file_faults.sentence(fault['code'], fault['facts'])}"
+
+    return "\n".join(map(line, facts["faults"]))
+
+
+def _faults_of_settings(facts: Mapping[str, Any]) -> str:
+    return "\n".join(f"{one['field']}: {bot_file_faults.sentence(one['code'], one['facts'])}" for one in facts["faults"])
+
+
+def _faults_of_files(facts: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"{one_line(one['file'])}, {one['unit']} {one['line']}: {Fault(one['line'], one['code'], one['facts']).text}"
+        for one in facts["faults"]
+    )
+
+
+def _faults_of_entry(facts: Mapping[str, Any]) -> str:
+    return "\n".join(Fault(**one).text for one in facts["faults"])
+
+
+def _opening_hours(facts: Mapping[str, Any]) -> str:
+    return f"the opening hours cannot be read: {opening_hours.sentence(facts['fault'], facts['facts'])}"
 
 
 # A template of the facts, or a function of them.
@@ -38,6 +64,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "request_not_found": "there is no request {request}",
     "appointment_not_found": "there is no appointment {appointment}",
     "conversation_not_found": "there is no conversation {conversation}",
+    "question_not_found": "there is no unanswered question {question}",
     "webhook_not_found": "the bot {bot} has no webhook: set one with `chatsvc webhook set`",
     "no_accounts": "there is no account yet: make one with `chatsvc account create NAME`",
     "account_needed": "there are {count} accounts: say which one with --account ID (`chatsvc account list` shows them)",
@@ -54,8 +81,9 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "timezone_unknown": "{timezone!r} is no time zone; one is written like Europe/Istanbul",
     "country_unknown": "{country!r} is no country; one is written with two letters, like TR",
     "language_invalid": "{language!r} is no language tag; one is written like tr or en-GB",
-    "opening_hours_invalid": "the opening hours cannot be read: {fault}",
-    "bot_file_invalid": _lines,
+    "opening_hours_invalid": _opening_hours,
+    "bot_file_invalid": _faults_of_bot_file,
+    "bot_settings_invalid": _faults_of_settings,
     "fallback_invalid": "{fallback!r} is no fallback; there are knowledge and none",
     "time_invalid": f"{{time!r}} is no time; {_HOW_TO_WRITE_A_TIME}",
     "time_passed": "{time} has passed already",
@@ -87,7 +115,11 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "bots_exhausted": _no_bots,
     "plan_without_webhooks": "the account's plan {plan} has no webhooks; {plans} have",
     "files_same_name": "two files have the same name, by which a file is replaced later: {names}",
-    "files_invalid": _lines,
+    "files_invalid": _faults_of_files,
+    "entry_invalid": _faults_of_entry,
+    "change_not_found": "there is no change {change}",
+    "preview_not_found": "there is no preview {preview}: it may be too old",
+    "change_not_undoable": "the change {change} was taken back already, or later changes touch the same entries: take those back first",
     "reader_closed": "reading the files was ended",
     "reader_unavailable": "the process that reads files cannot be started: {fault}",
     "event_unknown": "the event {event!r} cannot be chosen; there are {events}",

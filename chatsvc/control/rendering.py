@@ -10,6 +10,7 @@ from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
+    from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
@@ -172,6 +173,29 @@ def question_result(result: QuestionResult) -> Json:
             {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
         ],
     }
+
+
+def knowledge_change(result: KnowledgeChange) -> Json:
+    """Write a change to a bot's knowledge."""
+    origin = result.origin
+    return {
+        "id": origin.id,
+        "at": times.with_millis(origin.at),
+        "actor": origin.actor._asdict(),
+        "via": origin.via,
+        "kind": result.kind,
+        "title": result.title,
+        "before": result.before,
+        "after": result.after,
+        "undone": result.undone,
+        "undoes": result.undoes,
+    }
+
+
+def change_content(result: ChangeContent) -> Json:
+    """Write a change with the entries before and after it."""
+    entries = {"entries_before": [entry(one) for one in result.before], "entries_after": [entry(one) for one in result.after]}
+    return {**knowledge_change(result.change), **entries}
 
 
 def unanswered_group(result: UnansweredGroup) -> Json:
@@ -358,6 +382,9 @@ RENDERERS: dict[str, Renderer] = {
     "key.revoke": key,
     "knowledge.add": addition,
     "knowledge.list": list_of(entry),
+    "knowledge.history": page_of(knowledge_change),
+    "knowledge.show_change": change_content,
+    "knowledge.undo": change_content,
     "knowledge.remove": entry,
     "knowledge.search": list_of(question_result),
     "knowledge.export": whole_knowledge,

@@ -9,11 +9,31 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from chatsvc.domain.wording import Sentence, worded
+
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-EXPECTED = 'write days and hours, such as "Mon-Fri 9-18, Sat 10-14" or "Pzt-Cum 09.00-18.00, pazar kapalı"'
+_EXPECTED_EN = 'write days and hours, such as "Mon-Fri 9-18, Sat 10-14" or "Pzt-Cum 09.00-18.00, pazar kapalı"'
+_EXPECTED_TR = "günleri ve saatleri “Pzt-Cum 09.00-18.00, Cmt 10-14, pazar kapalı” gibi yazın"
+SENTENCES = {
+    "unreadable": Sentence(en=f"{{text!r}} cannot be read; {_EXPECTED_EN}", tr=f"“{{text}}” okunamıyor; {_EXPECTED_TR}"),
+    "no_day": Sentence(en=f"{{text!r}} is no day; {_EXPECTED_EN}", tr=f"“{{text}}” bir gün değil; {_EXPECTED_TR}"),
+    "no_time": Sentence(en="{text} is no time of day", tr="{text} bir saat değil"),
+    "day_expected": Sentence(
+        en=f"{{text!r}} stands where a day is expected; {_EXPECTED_EN}", tr=f"“{{text}}” yerine bir gün gelmeli; {_EXPECTED_TR}"
+    ),
+    "no_closing_time": Sentence(
+        en=f"{{text!r}} has no closing time; {_EXPECTED_EN}", tr=f"“{{text}}” için kapanış saati yok; {_EXPECTED_TR}"
+    ),
+    "no_hours": Sentence(en=f"{{text!r}} has no hours; {_EXPECTED_EN}", tr=f"“{{text}}” için saat yok; {_EXPECTED_TR}"),
+    "closes_first": Sentence(en="{text} closes before it opens", tr="{text} aralığında kapanış açılıştan önce"),
+    "nothing": Sentence(en=f"no opening hours are given; {_EXPECTED_EN}", tr=f"çalışma saati verilmemiş; {_EXPECTED_TR}"),
+    "overlap": Sentence(en="the hours of {day} overlap", tr="{day} gününün saatleri çakışıyor"),
+}
+_TURKISH_DAYS = dict(zip(DAYS, ("pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar"), strict=True))
 _NOON, _DAY = 12 * 60, 24 * 60
 _LATEST = 6 * 60  # until when a night's hours may go on after midnight
 
@@ -52,6 +72,21 @@ _TOKEN = re.compile(
 )
 
 
+class OpeningHoursError(ValueError):
+    """Opening hours that cannot be read; `code` is one of SENTENCES."""
+
+    def __init__(self, code: str, **facts: str) -> None:
+        super().__init__(sentence(code, facts))
+        self.code = code
+        self.facts = facts
+
+
+def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
+    """Word a fault in "en" or "tr"."""
+    values = {name: _TURKISH_DAYS.get(value, value) if language == "tr" and name == "day" else value for name, value in facts.items()}
+    return worded(SENTENCES, code, values, language)
+
+
 class _Token(NamedTuple):
     """A word of the text: its kind, what it stands for, and how it was written."""
 
@@ -61,7 +96,7 @@ class _Token(NamedTuple):
 
 
 def parse(text: str) -> dict[str, list[tuple[int, int]]]:
-    """Return the spans of each open day in minutes since midnight, in order; raises ValueError that names the fault."""
+    """Return the spans of each open day in minutes since midnight, in order; raises OpeningHoursError."""
     week: dict[int, list[tuple[int, int]]] = {}
     replaceable: set[int] = set()  # days that only a group such as "daily" has given hours
     tokens = _tokens(text)
@@ -89,7 +124,7 @@ def parse(text: str) -> dict[str, list[tuple[int, int]]]:
 
 
 def normalize(text: str) -> str:
-    """Return opening hours in the form of a bot's settings; raises ValueError as `parse` does."""
+    """Return opening hours in the form of a bot's settings; raises OpeningHoursError."""
     week = parse(text)
     rules = []
     for spans, days in groupby(range(7), key=lambda day: week.get(DAYS[day])):
@@ -114,7 +149,7 @@ def _tokens(text: str) -> list[_Token]:
     while at < len(folded):
         match = _TOKEN.match(folded, at)
         if match is None:
-            raise ValueError(f"{folded[at : at + 20].strip()!r} cannot be read; {EXPECTED}")
+            raise OpeningHoursError("unreadable", text=folded[at : at + 20].strip())
         at = match.end()
         kind = match.lastgroup or ""
         word = match[0].strip()
@@ -123,7 +158,7 @@ def _tokens(text: str) -> list[_Token]:
         elif kind == "day":
             name = next((one for one in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if one in _DAY_OF), None)
             if name is None:
-                raise ValueError(f"{word!r} is no day; {EXPECTED}")
+                raise OpeningHoursError("no_day", text=word)
             found.append(_Token("day", (_DAY_OF[name],), word))
         elif kind == "group":
             found.append(_Token("group", tuple(_GROUPS[word]), word))
@@ -136,7 +171,7 @@ def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
     """Return minutes since midnight, and 1 where morning or afternoon is unclear."""
     hour, minute, half = int(match["hour"]), int(match["minute"] or 0), match["half"]
     if hour > 24 or minute > 59 or (hour == 24 and minute) or (half and not 1 <= hour <= 12):
-        raise ValueError(f"{word} is no time of day")
+        raise OpeningHoursError("no_time", text=word)
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
     return hour * 60 + minute, int(not half and 1 <= hour <= 12 and not word.startswith("0"))
@@ -157,7 +192,7 @@ def _days(tokens: list[_Token], at: int) -> tuple[int, list[int], bool]:
             at += 2
         at += 1
     if not days:
-        raise ValueError(f"{tokens[at].text!r} stands where a day is expected; {EXPECTED}")
+        raise OpeningHoursError("day_expected", text=tokens[at].text)
     return at, list(dict.fromkeys(days)), of_group
 
 
@@ -170,13 +205,13 @@ def _spans(tokens: list[_Token], at: int) -> tuple[int, list[tuple[int, int]] | 
     spans: list[tuple[int, int]] = []
     while at < len(tokens) and tokens[at].kind == "time":
         if [one.kind for one in tokens[at + 1 : at + 3]] != ["to", "time"]:
-            raise ValueError(f"{tokens[at].text!r} has no closing time; {EXPECTED}")
+            raise OpeningHoursError("no_closing_time", text=tokens[at].text)
         spans.append(_span(tokens[at], tokens[at + 2]))
         at += 3
         if [one.kind for one in tokens[at : at + 2]] == ["and", "time"]:
             at += 1
     if not spans:
-        raise ValueError(f"{tokens[at - 1].text!r} has no hours; {EXPECTED}")
+        raise OpeningHoursError("no_hours", text=tokens[at - 1].text)
     return at, spans
 
 
@@ -189,15 +224,15 @@ def _span(first: _Token, last: _Token) -> tuple[int, int]:
     if closes <= opens and opens >= _NOON and closes <= _LATEST:
         closes += _DAY  # 20:00-02:00
     if opens >= closes:
-        raise ValueError(f"{first.text}-{last.text} closes before it opens")
+        raise OpeningHoursError("closes_first", text=f"{first.text}-{last.text}")
     return opens, closes
 
 
 def _checked(week: dict[int, list[tuple[int, int]]]) -> dict[str, list[tuple[int, int]]]:
     if not week:
-        raise ValueError(f"no opening hours are given; {EXPECTED}")
+        raise OpeningHoursError("nothing")
     for day, spans in week.items():
         spans.sort()
         if any(before[1] > after[0] for before, after in pairwise(spans)):
-            raise ValueError(f"the hours of {DAYS[day]} overlap")
+            raise OpeningHoursError("overlap", day=DAYS[day])
     return {DAYS[day]: week[day] for day in sorted(week)}

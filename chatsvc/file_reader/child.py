@@ -86,11 +86,11 @@ def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
     try:
         parsed = knowledge_files.reader_of(name, READERS)(name, data, language)
     except knowledge_files.KnowledgeFileError as fault:
-        return {"unit": fault.unit, "faults": [(one.line, one.text) for one in fault.faults]}
+        return {"unit": fault.unit, "faults": [(one.line, one.code, one.facts) for one in fault.faults]}
     except MemoryError:
-        return {"unit": "line", "faults": [(1, "reading this file takes too much memory: split it")]}
+        return {"unit": "line", "faults": [(1, "too_big", {})]}
     except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes
-        return {"unit": "line", "faults": [(1, f"this file is damaged and cannot be read ({type(fault).__name__})")]}
+        return {"unit": "line", "faults": [(1, "damaged", {"fault": type(fault).__name__})]}
     return {"entries": parsed.entries, "synonyms": parsed.synonyms}
 
 

@@ -52,17 +52,17 @@ def _lines_of(name: str, data: bytes) -> list[tuple[int, str]]:
     try:
         document = pypdf.PdfReader(io.BytesIO(data))
         if document.is_encrypted:
-            raise _error(name, 1, "the file is encrypted; save it without a password")
+            raise _error(name, 1, "encrypted")
         pages = len(document.pages)
     except KnowledgeFileError:
         raise
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _error(name, 1, "this is no PDF file that can be read; save it anew, or save its text as .txt") from None
+        raise _error(name, 1, "no_pdf") from None
     if pages > MOST_PAGES:
-        raise _error(name, MOST_PAGES + 1, f"at most {MOST_PAGES:,} pages are read: split the file")
+        raise _error(name, MOST_PAGES + 1, "too_many_pages", most=MOST_PAGES)
     lines = list(_lines(name, document))
     if not any(text for _, text in lines):
-        raise _error(name, 1, "no text in this file, only pictures: it was scanned; recognise its text first (OCR), or write it down")
+        raise _error(name, 1, "scanned")
     return lines
 
 
@@ -71,7 +71,7 @@ def _lines(name: str, document: pypdf.PdfReader) -> Iterator[tuple[int, str]]:
         try:
             text = page.extract_text()
         except Exception as fault:  # noqa: BLE001  # a broken page makes the library fail in many ways
-            raise _error(name, number, f"this page cannot be read ({type(fault).__name__}); save the file anew") from None
+            raise _error(name, number, "page_unreadable", fault=type(fault).__name__) from None
         lines = [line.rstrip() for line in text.split("\n")]
         for line in _paragraphs(lines):
             yield number, line
@@ -92,5 +92,5 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
         yield held
 
 
-def _error(name: str, page: int, text: str) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [Fault(page, text)], "page")
+def _error(name: str, page: int, code: str, **facts: object) -> KnowledgeFileError:
+    return KnowledgeFileError(name, [Fault(page, code, facts)], "page")

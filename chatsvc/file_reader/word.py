@@ -50,9 +50,9 @@ def read(name: str, data: bytes, language: str) -> Parsed:
                 external_file_access=False,
             ).value
     except _Declaration:
-        raise _error(name, "the file declares entities, which no Word document does") from None
+        raise _error(name, "declares_entities") from None
     except Exception as fault:  # noqa: BLE001  # a broken file makes the library fail in many ways
-        raise _error(name, f"this is no Word file that can be read ({type(fault).__name__}); save it anew, or as .txt") from None
+        raise _error(name, "word_unreadable", fault=type(fault).__name__) from None
     # A paragraph a line: so the number of a line is that of a paragraph.
     return parse_html(_numbered(html), language, name, "paragraph")
 
@@ -78,17 +78,16 @@ def _check(name: str, data: bytes) -> None:
             infos = parts.infolist()
             unpacked = sum(info.file_size for info in infos)
             if len(infos) > _MOST_PARTS or unpacked > MOST_UNPACKED or (unpacked > _SMALL and unpacked > _RATIO * len(data)):
-                raise _error(name, f"the file unpacks to {unpacked:,} bytes, more than a document has; save its text as .txt")
+                raise _error(name, "unpacks_too_far", bytes=unpacked)
             if any(info.flag_bits & 1 for info in infos):
-                raise _error(name, "the file is encrypted; save it without a password")
+                raise _error(name, "encrypted")
             if "word/document.xml" not in parts.namelist():
-                raise _error(name, "this is no Word document; save it as .docx")
+                raise _error(name, "no_word_document")
     except KnowledgeFileError:
         raise
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
         old = data.startswith(b"\xd0\xcf\x11\xe0")  # an OLE file, which holds encrypted ones as well
-        what = "an encrypted or old Word file; save it as .docx without a password" if old else "no Word file (.docx)"
-        raise _error(name, f"this is {what}") from None
+        raise _error(name, "old_word_file" if old else "no_word_file") from None
 
 
 class _Declaration(Exception):
@@ -110,5 +109,5 @@ def _without_declarations() -> Iterator[None]:
         ExpatBuilder.start_doctype_decl_handler = handler  # type: ignore[method-assign]
 
 
-def _error(name: str, text: str) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [Fault(1, text)], "paragraph")
+def _error(name: str, code: str, **facts: object) -> KnowledgeFileError:
+    return KnowledgeFileError(name, [Fault(1, code, facts)], "paragraph")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.entries import PackedEntries
+from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.store import knowledge_changes as changes
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
+_ONE_ENTRY = f"{changes.SELECT_ENTRIES} WHERE bot_id = ? AND id = ?"
+_OF_FILE = """
+    WHERE number IN (SELECT number FROM {0} WHERE bot_id = ?1 AND file = ?2
+        UNION SELECT number FROM {0} WHERE bot_id = ?1 AND source IN (SELECT value FROM json_each(?3))) ORDER BY number
+"""
+_ENTRIES_OF_FILE = changes.SELECT_ENTRIES + _OF_FILE.format("knowledge_entries")
+_SYNONYMS_OF_FILE = changes.SELECT_SYNONYMS + _OF_FILE.format("knowledge_synonyms")
 
 
 class FromFile(NamedTuple):
@@ -68,7 +78,7 @@ async def whole(db: Database, bot_id: str) -> Whole:
 async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
     """Read the entries and synonyms that `replace` would keep, given the names of files and all sources."""
     of_bot = """
-        WHERE bot_id = ? AND file NOT IN (SELECT value FROM json_each(?))
+        WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
             AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
     """
     values = bot_id, json.dumps(files), json.dumps(sources)
@@ -81,49 +91,94 @@ async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequenc
     return await db.read(unit)
 
 
-async def replace(db: Database, bot_id: str, files: Sequence[FromFile], now: int, applied: Callable[[list[int]], None]) -> list[int]:
-    """Replace the entries and synonyms of the given files and of their sources.
+async def replace(
+    db: Database, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin, applied: Callable[[list[int]], None]
+) -> list[int]:
+    """Replace the entries and synonyms of the given files and of their sources, and record the change.
 
     Atomic for all files; returns the number of deleted entries for each.
     """
-    entry_rows = [
-        (e.id, bot_id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source or file.name, file.name, now)
-        for file in files
-        for e in file.entries
-    ]
-    group_rows = [
-        (bot_id, json.dumps(group.words, ensure_ascii=False), group.source, file.name) for file in files for group in file.synonyms
-    ]
-    before = [(file.name, [(bot_id, source) for source in file.sources]) for file in files]
 
     def unit(connection: Connection) -> list[int]:
-        gone = []
-        for name, sources in before:
-            count = connection.execute("DELETE FROM knowledge_entries WHERE bot_id = ? AND file = ?", (bot_id, name)).rowcount
-            count += connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND source = ?", sources).rowcount
-            connection.execute("DELETE FROM knowledge_synonyms WHERE bot_id = ? AND file = ?", (bot_id, name))
-            connection.executemany("DELETE FROM knowledge_synonyms WHERE bot_id = ? AND source = ?", sources)
-            gone.append(count)
-        connection.executemany(
-            """
-            INSERT INTO knowledge_entries (id, bot_id, question, alt, answer, language, source, file, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            entry_rows,
+        gone, entries, synonyms = [], list[StoredEntry](), list[StoredSynonyms]()
+        for file in files:
+            before = _rows_of_file(connection, bot_id, file)
+            changes.delete(connection, bot_id, before)
+            gone.append(len(before.entries))
+            entries += before.entries
+            synonyms += before.synonyms
+        after = Rows(
+            [StoredEntry(0, e._replace(source=e.source or file.name), file.name, origin.at) for file in files for e in file.entries],
+            [StoredSynonyms(group.words, group.source, file.name) for file in files for group in file.synonyms],
         )
-        connection.executemany("INSERT INTO knowledge_synonyms (bot_id, words, source, file) VALUES (?, ?, ?, ?)", group_rows)
+        after = after._replace(entries=_numbered(connection, after.entries))
+        changes.insert(connection, bot_id, after)
+        changes.record(connection, bot_id, origin, "add", Rows(entries, synonyms), after, files=[file.name for file in files])
         return gone
 
     return await db.write(unit, applied)
 
 
-async def remove(db: Database, bot_id: str, entry_id: str, applied: Callable[[Entry | None], None]) -> Entry | None:
-    """Delete one entry and return it; None if the bot has none with this id."""
+def _rows_of_file(connection: Connection, bot_id: str, file: FromFile) -> Rows:
+    """Read what a file replaces: the rows of its name and of its sources."""
+    values = bot_id, file.name, json.dumps(file.sources)
+    return Rows(
+        changes.entries_of(connection.execute(_ENTRIES_OF_FILE, values)), changes.synonyms_of(connection.execute(_SYNONYMS_OF_FILE, values))
+    )
+
+
+def _numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[StoredEntry]:
+    """Number new rows behind all others."""
+    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM knowledge_entries").fetchone()
+    return [row._replace(number=number) for number, row in enumerate(rows, start=last + 1)]
+
+
+async def remove(db: Database, bot_id: str, entry_id: str, origin: ChangeOrigin, applied: Callable[[Entry | None], None]) -> Entry | None:
+    """Delete one entry, record the change and return the entry; None if the bot has none with this id."""
 
     def unit(connection: Connection) -> Entry | None:
-        row = connection.execute(
-            f"DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ? RETURNING {_COLUMNS}", (bot_id, entry_id)
-        ).fetchone()
-        return _entry(row) if row else None
+        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+        if not before.entries:
+            return None
+        changes.delete(connection, bot_id, before)
+        changes.record(connection, bot_id, origin, "remove", before, Rows())
+        return before.entries[0].entry
+
+    return await db.write(unit, applied)
+
+
+async def create(db: Database, bot_id: str, entry: Entry, origin: ChangeOrigin, applied: Callable[[Entry], None]) -> Entry:
+    """Insert one entry that comes from no file, and record the change."""
+
+    def unit(connection: Connection) -> Entry:
+        after = Rows(_numbered(connection, [StoredEntry(0, entry, None, origin.at)]))
+        changes.insert(connection, bot_id, after)
+        changes.record(connection, bot_id, origin, "create", Rows(), after)
+        return entry
+
+    return await db.write(unit, applied)
+
+
+async def update(
+    db: Database,
+    bot_id: str,
+    entry_id: str,
+    edit: Callable[[Entry], Entry],
+    origin: ChangeOrigin,
+    applied: Callable[[Entry | None], None],
+) -> Entry | None:
+    """Change one entry in its place and record the change; None if the bot has none with this id. An equal entry is no change."""
+
+    def unit(connection: Connection) -> Entry | None:
+        before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
+        if not before.entries:
+            return None
+        row = before.entries[0]
+        after = Rows([row._replace(entry=edit(row.entry))])
+        if after != before:
+            changes.delete(connection, bot_id, before)
+            changes.insert(connection, bot_id, after)
+            changes.record(connection, bot_id, origin, "change", before, after)
+        return after.entries[0].entry
 
     return await db.write(unit, applied)

@@ -13,12 +13,14 @@ _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would co
 
 
 class Asked(NamedTuple):
-    """One question with its count; `last_asked_at` is in Unix milliseconds."""
+    """One question with its count; `last_asked_at` is in Unix milliseconds, `channels` are those of visitors with a user_id."""
 
+    number: int
     question: str
     language: str
     times: int
     last_asked_at: int
+    channels: tuple[str, ...] = ()
 
 
 class Question(NamedTuple):
@@ -87,19 +89,28 @@ async def most_asked(db: Database, bot_id: str) -> list[Asked]:
     def unit(connection: Connection) -> list[Asked]:
         rows = connection.execute(
             """
-            SELECT question, language, times, last_asked_at FROM unanswered_questions WHERE bot_id = ?
-            ORDER BY times DESC, last_asked_at DESC
+            SELECT q.number, q.question, q.language, q.times, q.last_asked_at,
+                (SELECT group_concat(DISTINCT a.channel) FROM unanswered_askers a WHERE a.question = q.number)
+            FROM unanswered_questions q WHERE q.bot_id = ? ORDER BY q.times DESC, q.last_asked_at DESC
             """,
             (bot_id,),
         )
-        return [Asked(*row) for row in rows]
+        return [
+            Asked(number, question, language, times, last_asked_at, tuple(sorted(channels.split(","))) if channels else ())
+            for number, question, language, times, last_asked_at, channels in rows
+        ]
 
     return await db.read(unit)
 
 
-async def clear(db: Database, bot_id: str) -> int:
-    """Delete a bot's questions; return how many there were."""
-    return await db.write(lambda connection: _delete(connection, connection.execute(_OF_BOT, (bot_id,))))
+async def clear(db: Database, bot_id: str, numbers: Sequence[int] | None = None) -> int:
+    """Delete a bot's questions, or those of `numbers`; return how many there were."""
+
+    def unit(connection: Connection) -> int:
+        of_bot = connection.execute(_OF_BOT, (bot_id,)).fetchall()
+        return _delete(connection, [row for row in of_bot if numbers is None or row[0] in numbers])
+
+    return await db.write(unit)
 
 
 async def erase(db: Database, bot_id: str, user_id: str) -> int:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role, Scope
 from chatsvc.domain.audit import AuditRecord
-from chatsvc.domain.models import AccountUsage, Bot, FirstRecords, NewKey
+from chatsvc.domain.knowledge_changes import ChangeContent
+from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import audit, owners
@@ -59,7 +60,7 @@ class Operation(NamedTuple):
 
 LOOK, CHANGE, EXPORT, PART, ENTER = Effect.LOOK, Effect.CHANGE, Effect.EXPORT, Effect.PART, Effect.ENTER
 READER, EDITOR, OWNER, ADMINISTRATOR = Role.READER, Role.EDITOR, Role.OWNER, Role.ADMINISTRATOR
-_EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours"})
+_EDITABLE = frozenset({"greeting", "description", "instructions", "opening_hours", "closed", "address", "texts", "forms"})
 _OWN = frozenset({"email", "name", "language", "notices"})
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -76,9 +77,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.create": Operation("bots.create", CHANGE, OWNER, ("account",)),
     "bot.list": Operation("bots.list_all", LOOK, READER, ("account",)),
     "bot.show": Operation("bots.show", LOOK, READER, ("bot",)),
-    "bot.set": Operation("bots.change", CHANGE, OWNER, ("bot",), _EDITABLE),
+    "bot.set": Operation("bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE),
     "bot.export": Operation("bot_files.take_out", EXPORT, READER, ("bot",)),
     "bot.apply": Operation("bot_files.apply", CHANGE, OWNER, ("bot",)),
+    "bot.try": Operation("trials.say", LOOK, READER, ("bot",)),
     "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),
     "bot.deactivate": Operation("bots.deactivate", CHANGE, OWNER, ("bot",)),
     "key.create": Operation("keys.create", CHANGE, OWNER, ("account",)),
@@ -86,6 +88,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "key.revoke": Operation("keys.revoke", CHANGE, OWNER, ("key",)),
     "knowledge.add": Operation("knowledge.add", CHANGE, EDITOR, ("bot",)),
     "knowledge.list": Operation("knowledge.list_all", LOOK, READER, ("bot",)),
+    "knowledge.set": Operation("knowledge.put", CHANGE, EDITOR, ("bot", "entry")),
+    "knowledge.preview": Operation("previews.begin", EXPORT, EDITOR, ("bot", "entry")),
+    "knowledge.preview_show": Operation("previews.show", LOOK, EDITOR, ("bot",)),
+    "knowledge.lint": Operation("previews.lint", LOOK, READER, ("bot",)),
+    "knowledge.history": Operation("knowledge.history", LOOK, READER, ("bot",)),
+    "knowledge.show_change": Operation("knowledge.show_change", LOOK, READER, ("bot", "change")),
+    "knowledge.undo": Operation("knowledge.undo", CHANGE, EDITOR, ("bot", "change")),
     "knowledge.remove": Operation("knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
     "knowledge.search": Operation("knowledge.search", LOOK, READER, ("bot",)),
     "knowledge.export": Operation("knowledge.export", EXPORT, EDITOR, ("bot",)),
@@ -93,6 +102,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.past_questions": Operation("knowledge_preview.past_questions", EXPORT, EDITOR, ("bot",)),
     "knowledge.unanswered": Operation("unanswered.groups", EXPORT, READER, ("bot",)),
     "knowledge.forget_unanswered": Operation("unanswered.forget", CHANGE, EDITOR, ("bot",)),
+    "unanswered.answer": Operation("unanswered.answer", EXPORT, EDITOR, ("bot",)),
+    "unanswered.add": Operation("unanswered.add_to", CHANGE, EDITOR, ("bot", "entry")),
     "webhook.set": Operation("webhooks.put", CHANGE, OWNER, ("bot",)),
     "webhook.show": Operation("webhooks.show", LOOK, OWNER, ("bot",)),
     "webhook.rotate": Operation("webhooks.rotate", CHANGE, OWNER, ("bot",)),
@@ -283,5 +294,9 @@ def _made(result: Any) -> tuple[str | None, dict[str, str]]:
             return None, {"session": session_id}
         case FirstRecords(account=AccountUsage(account=account), bot=Bot(id=bot_id), key=NewKey(key=key)):
             return account.id, {"account": account.id, "bot": bot_id, "key": key.id}
+        case Entry(id=entry_id):
+            return None, {"entry": entry_id}
+        case ChangeContent(change=change):
+            return None, {"change": change.origin.id}
         case _:
             return None, {}

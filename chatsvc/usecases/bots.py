@@ -9,6 +9,7 @@ from chatsvc.domain import language, opening_hours, paging, refusals, times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
+from chatsvc.domain.profiles import Profile
 from chatsvc.store import bots as stored
 from chatsvc.store import owners
 from chatsvc.usecases import accounts
@@ -82,8 +83,8 @@ def _language(_: Services, value: str) -> str:
 def _opening_hours(_: Services, value: str) -> str | None:
     try:
         return opening_hours.normalize(value) if value else None
-    except ValueError as fault:
-        raise refusals.opening_hours_invalid(fault=str(fault)) from None
+    except opening_hours.OpeningHoursError as fault:
+        raise refusals.opening_hours_invalid(fault=fault.code, facts=fault.facts) from None
 
 
 def _fallback(_: Services, value: str) -> str | None:
@@ -140,10 +141,12 @@ async def show(services: Services, caller: Caller, *, bot: str) -> Bot:
     return (await resolve(services, caller, bot))[1]
 
 
-async def change(services: Services, caller: Caller, *, bot: str, **settings: object) -> Bot:
-    """Change the given settings; "" removes an optional text."""
+async def change(services: Services, caller: Caller, *, bot: str, profile: Profile | None = None, **settings: object) -> Bot:
+    """Change the given settings; "" removes an optional text. `profile` was checked by its reader."""
     state, found = await resolve(services, caller, bot)
     changes = checked(services, settings)
+    if profile is not None:
+        changes["profile"] = profile.dump()
     if not changes:
         raise refusals.nothing_to_change()
     changes["updated_at"] = services.clock()

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -39,7 +40,7 @@ class FileReader:
     def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
         """Return each file's `name`, `entries` and `synonyms`, plain data; raises Refused with every fault of every file."""
         results = self._results(files, language)
-        faults = [str(one) for one in results if isinstance(one, KnowledgeFileError)]
+        faults = [fault for one in results if isinstance(one, KnowledgeFileError) for fault in _plain(one)]
         if faults:
             raise refusals.files_invalid(faults=faults)
         return [one for one in results if isinstance(one, dict)]
@@ -72,9 +73,7 @@ class FileReader:
                     self._process = self._start()
                 except Refused:
                     # Root has become a user who may not execute the program: the file that ended the process is what to report.
-                    results += [
-                        KnowledgeFileError(name, [Fault(1, "not read because of the file before")]) for name, _ in files[len(results) :]
-                    ]
+                    results += [KnowledgeFileError(name, [Fault(1, "not_read")]) for name, _ in files[len(results) :]]
         return results
 
     def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:
@@ -88,28 +87,29 @@ class FileReader:
         except subprocess.TimeoutExpired:
             self._process.kill()
             answer, _ = self._process.communicate()
-            return _lines(answer), "reading this file takes too long: split it"
+            return _lines(answer), "too_slow"
         if self._process.returncode == -signal.SIGPROF:
-            return _lines(answer), "reading this file takes too long: split it"
-        return _lines(answer), "this file cannot be read: the process that reads it has ended"
+            return _lines(answer), "too_slow"
+        return _lines(answer), "reader_ended"
 
     @staticmethod
     def _start() -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(  # noqa: S603  # this program itself
-                _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(), cwd="/"
+                program(ARGUMENT), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(), cwd="/"
             )
         except OSError as fault:
             raise refusals.reader_unavailable(fault=fault.strerror) from None
 
 
-def _command() -> list[str]:
+def program(argument: str) -> list[str]:
+    """Return the command of this program with an argument that chatsvc/__main__.py knows."""
     if getattr(sys, "frozen", False):
-        return [sys.executable, ARGUMENT]
-    return [sys.executable, "-P", "-m", "chatsvc", ARGUMENT]
+        return [sys.executable, argument]
+    return [sys.executable, "-P", "-m", "chatsvc", argument]
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return what the program needs to start, and nothing else: the environment holds secrets."""
     # The single-file binary finds by these that it is unpacked already.
     kept = {name: value for name, value in os.environ.items() if name.startswith("_PYI_") or name == "LD_LIBRARY_PATH"}
@@ -123,8 +123,12 @@ def _lines(answer: bytes) -> list[bytes]:
 
 def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
     if "faults" in found:
-        return KnowledgeFileError(name, [Fault(line, text) for line, text in found["faults"]], found["unit"])
+        return KnowledgeFileError(name, [Fault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
     return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}
+
+
+def _plain(error: KnowledgeFileError) -> list[dict[str, Any]]:
+    return [{"file": error.source, "unit": error.unit, **asdict(fault)} for fault in error.faults]
 
 
 def read_files(files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:

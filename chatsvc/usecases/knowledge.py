@@ -1,15 +1,21 @@
-"""Knowledge of a bot: add files, list, search, export and remove entries."""
+"""Knowledge of a bot: add files, list, search, export, write and remove entries, take changes back."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chatsvc.domain import refusals
+from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
+from chatsvc.domain.knowledge_files import KnowledgeFileError
+from chatsvc.domain.knowledge_files.parsed import Gathering
+from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import knowledge as stored
+from chatsvc.store import knowledge_changes as changes
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
@@ -47,6 +53,15 @@ class QuestionResult(NamedTuple):
     result: SearchResult
 
 
+def origin_of(services: Services, caller: Caller) -> ChangeOrigin:
+    """Make the origin of a change that the caller makes now."""
+    return ChangeOrigin(str(uuid.uuid4()), services.clock(), caller.actor, caller.via)
+
+
+def _invalidating(services: Services, bot_id: str) -> Callable[[object], None]:
+    return lambda _: services.knowledge.invalidate(bot_id)
+
+
 async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[dict[str, Any]]) -> Addition:
     """Add the contents of files, as `file_reading.read_files` returns them, in one transaction.
 
@@ -58,7 +73,7 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     if twice:
         raise refusals.files_same_name(names=twice)
     added = [from_file(file) for file in files]
-    gone = await stored.replace(services.db, chatbot.id, added, services.clock(), lambda _: services.knowledge.invalidate(chatbot.id))
+    gone = await stored.replace(services.db, chatbot.id, added, origin_of(services, caller), _invalidating(services, chatbot.id))
     done = [AddedFile(file.name, len(file.entries), replaced) for file, replaced in zip(added, gone, strict=True)]
     return Addition(chatbot.id, done)
 
@@ -89,10 +104,105 @@ async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowle
 async def remove(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
     """Remove one entry; raises `entry_not_found`."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    gone = await stored.remove(services.db, chatbot.id, entry, lambda _: services.knowledge.invalidate(chatbot.id))
+    gone = await stored.remove(services.db, chatbot.id, entry, origin_of(services, caller), _invalidating(services, chatbot.id))
     if gone is None:
         raise refusals.entry_not_found(entry=entry)
     return gone
+
+
+async def put(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str,
+    question: str,
+    answer: str,
+    alt: Sequence[str] = (),
+    language: str | None = None,
+    entry: str | None = None,
+) -> Entry:
+    """Create an entry, or change the one of the id `entry`.
+
+    Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, else the bot's.
+    """
+    _, chatbot = await bots.resolve(services, caller, bot)
+    written = draft(chatbot, question, answer, alt, language)
+    done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
+    if entry is None:
+        return await stored.create(services.db, chatbot.id, written._replace(id=str(uuid.uuid4())), origin, done)
+
+    def edited(before: Entry) -> Entry:
+        return written._replace(id=before.id, source=before.source, language=written.language if language else before.language)
+
+    changed = await stored.update(services.db, chatbot.id, entry, edited, origin, done)
+    if changed is None:
+        raise refusals.entry_not_found(entry=entry)
+    return changed
+
+
+def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
+    """Check the texts of an entry as those of a file; raises `entry_invalid` with all faults. Lines count its phrasings."""
+    found = Gathering("")
+    for text in (question, answer, *alt):
+        found.text(0, text)
+    tag = found.language(0, language) if language else bot.language
+    phrasings = [(line, text) for line, text in enumerate(alt, start=1) if text.strip()]
+    found.entry(0, question, phrasings, answer, tag or bot.language)
+    try:
+        (made,) = found.done("nothing").entries
+    except KnowledgeFileError as fault:
+        raise refusals.entry_invalid(faults=[asdict(one) for one in fault.faults]) from None
+    return Entry("", made.question, made.alt, made.answer, made.language)
+
+
+async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry: str, phrasings: Sequence[str]) -> Entry:
+    """Add phrasings that an entry does not have yet; raises `entry_not_found`."""
+
+    def edited(before: Entry) -> Entry:
+        known = {fold(one) for one in (before.question, *before.alt)}
+        new = {fold(one): one for one in phrasings if fold(one) not in known}
+        return before._replace(alt=(*before.alt, *new.values()))
+
+    from chatsvc.engines.reading.folding import fold
+
+    done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
+    changed = await stored.update(services.db, chatbot.id, entry, edited, origin, done)
+    if changed is None:
+        raise refusals.entry_not_found(entry=entry)
+    return changed
+
+
+async def history(
+    services: Services, caller: Caller, *, bot: str, limit: int = paging.DEFAULT, after: str | None = None
+) -> ResultPage[KnowledgeChange]:
+    """List the changes to a bot's knowledge, newest first."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
+    found = await changes.page(services.db, chatbot.id, limit + 1, *(place or ()))
+    page = paging.page_of(found, limit, lambda row: paging.position(row[1]))
+    return ResultPage([change for change, _ in page.items], page.next)
+
+
+async def show_change(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+    """Show a change with the entries before and after it; raises `change_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    found = await changes.find(services.db, chatbot.id, change)
+    if found is None:
+        raise refusals.change_not_found(change=change)
+    return found
+
+
+async def undo(services: Services, caller: Caller, *, bot: str, change: str) -> ChangeContent:
+    """Take a change back, as a change of its own; raises `change_not_found` and `change_not_undoable`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    origin = origin_of(services, caller)
+    try:
+        done = await changes.undo(services.db, chatbot.id, change, origin, _invalidating(services, chatbot.id))
+    except changes.NotUndoable:
+        raise refusals.change_not_undoable(change=change) from None
+    if not done:
+        raise refusals.change_not_found(change=change)
+    return await show_change(services, caller, bot=bot, change=origin.id)
 
 
 async def search(services: Services, caller: Caller, *, bot: str, questions: Sequence[str]) -> list[QuestionResult]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import islice, zip_longest
-from typing import NamedTuple
 
+from chatsvc.domain.knowledge_findings import SENTENCES, Finding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
@@ -21,15 +21,7 @@ from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import fold, words
 from chatsvc.engines.reading.language_detection import guess
 
-KINDS = (  # worst first
-    "answers_another",
-    "duplicate_phrasing",
-    "near_duplicate",
-    "overlap",
-    "foreign_language",
-    "easily_missed",
-    "long_answer",
-)
+KINDS = tuple(SENTENCES)  # worst first
 MOST_MISSED = 5  # entries that are named as easily missed
 LONG_ANSWER = 1_500  # characters
 MOST_SEARCHED = 10_000
@@ -67,15 +59,6 @@ Progress = Callable[[str, int, int], None]
 
 def _silent(what: str, done: int, of: int) -> None:
     """Do nothing: a progress callback for callers that show none."""
-
-
-class Finding(NamedTuple):
-    """One weak spot: of `entry`, or between it and `other` (both ids)."""
-
-    kind: str
-    entry: str
-    other: str | None
-    text: str
 
 
 def findings(
@@ -121,9 +104,9 @@ def _in_turn(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
 def _alone(entry: Entry) -> Iterator[Finding]:
     """Yield the findings about an entry by itself."""
     if len(entry.answer) > LONG_ANSWER:
-        yield Finding("long_answer", entry.id, None, f"the answer to “{entry.question}” has {len(entry.answer):,} characters")
+        yield Finding("long_answer", entry.id, None, {"question": entry.question, "length": len(entry.answer)})
     if seems := _other_language(entry):
-        yield Finding("foreign_language", entry.id, None, f"“{entry.question}” is marked {entry.language} and seems to be {seems}")
+        yield Finding("foreign_language", entry.id, None, {"question": entry.question, "language": entry.language, "seems": seems})
 
 
 def _other_language(entry: Entry) -> str | None:
@@ -148,7 +131,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
             if other is not entry and other.id not in others:
                 others.add(other.id)
                 yield Finding(
-                    "duplicate_phrasing", entry.id, other.id, f"“{phrasing}” is asked by “{entry.question}” and by “{other.question}”"
+                    "duplicate_phrasing", entry.id, other.id, {"phrasing": phrasing, "question": entry.question, "other": other.question}
                 )
         telling = [word for word in words(entry.question) if word not in STOPWORDS]
         near = [answered.setdefault((spoken, fold(entry.answer)), entry)]
@@ -161,7 +144,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
 
 
 def _near(entry: Entry, other: Entry) -> Finding:
-    return Finding("near_duplicate", entry.id, other.id, f"“{entry.question}” and “{other.question}” are nearly the same: make one of them")
+    return Finding("near_duplicate", entry.id, other.id, {"question": entry.question, "other": other.question})
 
 
 def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
@@ -172,7 +155,7 @@ def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
     first = hits[0]
     if first.entry.id != entry.id:
         return Finding(
-            "answers_another", entry.id, first.entry.id, f"“{phrasing}” of “{entry.question}” finds “{first.entry.question}” first"
+            "answers_another", entry.id, first.entry.id, {"phrasing": phrasing, "question": entry.question, "other": first.entry.question}
         )
     if phrasing == entry.question and len(hits) > 1 and hits[1].score >= _ALIKE * first.score:
         return _near(entry, hits[1].entry)
@@ -192,10 +175,8 @@ def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], 
         progress("searching for generated questions", done, len(lists))
     for _, entry, missed, of in sorted(lost, key=lambda one: (-one[0], -one[3]))[:MOST_MISSED]:
         examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
-        text = (
-            f"“{entry.question}” is not found by {len(missed)} of {of} questions made from it, such as {examples}: add them as alt: lines"
-        )
-        yield Finding("easily_missed", entry.id, None, text)
+        facts = {"question": entry.question, "missed": len(missed), "of": of, "questions": examples}
+        yield Finding("easily_missed", entry.id, None, facts)
 
 
 def _finds(result: SearchResult, entry: Entry) -> bool:
@@ -212,9 +193,7 @@ def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: C
     for other, pairs in by.items():
         if len(pairs) >= _OVERLAPS and (entry.id, other) not in told:
             questions = ", ".join(f"“{question}”" for question, _ in pairs[:_SHOWN])
-            yield Finding(
-                "overlap", entry.id, other, f"questions made from “{entry.question}” are answered by “{pairs[0][1].question}”: {questions}"
-            )
+            yield Finding("overlap", entry.id, other, {"question": entry.question, "other": pairs[0][1].question, "questions": questions})
 
 
 def generated(entry: Entry) -> list[str]:

@@ -46,6 +46,8 @@ class AnswerChange(NamedTuple):
     times: int
     before: str | None
     after: str | None
+    answer_before: str | None = None
+    answer_after: str | None = None
 
 
 async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
@@ -75,7 +77,8 @@ def changes(bot: Bot, before: Knowledge, after: Knowledge, questions: Iterable[P
         old, new = (answers.entry_for(bot, index, one.text) for index in indexes)
         if _content(old) != _content(new):
             kind = "gained" if old is None else "lost" if new is None else "changed"
-            found.append(AnswerChange(kind, one.text, one.origin, one.times, old and old.question, new and new.question))
+            questions_of, answers_of = (old and old.question, new and new.question), (old and old.answer, new and new.answer)
+            found.append(AnswerChange(kind, one.text, one.origin, one.times, *questions_of, *answers_of))
         progress("searching for past questions", done, len(asked))
     return sorted(found, key=lambda change: (KINDS.index(change.kind), -change.times))
 

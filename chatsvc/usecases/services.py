@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from chatsvc.usecases.account_cache import AccountCache
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
+    from chatsvc.usecases.previews import Computations
+    from chatsvc.usecases.trials import Trials
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
 
@@ -92,6 +94,20 @@ class Services:
         return ExaminationCache()
 
     @cached_property
+    def computations(self) -> Computations:
+        """Previews and checks of knowledge."""
+        from chatsvc.usecases.previews import Computations
+
+        return Computations()
+
+    @cached_property
+    def trials(self) -> Trials:
+        """Conversations of the team with its bots."""
+        from chatsvc.usecases.trials import Trials
+
+        return Trials()
+
+    @cached_property
     def egress(self) -> Egress:
         """Egress ledger of the process."""
         return Egress(allowed=self.config.egress == "all")
@@ -115,7 +131,9 @@ class Services:
         return await in_daemon_thread(work)
 
     async def close(self) -> None:
-        """End deliveries in flight and close their connections, where something was sent; cancel an examination."""
+        """End computations, an examination and deliveries in flight and close connections, where there are any."""
+        if "computations" in vars(self):
+            await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
         if "dispatcher" in vars(self):

@@ -11,11 +11,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.store import unanswered as stored
-from chatsvc.usecases import bots
+from chatsvc.usecases import bots, knowledge
 from chatsvc.usecases.services import Services
 
 if TYPE_CHECKING:
@@ -155,14 +156,29 @@ async def mask(services: Services) -> None:
 
 
 class UnansweredGroup(NamedTuple):
-    """Phrasings of one question, the most frequent first; `nearest` is the entry that matches best, with its score."""
+    """Phrasings of one question, the most frequent first.
 
+    `id` is the number of the first one. `nearest` is the entry that matches best, with its score; `answered` says that the knowledge
+    answers the question by now.
+    """
+
+    id: int
     question: str
     times: int
     asked: list[str]
     language: str
     last_asked_at: int
+    channels: list[str]
     nearest: tuple[Entry, float] | None
+    answered: bool
+
+
+class EntryDraft(NamedTuple):
+    """An entry without an answer, made of a group: its question and other phrasings."""
+
+    question: str
+    alt: list[str]
+    language: str
 
 
 class Cleared(NamedTuple):
@@ -172,18 +188,49 @@ class Cleared(NamedTuple):
     questions: int
 
 
-async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20) -> list[UnansweredGroup]:
-    """List a bot's unanswered questions, most frequent first, with similar ones in one group."""
+async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 20, answered: bool | None = None) -> list[UnansweredGroup]:
+    """List a bot's unanswered questions, most frequent first, with similar ones in one group.
+
+    `answered` selects those that the knowledge answers by now, or those that it still does not.
+    """
     _, chatbot = await bots.resolve(services, caller, bot)
     asked = [one for one in await stored.most_asked(services.db, chatbot.id) if _is_question(one.question)]
-    index = await services.knowledge.of(chatbot) if asked else None
-    return await services.offload(lambda: _shown(asked, index, limit))
+    if not asked:
+        return []
+    index = await services.knowledge.of(chatbot)
+    return await services.offload(lambda: _shown(chatbot, asked, index, limit, answered))
 
 
-async def forget(services: Services, caller: Caller, *, bot: str) -> Cleared:
-    """Delete all unanswered questions of a bot."""
+async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
+    """Find the group of a question by its number; raises `question_not_found`."""
+    asked = [one for one in await stored.most_asked(services.db, bot.id) if _is_question(one.question)]
+    for group in await services.offload(lambda: _grouped(asked)):
+        if question in {one.number for one in group.wordings}:
+            return group
+    raise refusals.question_not_found(question=question)
+
+
+async def answer(services: Services, caller: Caller, *, bot: str, question: int) -> EntryDraft:
+    """Make a draft of an entry from the group of a question."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id))
+    group = await _group_of(services, chatbot, question)
+    first, *others = [one.question for one in group.wordings[:MOST_SHOWN]]
+    return EntryDraft(first, others, group.first.language)
+
+
+async def add_to(services: Services, caller: Caller, *, bot: str, question: int, entry: str) -> Entry:
+    """Make the wordings of a group phrasings of an entry; raises `question_not_found` and `entry_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    group = await _group_of(services, chatbot, question)
+    wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
+    return await knowledge.add_phrasings(services, caller, chatbot, entry, wordings)
+
+
+async def forget(services: Services, caller: Caller, *, bot: str, question: int | None = None) -> Cleared:
+    """Delete all unanswered questions of a bot, or the group of one."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    numbers = None if question is None else [one.number for one in (await _group_of(services, chatbot, question)).wordings]
+    return Cleared(chatbot.id, await stored.clear(services.db, chatbot.id, numbers))
 
 
 @dataclass(slots=True)
@@ -203,20 +250,32 @@ class _Group:
         return max(by_stems, _LETTERS * by_letters)
 
 
-def _shown(asked: Sequence[stored.Asked], index: Knowledge | None, limit: int) -> list[UnansweredGroup]:
+def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int, answered: bool | None) -> list[UnansweredGroup]:
+    from chatsvc.engines.knowledge.dialogue import answers
+
     found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
     found.sort(key=lambda pair: -pair[0])
-    return [
-        UnansweredGroup(
-            group.first.question,
-            count,
-            [one.question for one in group.wordings[:MOST_SHOWN]],
-            group.first.language,
-            max(one.last_asked_at for one in group.wordings),
-            _nearest(group.first, index) if index else None,
+    shown: list[UnansweredGroup] = []
+    for count, group in found:
+        if len(shown) >= limit:
+            break
+        has_answer = answers.entry_for(bot, index, group.first.question) is not None
+        if answered is not None and has_answer != answered:
+            continue
+        shown.append(
+            UnansweredGroup(
+                group.first.number,
+                group.first.question,
+                count,
+                [one.question for one in group.wordings[:MOST_SHOWN]],
+                group.first.language,
+                max(one.last_asked_at for one in group.wordings),
+                sorted({channel for one in group.wordings for channel in one.channels}),
+                _nearest(group.first, index),
+                has_answer,
+            )
         )
-        for count, group in found[: max(0, limit)]
-    ]
+    return shown
 
 
 def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | None:

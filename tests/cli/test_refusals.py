@@ -32,7 +32,19 @@ def test_a_sentence_uses_facts_that_its_code_has(code: str) -> None:
         (refusals.bots_exhausted(plan="free", most=1), "no more bots: the plan free has 1 bot, and the account has as many"),
         (refusals.bots_exhausted(plan="starter", most=3), "no more bots: the plan starter has 3 bots, and the account has as many"),
         (refusals.plan_without_webhooks(plan=None, plans=["a", "b"]), "the account's plan none has no webhooks; a, b have"),
-        (refusals.files_invalid(faults=["a.md, line 1: x", "b.md, line 2: y"]), "a.md, line 1: x\nb.md, line 2: y"),
+        (
+            refusals.files_invalid(
+                faults=[
+                    {"file": "a.md", "unit": "line", "line": 1, "code": "answer_missing", "facts": {}},
+                    {"file": "b.pdf", "unit": "page", "line": 2, "code": "question_twice", "facts": {"unit": "page", "first": 1}},
+                ]
+            ),
+            "a.md, line 1: this question has no answer\nb.pdf, page 2: this question was asked on page 1 already; keep one of the two",
+        ),
+        (
+            refusals.opening_hours_invalid(fault="overlap", facts={"day": "mon"}),
+            "the opening hours cannot be read: the hours of mon overlap",
+        ),
         (refusals.backup_faulty(faults=["one", "two"]), "the backup has faults: one; two"),
         (Refused("of_a_newer_service", bot="b"), "the service refuses: of_a_newer_service {'bot': 'b'}"),
     ],

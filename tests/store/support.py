@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from chatsvc.domain.actors import Actor
+from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
 from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
 from chatsvc.store.database import Database
@@ -87,6 +89,11 @@ def in_database(path: Path, work: Callable[[Database], Awaitable[T]], key: Maste
     return asyncio.run(run())
 
 
+def origin(at: int = START) -> ChangeOrigin:
+    """The origin of a change to knowledge."""
+    return ChangeOrigin(str(uuid.uuid4()), at, Actor("user", "0", "root"), "cli")
+
+
 async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[str] = ("bot",)) -> None:
     """An account with bots, a key each, and an entry of knowledge each."""
     await accounts.create(db, new_account(account_id))
@@ -97,7 +104,7 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
             db,
             bot_id,
             [knowledge.FromFile(f"{bot_id}.md", [entry], [Synonyms((f"words of {bot_id}", "b"), f"{bot_id}.md")])],
-            START,
+            origin(),
             ignore,
         )
         question = unanswered.Question(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))

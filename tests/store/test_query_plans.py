@@ -28,6 +28,7 @@ from chatsvc.store import (
     exchanges,
     keys,
     knowledge,
+    knowledge_changes,
     operators,
     owners,
     retention,
@@ -41,7 +42,7 @@ from chatsvc.store import (
 from chatsvc.store.database import Database
 from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, new_exchange
+from tests.store.support import furnish, ignore, in_database, new_exchange, origin
 
 AFTER = Position(START, 5, 20)
 FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synonyms(("a", "b"), "y")])
@@ -110,7 +111,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "an answer under an idempotency key": lambda db: exchanges.answered(db, "account", "key", START),
     "an exchange": lambda db: exchanges.record(db, new_exchange(key="key 2", at=START + 100), ignore),
     "the entries of a bot": lambda db: knowledge.entries(db, "bot"),
-    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], START, ignore),
+    "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], origin(), ignore),
     "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
     "noting a question without an answer": lambda db: unanswered.note(
         db, "bot", unanswered.Question("folded", "question", "en", ("api", "v")), START
@@ -127,7 +128,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a session": lambda db: sessions.find(db, b"digest"),
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
-    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", ignore),
+    "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin(), ignore),
+    "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
+    "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
+    "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin(), ignore),
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import pypdf
 import pytest
 
+from chatsvc.cli.refusals import sentence
 from chatsvc.domain.knowledge_files import KnowledgeFileError, ParsedEntry
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader import pdf, word
@@ -108,7 +109,7 @@ def test_a_fault_in_a_word_file_has_its_paragraph() -> None:
     body = paragraph("Q: One?") + paragraph("A: Yes.") + "<w:p/>" + paragraph("Q: Two?")
     with pytest.raises(Refused) as refused:
         read_files([("a.docx", docx(body))], "en")
-    assert refused.value.facts == {"faults": ["a.docx, paragraph 4: this question has no answer"]}
+    assert sentence(refused.value) == "a.docx, paragraph 4: this question has no answer"
 
 
 BOMB = b"<x>" + b" " * (word.MOST_UNPACKED + 1)
@@ -168,7 +169,7 @@ def test_a_fault_in_a_pdf_file_has_its_page() -> None:
     pages = [["Q: One?", "A: Yes."], ["Q: Two?"]]
     with pytest.raises(Refused) as refused:
         read_files([("a.pdf", pdf_of(*pages))], "en")
-    assert refused.value.facts == {"faults": ["a.pdf, page 2: this question has no answer"]}
+    assert sentence(refused.value) == "a.pdf, page 2: this question has no answer"
 
 
 def encrypted() -> bytes:

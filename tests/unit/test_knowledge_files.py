@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from chatsvc.domain.knowledge_files import (
     parsed,
     read,
 )
+from chatsvc.domain.knowledge_files.faults import SENTENCES
 
 ASKS = "language: tr\n"  # below a question: this file is questions and answers
 
@@ -105,8 +108,27 @@ def test_all_faults_are_told_at_once_in_the_files_order() -> None:
 
 
 def test_the_message_names_the_file_and_the_lines() -> None:
-    error = KnowledgeFileError("faq.md", [Fault(1, "a"), Fault(7, "b")])
-    assert str(error) == "faq.md, line 1: a\nfaq.md, line 7: b"
+    error = KnowledgeFileError("faq.md", [Fault(1, "answer_missing"), Fault(7, "question_twice", {"unit": "line", "first": 1234})])
+    assert str(error) == (
+        "faq.md, line 1: this question has no answer\nfaq.md, line 7: this question was asked on line 1234 already; keep one of the two"
+    )
+    assert error.faults[1].sentence("tr") == "bu soru daha önce de var (satır 1234); ikisinden birini bırakın"
+
+
+@pytest.mark.parametrize("code", sorted(SENTENCES))
+def test_a_fault_names_the_same_facts_in_both_languages(code: str) -> None:
+    def names(template: str) -> set[str | None]:
+        return {name for _, name, _, _ in string.Formatter().parse(template)} - {None}
+
+    english, turkish = SENTENCES[code]
+    assert names(english) == names(turkish)
+    assert english != turkish
+
+
+def test_numbers_are_written_as_the_language_has_them() -> None:
+    fault = Fault(1, "answer_too_long", {"length": 12345, "most": 8000})
+    assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
+    assert fault.sentence("tr") == "bu sorunun cevabı 12.345 karakter; en çok 8.000 olabilir"
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# Only a title\n", "<!-- nothing -->"])

@@ -21,9 +21,11 @@ from tests.fakes import ADMIN, ScriptedEngine
 
 # DECISIONS.md section 6: the least role for each operation.
 LEAST = {
-    Role.READER: "bot.list bot.show bot.export knowledge.list knowledge.search knowledge.unanswered request.list appointment.list"
+    Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
+    " knowledge.lint knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show usage",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
+    " knowledge.set knowledge.preview knowledge.preview_show knowledge.undo unanswered.answer unanswered.add"
     " request.set appointment.set",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
     " webhook.set"
@@ -84,6 +86,10 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
         "knowledge.search": {"questions": ["open?"]},
+        "knowledge.set": {"question": "A?", "answer": "B."},
+        "knowledge.preview_show": {"preview": UNKNOWN},
+        "unanswered.answer": {"question": 1},
+        "unanswered.add": {"question": 1},
         "knowledge.kept": {"files": ["a.md"], "sources": ["a.md"]},
         "webhook.set": {"events": ["request.created"]},
         "webhook.resend_failed": {"since": "2026-01-01"},

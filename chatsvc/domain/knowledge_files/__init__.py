@@ -11,14 +11,13 @@ from typing import TypeVar
 
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
 from chatsvc.domain.knowledge_files.documents import parse_lines, parse_text
+from chatsvc.domain.knowledge_files.faults import Fault, KnowledgeFileError
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import (
     MAX_ANSWER,
     MAX_ENTRIES,
     MAX_PHRASING,
-    Fault,
-    KnowledgeFileError,
     Parsed,
     ParsedEntry,
     ParsedSynonyms,
@@ -79,9 +78,9 @@ def reader_of(name: str, readers: Mapping[str, R]) -> R:
     ending = ending_of(name)
     reader = readers.get(ending)
     if reader is None:
-        known = ", ".join(readers)
-        what = f"{ending!r} files" if ending else "files without an ending"
-        raise KnowledgeFileError(name, [Fault(1, f"{what} cannot be read as knowledge; write it in one of: {known}")])
+        known = {"known": list(readers)}
+        fault = Fault(1, "ending_unknown", {"ending": ending, **known}) if ending else Fault(1, "ending_missing", known)
+        raise KnowledgeFileError(name, [fault])
     return reader
 
 

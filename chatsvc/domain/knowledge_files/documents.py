@@ -172,7 +172,7 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
         else:
             sections.line(number, line.rstrip())
     take(found, sections, default_language)
-    return found.done("no text in this file")
+    return found.done("nothing")
 
 
 def _is_heading(lines: list[str], at: int, first: int) -> bool:

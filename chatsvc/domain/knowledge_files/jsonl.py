@@ -24,13 +24,13 @@ def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
         try:
             value = json.loads(line, object_pairs_hook=_object)
         except (ValueError, RecursionError) as fault:
-            found.fault(number, _why(fault))
+            _report(found, number, fault)
             continue
         if isinstance(value, dict):
             _take(found, number, value, default_language)
         else:
-            found.fault(number, "every line is one JSON object: {...}")
-    return found.done("no entry in this file")
+            found.fault(number, "no_object")
+    return found.done("no_entry")
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -40,20 +40,23 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return given
 
 
-def _why(fault: Exception) -> str:
+def _report(found: Gathering, number: int, fault: Exception) -> None:
     if isinstance(fault, json.JSONDecodeError):
-        return f"this is no JSON: {fault.msg[0].lower()}{fault.msg[1:]} at character {fault.pos + 1}; every line is one object: {{...}}"
-    return "this is no JSON that can be read: nested too deeply" if isinstance(fault, RecursionError) else f"this cannot be read: {fault}"
+        found.fault(number, "no_json", fault=f"{fault.msg[0].lower()}{fault.msg[1:]}", place=fault.pos + 1)
+    elif isinstance(fault, RecursionError):
+        found.fault(number, "json_too_deep")
+    else:
+        found.fault(number, "unreadable", fault=str(fault))
 
 
 def _take(found: Gathering, number: int, value: dict[str, object], default_language: str) -> None:
     before = len(found.faults)
     unknown = [name[:40] for name in value if name not in FIELDS]
     if unknown:
-        found.fault(number, f"unknown field {', '.join(map(repr, unknown[:5]))}; known are {', '.join(FIELDS)}")
+        found.fault(number, "fields_unknown", fields=", ".join(map(repr, unknown[:5])), known=list(FIELDS))
     source = _text(found, number, value, "source")
     if len(source) > MAX_SOURCE:
-        found.fault(number, f"the source has {len(source):,} characters; at most {MAX_SOURCE} are possible")
+        found.fault(number, "source_too_long", length=len(source), most=MAX_SOURCE)
     question, answer = _text(found, number, value, "question"), _text(found, number, value, "answer")
     said = _text(found, number, value, "language")
     language = (found.language(number, said) if said else None) or default_language
@@ -70,7 +73,7 @@ def _text(found: Gathering, number: int, value: dict[str, object], name: str) ->
     if text is None:
         return ""
     if not isinstance(text, str):
-        found.fault(number, f"{name} must be a text in quotes")
+        found.fault(number, "field_no_text", field=name)
         return ""
     found.text(number, text)
     return text
@@ -80,7 +83,7 @@ def _texts(found: Gathering, number: int, value: object, name: str) -> list[str]
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        found.fault(number, f'{name} must be a list of texts: ["...", "..."]')
+        found.fault(number, "field_no_list", field=name)
         return []
     for one in value:
         found.text(number, one)

@@ -163,7 +163,7 @@ class _Comments:
     def finish(self) -> None:
         """Report a comment that is still open."""
         if self._opened is not None:
-            self._gathering.fault(self._opened, "this comment is never closed (-->)")
+            self._gathering.fault(self._opened, "comment_open")
 
 
 class _Fence:
@@ -194,7 +194,7 @@ class _Fence:
     def finish(self) -> None:
         """Report a block that is still open."""
         if self._opened is not None:
-            self._gathering.fault(self._opened[1], f"this code block is never closed (a line with {self._opened[0]})")
+            self._gathering.fault(self._opened[1], "code_open", marker=self._opened[0])
 
 
 class _Questions:
@@ -238,7 +238,7 @@ class _Questions:
         self._fence.finish()
         self._comments.finish()
         self._close()
-        return self._found.done("no question in this file: a question is a line that begins with ##")
+        return self._found.done("no_question")
 
     def _outside(self, number: int, line: str) -> None:
         """Parse a line outside of entries: before the first question, or below a section's title."""
@@ -248,9 +248,9 @@ class _Questions:
         if named is None:
             if not self._stray_told:  # one fault a stretch of stray text, not one a line
                 self._stray_told = True
-                self._found.fault(number, "text that belongs to no question; a question is a line that begins with ##")
+                self._found.fault(number, "stray_text")
         elif named[1].lower() == "alt":
-            self._found.fault(number, "an alt: line belongs under a question (## ...), and there is none above it")
+            self._found.fault(number, "stray_alt")
         elif named[1].lower() == "synonyms":
             self._found.synonyms(number, named[2].split(","))
         else:
@@ -261,13 +261,13 @@ class _Questions:
         name = named[1].lower() if named else ""
         if named and name == "alt":
             if draft.begun:
-                self._found.fault(number, "an alt: line after the answer has begun; alt: lines come right below the question")
+                self._found.fault(number, "late_alt")
             else:
                 draft.alt.append((number, named[2]))
         elif named and name == "language" and not draft.begun and (not draft.answer or is_language(named[2].strip())):
             draft.language = self._found.language(number, named[2]) or draft.language
         elif named and name == "synonyms" and not draft.answer:
-            self._found.fault(number, "synonyms: stands outside of the questions: before the first one, or below a # title")
+            self._found.fault(number, "synonyms_in_entry")
         else:
             self._fence.see(number, line)
             draft.add(_ESCAPED.sub(r"\1\2", line))
@@ -314,9 +314,7 @@ class _Document:
         self._fence.finish()
         self._comments.finish()
         documents.take(self._found, self._sections, self._language)
-        return self._found.done(
-            "no text in this file; questions and answers begin with ## and the question, and their answer stands below it"
-        )
+        return self._found.done("no_text_markdown")
 
     def _head(self, number: int, name: str, value: str) -> bool:
         """Parse a language or synonyms line before the text; False for any other line."""

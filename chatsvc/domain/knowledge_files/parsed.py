@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chatsvc.domain import terminal
+from chatsvc.domain.knowledge_files.faults import Fault, KnowledgeFileError
 from chatsvc.domain.language import is_tag, primary
 
 MAX_PHRASING = 500  # characters of a question or an alt line
@@ -48,24 +48,6 @@ class Parsed(NamedTuple):
     synonyms: list[ParsedSynonyms]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Error message for the author of the file; `line` counts from 1."""
-
-    line: int
-    text: str
-
-
-class KnowledgeFileError(ValueError):
-    """A file with faults, in its order; `unit` is what their numbers count: line, page or paragraph."""
-
-    def __init__(self, source: str, faults: Sequence[Fault], unit: str = "line") -> None:
-        super().__init__("\n".join(f"{terminal.one_line(source)}, {unit} {fault.line}: {fault.text}" for fault in faults))
-        self.source = source
-        self.faults = tuple(faults)
-        self.unit = unit
-
-
 @dataclass(slots=True)
 class Gathering:
     """Collector that checks entries and synonyms, and returns them or all faults."""
@@ -77,23 +59,23 @@ class Gathering:
     _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
-    def fault(self, line: int, text: str) -> None:
+    def fault(self, line: int, code: str, **facts: object) -> None:
         """Add a fault of a line; raises KnowledgeFileError at 1,000 faults."""
-        self.faults.append(Fault(line, text))
+        self.faults.append(Fault(line, code, facts))
         if len(self.faults) == _ENOUGH_FAULTS:
             raise self._error()
 
     def text(self, line: int, text: str) -> None:
         """Add a fault if a line holds a control character."""
         if bad := NO_TEXT.search(text):
-            self.fault(line, f"a character that is no text (U+{ord(bad.group()):04X}); save the file as UTF-8")
+            self.fault(line, "not_text", character=f"U+{ord(bad.group()):04X}")
 
     def language(self, line: int, value: str) -> str | None:
         """Return a language tag; None, with a fault, if it is none."""
         value = value.strip()
         if is_language(value):
             return value
-        self.fault(line, f"{value[:40]!r} is no language; write a tag such as tr, en or en-GB")
+        self.fault(line, "language_unknown", value=value[:40])
         return None
 
     def entry(
@@ -102,20 +84,20 @@ class Gathering:
         """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice."""
         question, source = one_line(question), source or self.source
         if not question:
-            self.fault(line, "the question is missing")
+            self.fault(line, "question_missing")
         elif len(question) > MAX_PHRASING:
-            self.fault(line, _too_long("this question", len(question), MAX_PHRASING))
+            self.fault(line, "question_too_long", length=len(question), most=MAX_PHRASING)
         phrasings = self._phrasings(alt, question)
         answer = tidy(answer)
         if not answer:
-            self.fault(line, "this question has no answer")
+            self.fault(line, "answer_missing")
         elif len(answer) > MAX_ANSWER:
-            self.fault(line, _too_long("the answer to this question", len(answer), MAX_ANSWER))
+            self.fault(line, "answer_too_long", length=len(answer), most=MAX_ANSWER)
         first = self._asked.setdefault((source, language.lower(), question.casefold()), line)
         if once and question and first != line:
-            self.fault(line, f"this question was asked on {self.unit} {first} already; keep one of the two")
+            self.fault(line, "question_twice", unit=self.unit, first=first)
         if len(self._entries) == MAX_ENTRIES:
-            self.fault(line, f"more than {MAX_ENTRIES:,} entries in one file; spread them over several files")
+            self.fault(line, "too_many_entries", most=MAX_ENTRIES)
             raise self._error()
         self._entries.append(ParsedEntry(question, phrasings, answer, language, source, line))
 
@@ -124,9 +106,9 @@ class Gathering:
         for at, raw in alt:
             phrasing = one_line(raw)
             if not phrasing:
-                self.fault(at, "another phrasing is missing after alt:")
+                self.fault(at, "phrasing_missing")
             elif len(phrasing) > MAX_PHRASING:
-                self.fault(at, _too_long("this phrasing", len(phrasing), MAX_PHRASING))
+                self.fault(at, "phrasing_too_long", length=len(phrasing), most=MAX_PHRASING)
             elif phrasing != question:
                 phrasings[phrasing] = None
         return tuple(phrasings)
@@ -135,18 +117,18 @@ class Gathering:
         """Add a group of synonyms."""
         group = tuple(dict.fromkeys(word for word in map(one_line, words) if word))
         if len(group) < 2:
-            self.fault(line, "synonyms are two words or expressions at least, with commas between them: havlu, peştamal, towel")
+            self.fault(line, "synonyms_too_few")
         elif any("," in word for word in group):
-            self.fault(line, "a comma stands between synonyms, never in one")
+            self.fault(line, "synonym_with_comma")
         elif len(group) > _MAX_GROUP or max(map(len, group)) > MAX_SYNONYMS:
-            self.fault(line, f"at most {_MAX_GROUP} synonyms belong together, each of at most {MAX_SYNONYMS} characters")
+            self.fault(line, "synonyms_too_many", most=_MAX_GROUP, longest=MAX_SYNONYMS)
         elif len(self._synonyms) == MAX_GROUPS:
-            self.fault(line, f"more than {MAX_GROUPS:,} groups of synonyms in one file")
+            self.fault(line, "too_many_groups", most=MAX_GROUPS)
         else:
             self._synonyms[ParsedSynonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
-        """Return the contents; raises KnowledgeFileError for faults, and with the text `nothing` for an empty file."""
+        """Return the contents; raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""
         if not self._entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
@@ -175,7 +157,3 @@ def one_line(value: str) -> str:
 def tidy(answer: str) -> str:
     """Strip blanks at the ends of an answer's lines, and empty lines around it."""
     return "\n".join(line.rstrip() for line in answer.replace("\r\n", "\n").replace("\r", "\n").split("\n")).strip("\n")
-
-
-def _too_long(what: str, length: int, limit: int) -> str:
-    return f"{what} has {length:,} characters; at most {limit:,} are possible"

@@ -36,7 +36,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     first = next(rows, (1, []))
     if priced := _price_columns(first[1]):
         _take_prices(found, rows, *priced, default_language)
-        return found.done("no row below the header")
+        return found.done("no_row")
     header = _header(first, found)
     for line, cells in rows:
         if not header:
@@ -44,12 +44,12 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
         if not any(map(str.strip, cells)):
             continue
         if len(cells) != len(header):
-            found.fault(line, f"{len(cells)} cells where the header has {len(header)}; cells with commas or line breaks stand in quotes")
+            found.fault(line, "cells", cells=len(cells), columns=len(header))
             continue
         for cell in cells:
             found.text(line, cell)
         _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)), default_language)
-    return found.done("no row below the header")
+    return found.done("no_row")
 
 
 def _price_columns(header: list[str]) -> tuple[int, int] | None:
@@ -69,7 +69,7 @@ def _take_prices(found: Gathering, rows: Iterable[tuple[int, list[str]]], named:
         values = dict(enumerate(map(one_line, cells)))
         if name := values.get(named):
             if not values.get(priced):
-                found.fault(line, f"{name[:40]!r} has no price")
+                found.fault(line, "no_price", name=name[:40])
             prices.append(Price(line, name, values.get(priced, ""), ""))
     take_prices(found, prices, language)
 
@@ -77,7 +77,7 @@ def _take_prices(found: Gathering, rows: Iterable[tuple[int, list[str]]], named:
 def _take(found: Gathering, line: int, row: dict[str, str], default_language: str) -> None:
     source = one_line(row.get("source", ""))
     if len(source) > MAX_SOURCE:
-        found.fault(line, f"the source has {len(source):,} characters; at most {MAX_SOURCE} are possible")
+        found.fault(line, "source_too_long", length=len(source), most=MAX_SOURCE)
     for group in _several(row.get("synonyms", "")):
         found.synonyms(line, group.split(","), source)
     said = row.get("language", "")
@@ -109,14 +109,14 @@ def _header(first: tuple[int, list[str]], found: Gathering) -> list[str]:
     names = [one_line(cell).lower() for cell in cells]
     lacking = [name for name in _NEEDED if name not in names]
     if lacking:
-        found.fault(line, f"the first line must name the columns question, alt, answer, language; not there: {', '.join(lacking)}")
+        found.fault(line, "columns_missing", columns=lacking)
         return []
     unknown = [name[:40] for name in names if name not in COLUMNS and name not in _NOT_READ]
     if unknown:
-        found.fault(line, f"unknown column {', '.join(map(repr, unknown[:_MOST_NAMED]))}; known are {', '.join(COLUMNS)}")
+        found.fault(line, "columns_unknown", columns=", ".join(map(repr, unknown[:_MOST_NAMED])), known=list(COLUMNS))
     twice = sorted(name for name, times in Counter(names).items() if times > 1)[:_MOST_NAMED]
     if twice:
-        found.fault(line, f"the column {', '.join(twice)} is there twice")
+        found.fault(line, "columns_twice", columns=twice)
     return [] if unknown or twice else names
 
 
@@ -135,14 +135,14 @@ def _rows(text: str, separator: str, found: Gathering) -> Iterator[tuple[int, li
         while True:
             quoted = _QUOTED.match(text, at)
             if quoted is None and text.startswith('"', at):
-                found.fault(line, "this quote is never closed; a quote inside of a cell is written twice")
+                found.fault(line, "quote_open")
                 return
             if quoted:
                 cells.append(quoted[1].replace('""', '"'))
                 line += quoted[1].count("\n")
                 at = quoted.end()
                 if rest := bare.match(text, at)[0].strip():  # type: ignore[index]  # it matches nothing at least
-                    found.fault(line, f"{rest[:20]!r} behind a closing quote; a quote inside of a cell is written twice")
+                    found.fault(line, "behind_quote", rest=rest[:20])
                 at = bare.match(text, at).end()  # type: ignore[union-attr]  # the same
             else:
                 cell = bare.match(text, at)[0]  # type: ignore[index]  # the same

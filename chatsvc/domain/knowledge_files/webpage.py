@@ -12,6 +12,7 @@ from html import unescape as unescape_references
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files import documents
+from chatsvc.domain.knowledge_files.faults import Fault
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
@@ -33,12 +34,13 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class _TagToken(NamedTuple):
-    """A tag, a text (`tag` is "") or a fault ("!"); `at` is its place in the page, `text` the text or the tag's attributes."""
+    """A tag, a text (`tag` is "") or a fault; `at` is its place in the page, `text` the text or the tag's attributes."""
 
     at: int
     tag: str
     closes: bool
     text: str
+    fault: Fault | None = None
 
 
 def parse_html(text: str, default_language: str, source: str, unit: str = "line") -> Parsed:
@@ -73,8 +75,12 @@ def _tokens(text: str) -> Iterator[_TagToken]:
             at = text.find(">", start) + 1 if opens[0] in {"<!", "<?"} else -1
             at = at or -1
         if at < 0:
-            what = "comment" if opens[0] == "<!--" else f"<{name}>" if name else f"tag ({text[start : start + 12].strip()}...)"
-            yield _TagToken(start, "!", False, f"this {what} is never closed")
+            if opens[0] == "<!--":
+                yield _TagToken(start, "", False, "", Fault(0, "page_comment_open"))
+            elif name:
+                yield _TagToken(start, "", False, "", Fault(0, "element_open", {"name": name}))
+            else:
+                yield _TagToken(start, "", False, "", Fault(0, "tag_open", {"tag": text[start : start + 12].strip()}))
             return
     if at < len(text):
         yield _TagToken(at, "", False, text[at:])
@@ -98,15 +104,15 @@ class _Page:
     def read(self) -> Parsed:
         """Return the entries; raises KnowledgeFileError."""
         if len(self._text) > MAX_CHARACTERS:
-            self._found.fault(1, f"the page has {len(self._text):,} characters; at most {MAX_CHARACTERS:,} are read: split it")
-            return self._found.done("")
+            self._found.fault(1, "page_too_long", length=len(self._text), most=MAX_CHARACTERS)
+            return self._found.done("no_text_page")
         if bad := NO_TEXT.search(self._text):
             self._found.text(self._text.count("\n", 0, bad.start()) + 1, bad.group())
         for token in _tokens(self._text):
             self._line += self._text.count("\n", self._place, token.at)
             self._place = token.at
-            if token.tag == "!":
-                self._found.fault(self._line, token.text)
+            if token.fault:
+                self._found.fault(self._line, token.fault.code, **token.fault.facts)
             elif self._skipped:
                 self._skip(token)
             elif token.tag:
@@ -115,7 +121,7 @@ class _Page:
                 self._say(unescape(token.text))
         self._end_line()
         documents.take(self._found, self._sections, self._language)
-        return self._found.done("no text in this page")
+        return self._found.done("no_text_page")
 
     def _skip(self, token: _TagToken) -> None:
         if token.tag == self._skipped:

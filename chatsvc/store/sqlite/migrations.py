@@ -397,6 +397,29 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (bot, word, conversation)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 12: the history of changes to knowledge. `files` are those that a change replaces as a whole (JSON), `undoes` is the number of the
+    # change that it takes back, `replaced` the rows before and after it (compressed JSON).
+    """
+    CREATE TABLE knowledge_changes (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        at INTEGER NOT NULL,
+        actor_kind TEXT NOT NULL,
+        actor_id TEXT NOT NULL,
+        actor_name TEXT NOT NULL,
+        via TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        entries_before INTEGER NOT NULL,
+        entries_after INTEGER NOT NULL,
+        undone INTEGER NOT NULL,
+        files TEXT NOT NULL,
+        undoes INTEGER,
+        replaced BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX knowledge_changes_of_bot ON knowledge_changes (bot_id, number);
+    """,
 )
 
 

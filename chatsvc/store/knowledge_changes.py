@@ -1,0 +1,246 @@
+"""History of changes to bots' knowledge: the rows before and after each change, compressed.
+
+A bot keeps its newest MOST_CHANGES changes within MOST_BYTES. The history is that of this installation: like the audit log it names
+operators, and no account's export contains it.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.actors import Actor
+from chatsvc.domain.knowledge_changes import ChangeContent, ChangeOrigin, KnowledgeChange
+from chatsvc.domain.models import Entry
+from chatsvc.store.database import Connection, Database
+
+MOST_CHANGES = 500
+MOST_BYTES = 16 * 1024 * 1024  # compressed; the newest change is kept however large it is
+LAST = 2**63 - 1
+_MOST_TITLE = 200  # characters
+_COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
+
+
+class StoredEntry(NamedTuple):
+    """Row of an entry: its number, the entry, the file that it came with, its time of creation."""
+
+    number: int
+    entry: Entry
+    file: str | None
+    created_at: int
+
+
+class StoredSynonyms(NamedTuple):
+    """Row of a group of synonyms."""
+
+    words: tuple[str, ...]
+    source: str
+    file: str
+
+
+class Rows(NamedTuple):
+    """Rows of a bot's knowledge, before or after a change."""
+
+    entries: Sequence[StoredEntry] = ()
+    synonyms: Sequence[StoredSynonyms] = ()
+
+
+class NotUndoable(Exception):
+    """A change that cannot be taken back: it was already, or a later change touches the same entries."""
+
+
+_ENTRY_COLUMNS = "number, id, question, alt, answer, language, source, file, created_at"
+SELECT_ENTRIES = f"SELECT {_ENTRY_COLUMNS} FROM knowledge_entries"
+SELECT_SYNONYMS = "SELECT words, source, file FROM knowledge_synonyms"
+_SOME_ENTRIES = f"{SELECT_ENTRIES} WHERE bot_id = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY number"
+_INSERT_ENTRY = f"""
+    INSERT INTO knowledge_entries (bot_id, {_ENTRY_COLUMNS})
+    VALUES (?1, CASE WHEN EXISTS (SELECT 1 FROM knowledge_entries WHERE number = ?2) THEN NULL ELSE ?2 END, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+"""
+
+
+def entries_of(rows: Iterable[tuple[Any, ...]]) -> list[StoredEntry]:
+    """Read the rows of a statement that begins with SELECT_ENTRIES."""
+    return [
+        StoredEntry(number, Entry(entry_id, question, tuple(json.loads(alt)), answer, language, source), file, created_at)
+        for number, entry_id, question, alt, answer, language, source, file, created_at in rows
+    ]
+
+
+def synonyms_of(rows: Iterable[tuple[Any, ...]]) -> list[StoredSynonyms]:
+    """Read the rows of a statement that begins with SELECT_SYNONYMS."""
+    return [StoredSynonyms(tuple(json.loads(words)), source, file) for words, source, file in rows]
+
+
+def insert(connection: Connection, bot_id: str, rows: Rows) -> None:
+    """Insert rows within a unit; an entry keeps its number where that is free, and with it its place in the order."""
+    values = [
+        (bot_id, number, e.id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source, file, created_at)
+        for number, e, file, created_at in rows.entries
+    ]
+    connection.executemany(_INSERT_ENTRY, values)
+    connection.executemany(
+        "INSERT INTO knowledge_synonyms (bot_id, words, source, file) VALUES (?, ?, ?, ?)",
+        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in rows.synonyms],
+    )
+
+
+def delete(connection: Connection, bot_id: str, rows: Rows) -> None:
+    """Delete rows within a unit."""
+    connection.executemany("DELETE FROM knowledge_entries WHERE bot_id = ? AND id = ?", [(bot_id, row.entry.id) for row in rows.entries])
+    connection.executemany(
+        "DELETE FROM knowledge_synonyms WHERE bot_id = ? AND words = ? AND source = ? AND file = ?",
+        [(bot_id, json.dumps(group.words, ensure_ascii=False), group.source, group.file) for group in rows.synonyms],
+    )
+
+
+def record(
+    connection: Connection,
+    bot_id: str,
+    origin: ChangeOrigin,
+    kind: str,
+    before: Rows,
+    after: Rows,
+    *,
+    files: Sequence[str] = (),
+    undoes: int | None = None,
+) -> None:
+    """Write a change within the unit that makes it, and delete what exceeds the bounds. `files` are those it replaces as a whole."""
+    concerned = [*after.entries, *before.entries]
+    title = ", ".join(files) or (concerned[0].entry.question if concerned else "")
+    connection.execute(
+        f"""
+        INSERT INTO knowledge_changes (bot_id, {_COLUMNS}, files, undoes, replaced)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)
+        """,
+        (
+            *(bot_id, origin.id, origin.at, *origin.actor, origin.via, kind, title[:_MOST_TITLE]),
+            *(len(before.entries), len(after.entries), json.dumps(list(files)), undoes, _packed(before, after)),
+        ),
+    )
+    connection.execute(
+        """
+        DELETE FROM knowledge_changes WHERE number IN (
+            SELECT number FROM (
+                SELECT number, row_number() OVER (ORDER BY number DESC) AS place,
+                    sum(length(replaced)) OVER (ORDER BY number DESC) AS bytes
+                FROM knowledge_changes WHERE bot_id = ?)
+            WHERE place > ? OR (place > 1 AND bytes > ?))
+        """,
+        (bot_id, MOST_CHANGES, MOST_BYTES),
+    )
+
+
+def _packed(before: Rows, after: Rows) -> bytes:
+    return zlib.compress(json.dumps([before, after], ensure_ascii=False).encode(), 1)
+
+
+def _unpacked(packed: bytes) -> tuple[Rows, Rows]:
+    before, after = map(_rows, json.loads(zlib.decompress(packed)))
+    return before, after
+
+
+def _rows(value: Any) -> Rows:
+    entries, synonyms = value
+    return Rows(
+        [
+            StoredEntry(number, Entry(identity, question, tuple(alt), answer, language, source), file, created_at)
+            for number, (identity, question, alt, answer, language, source), file, created_at in entries
+        ],
+        [StoredSynonyms(tuple(words), source, file) for words, source, file in synonyms],
+    )
+
+
+_SELECT = f"""
+    SELECT {_COLUMNS}, (SELECT u.id FROM knowledge_changes u WHERE u.number = c.undoes), c.number FROM knowledge_changes c
+"""
+
+
+def _change(row: tuple[Any, ...]) -> KnowledgeChange:
+    change_id, at, kind_of_actor, actor_id, actor_name, via, kind, title, before, after, undone, undoes = row
+    origin = ChangeOrigin(change_id, at, Actor(kind_of_actor, actor_id, actor_name), via)
+    return KnowledgeChange(origin, kind, title, before, after, bool(undone), undoes)
+
+
+async def page(db: Database, bot_id: str, limit: int, after: int = LAST) -> list[tuple[KnowledgeChange, int]]:
+    """Read changes with their numbers, newest first, behind the one with the number `after`."""
+
+    def unit(connection: Connection) -> list[tuple[KnowledgeChange, int]]:
+        rows = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.number < ? ORDER BY c.number DESC LIMIT ?", (bot_id, after, limit))
+        return [(_change(row[:-1]), row[-1]) for row in rows]
+
+    return await db.read(unit)
+
+
+async def find(db: Database, bot_id: str, change_id: str) -> ChangeContent | None:
+    """Read a change with the entries before and after it."""
+
+    def unit(connection: Connection) -> ChangeContent | None:
+        row = connection.execute(f"{_SELECT} WHERE c.bot_id = ? AND c.id = ?", (bot_id, change_id)).fetchone()
+        if row is None:
+            return None
+        (packed,) = connection.execute("SELECT replaced FROM knowledge_changes WHERE number = ?", row[-1:]).fetchone()
+        before, after = _unpacked(packed)
+        return ChangeContent(_change(row[:-1]), [one.entry for one in before.entries], [one.entry for one in after.entries])
+
+    return await db.read(unit)
+
+
+async def undo(db: Database, bot_id: str, change_id: str, origin: ChangeOrigin, applied: Callable[[bool], None]) -> bool:
+    """Put the rows before a change back, as a change of its own; False where there is none. Raises NotUndoable."""
+
+    def unit(connection: Connection) -> bool:
+        row = connection.execute(
+            "SELECT number, kind, undone, undoes, files, replaced FROM knowledge_changes WHERE bot_id = ? AND id = ?", (bot_id, change_id)
+        ).fetchone()
+        if row is None:
+            return False
+        number, kind, undone, undoes, files, packed = row
+        before, after = _unpacked(packed)
+        if (
+            undone
+            or not _stands(connection, bot_id, before, after)
+            or _is_overwritten(connection, bot_id, number, json.loads(files), before)
+        ):
+            raise NotUndoable
+        delete(connection, bot_id, after)
+        insert(connection, bot_id, before)
+        connection.execute("UPDATE knowledge_changes SET undone = 1 WHERE number = ?", (number,))
+        if kind == "undo":
+            connection.execute("UPDATE knowledge_changes SET undone = 0 WHERE number = ?", (undoes,))
+        record(connection, bot_id, origin, "undo", after, before, files=json.loads(files), undoes=number)
+        return True
+
+    return await db.write(unit, applied)
+
+
+def _stands(connection: Connection, bot_id: str, before: Rows, after: Rows) -> bool:
+    """Report whether the entries are still as a change left them."""
+    concerned = _by_id([*before.entries, *after.entries])
+    ids = json.dumps(list(concerned))
+    present = entries_of(connection.execute(_SOME_ENTRIES, (bot_id, ids)))
+    return {row.entry.id: (row.entry, row.file) for row in present} == {
+        entry_id: (row.entry, row.file) for entry_id, row in _by_id(after.entries).items()
+    }
+
+
+def _by_id(rows: Iterable[StoredEntry]) -> dict[str, StoredEntry]:
+    return {row.entry.id: row for row in rows}
+
+
+def _is_overwritten(connection: Connection, bot_id: str, number: int, files: list[str], before: Rows) -> bool:
+    """Report whether a later change that stands has replaced a file of these rows: they would be there twice.
+
+    A change and the one that takes it back cancel each other.
+    """
+    named = {*files, *(row.file for row in before.entries if row.file)}
+    found = connection.execute(
+        """
+        SELECT 1 FROM knowledge_changes c, json_each(c.files) f WHERE c.bot_id = ?1 AND c.number > ?2 AND c.undone = 0
+            AND NOT (c.kind = 'undo' AND c.undoes > ?2) AND f.value IN (SELECT value FROM json_each(?3)) LIMIT 1
+        """,
+        (bot_id, number, json.dumps(sorted(named))),
+    ).fetchone()
+    return found is not None

@@ -1,0 +1,241 @@
+"""Reader of a bot's file: settings, closed days, texts and forms, from YAML or from plain values, with all faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from typing import Any, NamedTuple
+
+from chatsvc.config.document import List, Map, Node, Scalar, parse
+from chatsvc.config.faults import ConfigError
+from chatsvc.config.faults import Fault as ConfigFault
+from chatsvc.domain import profiles
+from chatsvc.domain.captures import REQUEST_TYPES
+from chatsvc.domain.profiles import Form, FormField, Profile
+from chatsvc.domain.refusals import Refused
+from chatsvc.engines.knowledge.dialogue import wording
+from chatsvc.usecases import bots
+from chatsvc.usecases.services import Services
+
+MAX_CHARACTERS = 200_000
+SETTINGS = ("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback")
+_SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+_MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
+_FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
+_BRACES = re.compile(r"\{(\w*)\}")
+
+
+class BotFileFault(NamedTuple):
+    """Fault of a bot's file, worded in `domain.bot_file_faults`; line and column count from 1, 0 is the whole file."""
+
+    line: int
+    column: int
+    code: str
+    facts: Mapping[str, Any]
+
+
+def values_of(value: object) -> tuple[Node, dict[int, str]]:
+    """Make the document of plain values; returns it with the path of each line, such as `forms.quote.fields.0.name`."""
+    paths: dict[int, str] = {}
+
+    def node(value: object, path: str) -> Node:
+        line = len(paths) + 1
+        paths[line] = path
+        if isinstance(value, Mapping):
+            items = [
+                (Scalar(line, 1, str(key), plain=False), node(one, f"{path}.{key}" if path else str(key))) for key, one in value.items()
+            ]
+            return Map(line, 1, items)
+        if isinstance(value, (list, tuple)):
+            return List(line, 1, [node(one, f"{path}.{at}") for at, one in enumerate(value)])
+        if value is None or isinstance(value, bool):
+            return Scalar(line, 1, "" if value is None else str(value).lower())
+        return Scalar(line, 1, str(value), plain=False)
+
+    return node(value, ""), paths
+
+
+class BotFileReader:
+    """Reader of one file; collects its faults."""
+
+    def __init__(self, services: Services) -> None:
+        self.faults: list[BotFileFault] = []
+        self._services = services
+
+    def in_order(self) -> list[BotFileFault]:
+        """Return the faults in the file's order, each once."""
+        return sorted({(one.line, one.column, one.code): one for one in self.faults}.values(), key=lambda one: one[:3])
+
+    def read_text(self, text: str, profile: Profile) -> dict[str, object]:
+        """Return the columns of the bot that a file in YAML sets."""
+        if len(text) > MAX_CHARACTERS:
+            self.faults.append(BotFileFault(0, 0, "file_too_long", {"most": MAX_CHARACTERS}))
+            return {}
+        found: list[ConfigFault] = []
+        try:
+            node = parse(text, "", found)
+        except ConfigError as fault:
+            node = None
+            found += fault.faults
+        self.faults += [BotFileFault(one.line, one.column, "no_yaml", {"fault": one.message}) for one in found]
+        return self.read(node, profile)
+
+    def read(self, node: Node | None, profile: Profile) -> dict[str, object]:
+        """Return the columns of the bot that a document sets."""
+        readers: dict[str, Callable[[Node], object]] = {
+            "closed": self._closed,
+            "address": self._address,
+            "texts": self._texts,
+            "forms": self._forms,
+            "ask_back": self._ask_back,
+        }
+        changes: dict[str, object] = {}
+        owned: dict[str, object] = {}
+        for key, value in self._items(node) if node is not None else ():
+            name = key.text
+            if name in SETTINGS:
+                changes.update(self._setting(name, value))
+            elif name == "ask_back":
+                changes[name] = self._ask_back(value)
+            elif name in readers:
+                owned[name] = readers[name](value)
+            else:
+                self._refuse(key, "part_unknown", part=name, whole="a bot's file", known=[*SETTINGS, *readers])
+        if owned and not self.faults:
+            changes["profile"] = profile._replace(**owned).dump()  # type: ignore[arg-type]  # each was read by its name
+        return changes
+
+    def _refuse(self, node: Node, code: str, **facts: object) -> None:
+        self.faults.append(BotFileFault(node.line, node.column, code, facts))
+
+    def _items(self, node: Node) -> list[tuple[Scalar, Node]]:
+        if isinstance(node, Map):
+            seen: set[str] = set()
+            for key, _ in node.items:
+                if key.text in seen:
+                    self._refuse(key, "twice", part=key.text)
+                seen.add(key.text)
+            return node.items
+        if not (isinstance(node, Scalar) and node.null):
+            self._refuse(node, "no_names")
+        return []
+
+    def _list(self, node: Node) -> list[Node]:
+        if isinstance(node, List):
+            return node.items
+        if not (isinstance(node, Scalar) and node.null):
+            self._refuse(node, "no_list")
+        return []
+
+    def _text(self, node: Node) -> str:
+        if not isinstance(node, Scalar):
+            self._refuse(node, "no_text")
+            return ""
+        if len(node.text) > _LONGEST_TEXT or "\0" in node.text:
+            self._refuse(node, "text_too_long", most=_LONGEST_TEXT)
+        return "" if node.null else node.text
+
+    def _among(self, node: Node, known: Iterable[str]) -> str:
+        text, choices = self._text(node), tuple(known)
+        if text not in choices:
+            self._refuse(node, "none_of", value=text, known=list(choices))
+        return text
+
+    def _setting(self, name: str, node: Node) -> dict[str, object]:
+        if not isinstance(node, Scalar):
+            self._refuse(node, "no_text")
+            return {}
+        try:
+            return bots.checked(self._services, {name: "" if node.null else node.text})
+        except Refused as fault:
+            self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
+            return {}
+
+    def _ask_back(self, node: Node) -> bool:
+        text = self._text(node).lower()
+        if text not in _SWITCHES:
+            self._refuse(node, "no_switch")
+        return _SWITCHES.get(text, True)
+
+    def _address(self, node: Node) -> str:
+        return self._among(node, profiles.ADDRESSES)
+
+    def _closed(self, node: Node) -> tuple[tuple[date, date], ...]:
+        made, items = [], self._list(node)
+        if len(items) > _MOST_CLOSED:
+            self._refuse(node, "too_many_days", most=_MOST_CLOSED)
+        for item in items[:_MOST_CLOSED]:
+            try:
+                made.append(profiles.days(self._text(item)))
+            except ValueError:
+                self._refuse(item, "no_day")
+        return tuple(sorted(set(made)))
+
+    def _texts(self, node: Node) -> dict[str, dict[str, str]]:
+        made: dict[str, dict[str, str]] = {}
+        for key, value in self._items(node):
+            known = wording.placeholders(key.text)
+            if known is None:
+                self._refuse(key, "sentence_unknown", name=key.text)
+                continue
+            made[key.text] = self._sentences(value, known)
+        return made
+
+    def _sentences(self, node: Node, known: frozenset[str] | None = None) -> dict[str, str]:
+        made: dict[str, str] = {}
+        for key, value in self._items(node):
+            if key.text not in profiles.LANGUAGES:
+                self._refuse(key, "none_of", value=key.text, known=list(profiles.LANGUAGES))
+                continue
+            text = self._text(value)
+            if known is not None and (set(_BRACES.findall(text)) - known or re.search(r"[{}]", _BRACES.sub("", text))):
+                self._refuse(value, "placeholders", known=[f"{{{name}}}" for name in sorted(known)] or "none")
+            made[key.text] = text
+        return made
+
+    def _forms(self, node: Node) -> dict[str, Form]:
+        made: dict[str, Form] = {}
+        for key, value in self._items(node):
+            if key.text not in REQUEST_TYPES:
+                self._refuse(key, "none_of", value=key.text, known=list(REQUEST_TYPES))
+                continue
+            kind: str = "time"
+            fields: tuple[FormField, ...] = ()
+            for name, part in self._items(value):
+                if name.text == "is" and key.text == "appointment":
+                    kind = self._among(part, profiles.APPOINTMENTS)
+                elif name.text == "fields":
+                    fields = self._fields(part)
+                else:
+                    self._refuse(name, "part_unknown", part=name.text, whole="a form", known=["fields", "is (appointment)"])
+            made[key.text] = Form(kind, fields)
+        return made
+
+    def _fields(self, node: Node) -> tuple[FormField, ...]:
+        items = self._list(node)
+        if len(items) > _MOST_FIELDS:
+            self._refuse(node, "too_many_fields", most=_MOST_FIELDS)
+        made = [self._field(item) for item in items]
+        if len({field.name for field in made}) < len(made):
+            self._refuse(node, "fields_same_name")
+        return tuple(made)
+
+    def _field(self, node: Node) -> FormField:
+        given: dict[str, Node] = {}
+        for key, value in self._items(node):
+            if key.text not in _FIELD_KEYS:
+                self._refuse(key, "part_unknown", part=key.text, whole="a field", known=list(_FIELD_KEYS))
+            given[key.text] = value
+        name = self._text(given["name"]).strip() if "name" in given else ""
+        kind = self._among(given["kind"], profiles.KINDS) if "kind" in given else "text"
+        choices = tuple(self._text(choice) for choice in self._list(given["choices"])) if "choices" in given else ()
+        if not name:
+            self._refuse(node, "field_without_name")
+        if (kind == "choice") != bool(choices):
+            self._refuse(node, "choices")
+        ask = self._sentences(given["ask"]) if "ask" in given else {}
+        required = _SWITCHES.get(self._text(given["required"]).lower()) if "required" in given else True
+        if required is None:
+            self._refuse(given["required"], "no_switch")
+        return FormField(name, kind, ask, choices, bool(required))

@@ -1,0 +1,122 @@
+"""Searches over a whole knowledge in a child process, which takes no processor time from the visitors' messages.
+
+The parent writes one JSON object and closes the child's standard input; the child answers with lines of JSON: `["progress", step, done,
+of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.usecases.file_reading import environment, program
+
+ARGUMENT = "search-knowledge"  # makes the program a searcher (chatsvc/__main__.py)
+_EVERY_S = 0.2  # between two lines of progress
+_NICER = 10
+_LONGEST_LINE = 4 * 1024 * 1024
+
+Report = Callable[[str, int, int], None]
+
+
+class WorkFailed(Exception):
+    """The child process ended before its work was done."""
+
+
+async def run(work: Mapping[str, Any], report: Report) -> list[dict[str, Any]]:
+    """Run work in a child process and return its items; raises WorkFailed. Cancelling it kills the process."""
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *program(ARGUMENT),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment(),
+            cwd="/",
+            limit=_LONGEST_LINE,
+        )
+    except OSError as fault:
+        raise WorkFailed(str(fault.strerror)) from None
+    source, target = cast("asyncio.StreamWriter", child.stdin), cast("asyncio.StreamReader", child.stdout)
+    try:
+        with suppress(ConnectionError):
+            source.write(await asyncio.to_thread(lambda: json.dumps(work).encode()))
+            await source.drain()
+            source.close()
+        return await _items(target, report)
+    finally:
+        with suppress(ProcessLookupError):
+            child.kill()
+        await child.wait()
+
+
+async def _items(lines: asyncio.StreamReader, report: Report) -> list[dict[str, Any]]:
+    items = []
+    async for line in lines:
+        kind, *values = json.loads(line)
+        if kind == "progress":
+            report(*values)
+        elif kind == "item":
+            items += values
+        else:
+            return items
+    raise WorkFailed("the process has ended")
+
+
+def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
+    """Return entries and synonyms as plain data."""
+    return {"entries": list(entries), "synonyms": list(synonyms)}
+
+
+def main() -> None:
+    """Do the work of one request: the child's entry point."""
+    from chatsvc.usecases import knowledge_lint, knowledge_preview
+    from chatsvc.usecases.knowledge_preview import Knowledge, PastQuestion
+
+    gc.enable()
+    os.nice(_NICER)
+    work = json.load(sys.stdin.buffer)
+    bot = Bot(**work["bot"])
+    versions = [Knowledge(*_knowledge(one)) for one in work["versions"]]
+    if work["kind"] == "preview":
+        questions = [PastQuestion(*one) for one in work["questions"]]
+        before, after = versions
+        for change in knowledge_preview.changes(bot, before, after, questions, _progress()):
+            _tell("item", change._asdict())
+    else:
+        (version,) = versions
+        groups = [group.words for group in version.synonyms]
+        for finding in knowledge_lint.findings(version.entries, bot.language, groups, progress=_progress()):
+            _tell("item", finding._asdict())
+    _tell("end")
+
+
+def _knowledge(value: Mapping[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
+    entries = [Entry(identity, question, tuple(alt), answer, *rest) for identity, question, alt, answer, *rest in value["entries"]]
+    return entries, [Synonyms(tuple(words), source) for words, source in value["synonyms"]]
+
+
+def _progress() -> Report:
+    """Make a callback that writes a line now and then."""
+    told = 0.0
+
+    def report(step: str, done: int, of: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > _EVERY_S:
+            told = time.monotonic()
+            _tell("progress", step, done, of)
+
+    return report
+
+
+def _tell(*values: object) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
