@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 from chatsvc.dashboard import catalogue
+from chatsvc.domain import bot_file_faults, opening_hours
+from chatsvc.domain.knowledge_files.faults import WORDS, Fault
 from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
@@ -24,8 +27,25 @@ def _shown(language: str, facts: Mapping[str, object]) -> dict[str, object]:
     shown = {name: _named(language, _SECTIONS[name], value) if name in _SECTIONS else value for name, value in facts.items()}
     faults = facts.get("faults")
     if isinstance(faults, list):
-        shown["faults"] = "\n".join(map(str, faults))
+        shown["faults"] = "\n".join(fault_line(language, one, str(facts.get("file", ""))) for one in faults)
+    if isinstance(facts.get("facts"), dict):
+        shown["fault"] = opening_hours.sentence(str(facts["fault"]), cast("dict[str, str]", facts["facts"]), language)
     return {name: catalogue.text(language, "refusals.none") if value is None else value for name, value in shown.items()}
+
+
+def fault_line(language: str, fault: Any, file: str = "") -> str:
+    """Word one fault of files, of an entry or of settings, with its place; a text stays as it is."""
+    if not isinstance(fault, dict):
+        return str(fault)
+    if "unit" in fault:
+        said = Fault(fault["line"], fault["code"], fault["facts"]).sentence(language)
+        return f"{fault['file']}, {WORDS[fault['unit']].of(language)} {fault['line']}: {said}"
+    if fault["code"] in bot_file_faults.SENTENCES:
+        said = bot_file_faults.sentence(fault["code"], fault["facts"], language)
+        place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else str(fault["field"])
+        return f"{place}: {said}"
+    said = Fault(fault["line"], fault["code"], fault["facts"]).sentence(language)
+    return said[:1].upper() + said[1:]
 
 
 def _named(language: str, section: str, value: object) -> object:

@@ -9,6 +9,11 @@ from functools import lru_cache
 _LETTERS = {"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
 
 
+def fold(text: str) -> str:
+    """Return a text without case and accents."""
+    return "".join(map(fold_character, text))
+
+
 @lru_cache(maxsize=4_096)
 def fold_character(character: str) -> str:
     """Return a character without case and accents: İ and ı give i, ş gives s; one character may give several, or none."""

@@ -52,6 +52,8 @@ attempt_not_found = _code("attempt_not_found", "attempt")
 request_not_found = _code("request_not_found", "request")
 appointment_not_found = _code("appointment_not_found", "appointment")
 conversation_not_found = _code("conversation_not_found", "conversation")
+sentence_not_found = _code("sentence_not_found", "sentence")
+form_not_found = _code("form_not_found", "form")
 question_not_found = _code("question_not_found", "question")
 webhook_not_found = _code("webhook_not_found", "bot")
 no_accounts = _code("no_accounts")
@@ -111,6 +113,7 @@ plan_without_webhooks = _code("plan_without_webhooks", "plan", "plans")
 
 # Knowledge.
 files_same_name = _code("files_same_name", "names")
+files_missing = _code("files_missing")
 files_invalid = _code("files_invalid", "faults")  # each with file, unit, line, code and facts
 entry_invalid = _code("entry_invalid", "faults")  # each with line (0, or the number of a phrasing), code and facts
 change_not_found = _code("change_not_found", "change")

@@ -90,7 +90,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.list": Operation("knowledge.list_all", LOOK, READER, ("bot",)),
     "knowledge.set": Operation("knowledge.put", CHANGE, EDITOR, ("bot", "entry")),
     "knowledge.preview": Operation("previews.begin", EXPORT, EDITOR, ("bot", "entry")),
-    "knowledge.preview_show": Operation("previews.show", LOOK, EDITOR, ("bot",)),
+    "knowledge.preview_show": Operation("previews.show", LOOK, READER, ("bot",)),
     "knowledge.lint": Operation("previews.lint", LOOK, READER, ("bot",)),
     "knowledge.history": Operation("knowledge.history", LOOK, READER, ("bot",)),
     "knowledge.show_change": Operation("knowledge.show_change", LOOK, READER, ("bot", "change")),

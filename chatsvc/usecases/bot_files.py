@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Form, FormField
+from chatsvc.engines.knowledge.dialogue import wording
 from chatsvc.store import bots as stored
 from chatsvc.usecases import bots
 from chatsvc.usecases.bot_file_reader import SETTINGS, BotFileReader, values_of
@@ -60,6 +62,19 @@ def _entry(head: str, item: object, indent: str) -> Iterable[str]:
         yield from _lines(item, indent)
     else:
         yield f"{head} {json.dumps(item, ensure_ascii=False)}"
+
+
+class DefaultSentence(NamedTuple):
+    """A sentence of the dialogue as it is without the owner's words, by language, with the names of its placeholders."""
+
+    name: str
+    texts: Mapping[str, str]
+    placeholders: Sequence[str]
+
+
+def default_sentences() -> list[DefaultSentence]:
+    """List the sentences of the dialogue, in the order of their file."""
+    return [DefaultSentence(name, wording.sentences(name), sorted(wording.placeholders(name) or ())) for name in wording.names()]
 
 
 async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> Bot:

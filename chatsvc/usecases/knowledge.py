@@ -78,6 +78,14 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
     return Addition(chatbot.id, done)
 
 
+async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
+    """Read files in the bot's language, in a process of their own; raises Refused with every fault of every file."""
+    from chatsvc.usecases import file_reading
+
+    async with services.file_readers:
+        return await services.offload(lambda: file_reading.read_files(files, chatbot.language))
+
+
 def from_file(file: dict[str, Any]) -> stored.FromFile:
     """Return the entries, with new ids, and synonyms of a file as `file_reading` read it."""
     entries = [(question, tuple(alt), answer, language, source) for question, alt, answer, language, source, _ in file["entries"]]

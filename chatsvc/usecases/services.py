@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BIG_READS = 4  # of long histories at a time, each of which takes megabytes
+FILE_READERS = 2  # processes that read uploaded files at a time
 HASHES = 2  # passwords hashed at a time, 19 MiB each
 
 
@@ -60,6 +61,7 @@ class Services:
     engines: dict[str, Engine] = field(default_factory=dict)
     conversation_locks: ConversationLocks = field(default_factory=ConversationLocks)
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
+    file_readers: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, FILE_READERS))
     tallies: Tallies = field(default_factory=Tallies)
     sign_in_delays: SignInDelays = field(default_factory=SignInDelays)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))

@@ -143,6 +143,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "knowledge add": [bot, str(faq), str(bad)],
             "knowledge list": [bot],
             "knowledge remove": [bot, entry],
+            "knowledge history": [bot],
+            "knowledge undo": [bot, "x"],
             "knowledge search": [bot, "opening hours" + NAME],
             "knowledge lint": [bot],
             "knowledge unanswered": [bot],

@@ -22,10 +22,10 @@ from tests.fakes import ADMIN, ScriptedEngine
 # DECISIONS.md section 6: the least role for each operation.
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
-    " knowledge.lint knowledge.history knowledge.show_change request.list appointment.list"
+    " knowledge.lint knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show usage",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
-    " knowledge.set knowledge.preview knowledge.preview_show knowledge.undo unanswered.answer unanswered.add"
+    " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
     " request.set appointment.set",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
     " webhook.set"

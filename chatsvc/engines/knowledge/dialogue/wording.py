@@ -35,6 +35,17 @@ def say(key: str, language: str, *, familiar: bool = False, **values: str) -> st
     return (own or _SENTENCES[name]).format(**values)
 
 
+def names() -> list[str]:
+    """Return the keys of the sentences that an owner can reword, in the order of the file."""
+    bases = (name.removesuffix(".tr") for name, _ in _FILE.entries if name.endswith(".tr"))
+    return [name for name in bases if placeholders(name) is not None]
+
+
+def sentences(key: str) -> dict[str, str]:
+    """Return a default sentence by language."""
+    return {language: _SENTENCES[f"{key}.{language}"] for language in LANGUAGES}
+
+
 def placeholders(key: str) -> frozenset[str] | None:
     """Return the names in braces of a sentence; None if the dialogue has no such sentence."""
     if f"{key}.en" not in _SENTENCES or key in _NO_SENTENCES:
