@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +22,7 @@ from chatsvc.cli.output import echo, json_option, to_json
 
 if TYPE_CHECKING:
     from chatsvc.app import App
+    from chatsvc.cli.demo_history import DemoClock
     from chatsvc.cli.listener import Delivery
     from chatsvc.config import Config
 
@@ -36,8 +38,8 @@ def demo(once: bool, as_json: bool) -> None:
     """Start a temporary instance with a sample bot that answers a real message.
 
     It starts a service on a free port of this machine, asks the sample bot a question over HTTP, lets it capture a request, receives the
-    signed webhook, and prints a curl command to continue with. All its data is deleted at the end. With --json, it prints one object a
-    line.
+    signed webhook, and prints a curl command and a link to the dashboard to continue with. All its data is deleted at the end. With --json,
+    it prints one object a line.
 
     \b
     Examples:
@@ -59,7 +61,7 @@ def demo(once: bool, as_json: bool) -> None:
 
 async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
     from chatsvc.app import App
-    from chatsvc.cli import certificate
+    from chatsvc.cli import certificate, demo_history
     from chatsvc.cli.listener import Receiver
 
     stop = asyncio.Event()
@@ -67,25 +69,37 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     say("Starting a throw-away instance ...", {"event": "starting"})
     pem = certificate.make(folder, "127.0.0.1")
+    port = _free_port()
     throw_away = replace(
         defaults,
-        server=replace(defaults.server, host="127.0.0.1", port=0, tls=None),
+        server=replace(defaults.server, host="127.0.0.1", port=port, tls=None, public_url=f"http://127.0.0.1:{port}"),
         data_dir=folder / "data",
         # The receiver of the demo's webhook is on this machine, which webhooks refuse unless they are told otherwise.
         webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=pem[0]),
     )
     deliveries: asyncio.Queue[Delivery] = asyncio.Queue()
     receiver = Receiver("", deliveries.put_nowait)
-    async with App(throw_away) as app, receiver.listening(0, pem) as hook:
-        bot, key = await _furnish(app, say)
+    clock = demo_history.DemoClock()
+    async with App(throw_away, clock) as app, receiver.listening(0, pem) as hook:
+        account, bot, key = await _furnish(app, say)
+        if not once:
+            await _make_past(app, clock, account, bot, key)
         receiver.key = await _hook(app, bot, hook)
         await _talk(app, bot, key, say)
         await _await_webhook(deliveries, say)
-        _go_on(app, bot, key, say, once=once)
+        _go_on(app, bot, key, None if once else await demo_history.add_operator(app), say)
         if once:
             return
         say("\nThe instance runs on; Ctrl+C ends it and leaves nothing behind.", {"event": "running"})
         await stop.wait()
+
+
+def _free_port() -> int:
+    """Return a port that is free now, since the dashboard's links need it before the service listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
 
 
 async def _hook(app: App, bot: str, url: str) -> str:
@@ -97,7 +111,8 @@ async def _hook(app: App, bot: str, url: str) -> str:
     return made.signing_key or ""
 
 
-async def _furnish(app: App, say: Say) -> tuple[str, str]:
+async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
+    """Make an account with a bot that knows the sample business; returns the ids of both and a key."""
     from chatsvc import samples
     from chatsvc.control.users import caller_of
     from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge
@@ -121,7 +136,22 @@ async def _furnish(app: App, say: Say) -> tuple[str, str]:
         f"The bot “{samples.BOT_NAME}” knows {count} answers, in Turkish and English.",
         {"event": "bot", "chatbot_id": bot.id, "name": samples.BOT_NAME, "entries": count},
     )
-    return bot.id, key.secret
+    return account.account.id, bot.id, key.secret
+
+
+async def _make_past(app: App, clock: DemoClock, account: str, bot: str, key: str) -> None:
+    from aiohttp import ClientSession
+
+    from chatsvc.cli import demo_history
+
+    async with ClientSession(headers={"Authorization": f"Bearer {key}"}, trust_env=False) as session:
+
+        async def send(bot_id: str, visitor: str, message: str) -> None:
+            body = {"chatbot_id": bot_id, "message": message, "user_id": visitor}
+            async with session.post(f"{app.url}/api/v2/messages", json=body) as response:
+                await response.read()
+
+        await demo_history.make_past(app, clock, account, bot, send)
 
 
 async def _talk(app: App, bot: str, key: str, say: Say) -> None:
@@ -163,9 +193,13 @@ async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
     )
 
 
-def _go_on(app: App, bot: str, key: str, say: Say, *, once: bool) -> None:
+def _go_on(app: App, bot: str, key: str, link: str | None, say: Say) -> None:
+    """Print a curl command, and the link to the dashboard of an instance that runs on."""
     url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
     curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
-    how = "While it runs (without --once)" if once else "Go on"
-    say(f"\n{how} with:\n\n  {curl}", {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl})
+    how = "Go on" if link else "While it runs (without --once)"
+    text = f"\n{how} with:\n\n  {curl}"
+    if link:
+        text += f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
+    say(text, {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl, "dashboard": link})

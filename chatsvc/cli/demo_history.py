@@ -1,0 +1,81 @@
+"""Past weeks of the demo's business: conversations, requests, unanswered questions, failed webhooks and an operator."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from chatsvc.domain.times import DAY_MS, now_ms
+
+if TYPE_CHECKING:
+    from chatsvc.app import App
+
+EMAIL = "demo@example.com"
+SECOND_BOT = "Keçiyolu Turları"
+NOWHERE = "https://127.0.0.1:65535/chatsvc"  # a port where nobody listens: its deliveries fail at once
+
+# Days ago, visitor, messages. Both languages; some questions have no answer in the knowledge, some visitors leave their address.
+CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
+    (19, "ayse", ("Bisiklet kiralama ücreti ne kadar?", "Depozito alıyor musunuz?")),
+    (17, "tom", ("What are your opening hours?", "Is there parking?")),
+    (16, "mehmet", ("Köpeğim için sepetiniz var mı?",)),
+    (14, "elif", ("Rehberli turlarınız var mı?", "Bana ulaşır mısınız? Adım Elif Demir, telefonum 0532 123 45 67", "Evet")),
+    (12, "anna", ("Do you rent tandems?", "Can I cancel my booking?")),
+    (11, "can", ("Bisikletimi tamir ediyor musunuz?", "Fren ayarı ne kadar sürer?")),
+    (9, "zeynep", ("Köpek sepeti kiralıyor musunuz?",)),
+    (7, "paul", ("How much does it cost to rent a bike?", "Do you deliver bikes to my hotel?", "Which routes do you recommend?")),
+    (6, "burak", ("Otelime bisiklet getirir misiniz?", "Teşekkürler")),
+    (5, "marie", ("Please call me back about a group tour. I am Marie Keller, marie@example.com", "Yes")),
+    (4, "seda", ("Kask ücretsiz mi?", "Dükkânınız nerede?")),
+    (3, "john", ("Do you have a dog basket?",)),
+    (2, "hakan", ("Yarın için iki bisiklet ayırtmak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
+    (1, "olga", ("Do you have bikes for children?", "What happens if the bike is stolen or damaged?")),
+    (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
+)
+TOUR_REQUEST = ("Tur için beni arar mısınız? Adım Cem Aksoy, e-postam cem@example.com", "Evet")
+
+Send = Callable[[str, str, str], Awaitable[None]]
+
+
+class DemoClock:
+    """The wall clock, set back by some days while the past is made."""
+
+    def __init__(self) -> None:
+        self.days_ago = 0
+
+    def __call__(self) -> int:
+        """Return the time in milliseconds."""
+        return now_ms() - self.days_ago * DAY_MS
+
+
+async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
+    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message. A second bot's webhook fails."""
+    from chatsvc.control.users import caller_of
+    from chatsvc.usecases import bots, webhooks
+
+    # Questions without an answer are part of the sample, and no reason for warnings.
+    log = logging.getLogger("chatsvc")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    for days, visitor, messages in CONVERSATIONS:
+        clock.days_ago = days
+        for message in messages:
+            await send(bot, visitor, message)
+    log.setLevel(level)
+    clock.days_ago = 0
+    caller = caller_of(os.getuid())
+    second = await bots.create(app.services, caller, name=SECOND_BOT, account=account)
+    await webhooks.put(app.services, caller, bot=second.id, url=NOWHERE, events=["request.created"])
+    for message in TOUR_REQUEST:
+        await send(second.id, "cem", message)
+
+
+async def add_operator(app: App) -> str:
+    """Add an administrator; returns the set-up link."""
+    from chatsvc.control.users import caller_of
+    from chatsvc.usecases import operators
+
+    made = await operators.add(app.services, caller_of(os.getuid()), email=EMAIL, admin=True, name="Demo")
+    return made.link or ""
