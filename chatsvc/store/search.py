@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 from chatsvc.store.database import Connection, Database, at_once
@@ -65,10 +66,6 @@ _QUEUED = f"""
     LEFT JOIN bots b ON b.id = c.bot_id
     LEFT JOIN search_documents d ON d.conversation = page.conversation
 """
-_ADD_WORDS = """
-    INSERT OR IGNORE INTO search_words (bot, word, conversation)
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(?)
-"""
 _PUT_DOCUMENTS = """
     INSERT INTO search_documents (conversation, words, message, request)
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')
@@ -104,7 +101,7 @@ async def index(db: Database, words_of: WordsOf) -> int:
 
 def _index(connection: Connection, words_of: WordsOf) -> int:
     (found,) = connection.execute(_QUEUED, (BATCH, MESSAGES)).fetchone()
-    rows: list[list[Any]] = []
+    rows: list[tuple[int, str, int]] = []
     documents: list[list[Any]] = []
     done: list[int] = []
     queued = [_Queued(*row) for row in json.loads(found)]
@@ -112,13 +109,14 @@ def _index(connection: Connection, words_of: WordsOf) -> int:
         if one.live and one.bot is not None:
             before = json.loads(one.words) if one.words else []
             new = _new_words(one, set(before), words_of)
-            rows += ([one.bot, word, one.conversation] for word in new)
+            rows += ((one.bot, word, one.conversation) for word in new)
             last_message = max((number for number, _ in one.messages), default=one.message)
             last_request = max((number for number, *_ in one.requests), default=one.request)
             documents.append([one.conversation, _document(before + new), last_message, last_request])
         if len(one.messages) < MESSAGES:
             done.append(one.conversation)
-    connection.execute(_ADD_WORDS, (json.dumps(rows),))
+    # In the order of the table, so that neighbours are written together.
+    at_once(connection, "INSERT OR IGNORE INTO search_words (bot, word, conversation) VALUES ", "(?, ?, ?)", list(chain(*sorted(rows))))
     connection.execute(_PUT_DOCUMENTS, (json.dumps(documents),))
     connection.execute("DELETE FROM search_queue WHERE conversation IN (SELECT value FROM json_each(?))", (json.dumps(done),))
     return len(queued)

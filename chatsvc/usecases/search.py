@@ -12,8 +12,10 @@ from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
 
-PAUSE_S = 0.05
-SHARE = 19  # pause for each second of work: one part in twenty of the writer's time
+PAUSE_S = 0.02
+# Seconds of pause for each second of work, while few requests are in flight and while many are.
+QUIET_PAUSE, BUSY_PAUSE = 2, 40
+FEW_REQUESTS = 2
 REPORT_EVERY_S = 60.0
 MANY = 1_000  # conversations in the queue whose progress is logged
 BEFORE_SEARCH = 4  # batches
@@ -37,7 +39,7 @@ def words_of(text: QueuedText) -> set[str]:
 
 
 async def work_off(services: Services) -> None:
-    """Index all queued conversations, in small batches that leave the writer to others; raises StoreUnavailable."""
+    """Index all queued conversations, in small batches with pauses for other writers; raises StoreUnavailable."""
     if await search.is_complete(services.db):
         return
     loop = asyncio.get_running_loop()
@@ -49,7 +51,8 @@ async def work_off(services: Services) -> None:
             left, reported = await search.backlog(services.db), now
             if left > MANY:
                 log.info("search index: %d conversations left", left)
-        await asyncio.sleep(max(PAUSE_S, SHARE * (now - began)))
+        share = QUIET_PAUSE if services.tallies.in_flight <= FEW_REQUESTS else BUSY_PAUSE
+        await asyncio.sleep(max(PAUSE_S, share * (now - began)))
         began = loop.time()
 
 

@@ -391,7 +391,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
 
     CREATE TABLE search_words (
-        bot ANY NOT NULL REFERENCES bots (number),
+        bot ANY NOT NULL,
         word ANY NOT NULL,
         conversation ANY NOT NULL,
         PRIMARY KEY (bot, word, conversation)
