@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from chatsvc.cli.output import call, call_all, json_option, show
@@ -35,19 +37,28 @@ def list_requests(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 @request.command("set")
 @click.argument("request_id", metavar="ID")
-@click.option("--status", type=REQUEST_STATUS, required=True, help="new, in_progress, done or dismissed.")
+@click.option("--status", type=REQUEST_STATUS, help="new, in_progress, done or dismissed.")
+@click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.')
+@click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.')
 @json_option
 @click.pass_context
-def set_request(ctx: click.Context, request_id: str, status: str, as_json: bool) -> None:
-    """Set the status of a request.
+def set_request(ctx: click.Context, /, request_id: str, as_json: bool, **changes: str | None) -> None:
+    """Set the status of a request, a note, and the operator in charge.
 
     ID is the request's id from `request list`.
 
     \b
     Examples:
       chatsvc request set 90be... --status in_progress
+      chatsvc request set 90be... --assignee ada@example.com --note "call back on Monday"
     """
-    show(call(ctx, "request.set", request=request_id, status=status), as_json)
+    show(call(ctx, "request.set", request=request_id, **_given(changes)), as_json)
+
+
+def _given(changes: dict[str, str | None]) -> dict[str, Any]:
+    if all(value is None for value in changes.values()):
+        raise click.UsageError("nothing to change: give --status, --note or --assignee")
+    return changes
 
 
 @click.group()
@@ -74,16 +85,18 @@ def list_appointments(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 @appointment.command("set")
 @click.argument("appointment_id", metavar="ID")
-@click.option("--status", type=APPOINTMENT_STATUS, required=True, help="pending, confirmed, canceled or done.")
+@click.option("--status", type=APPOINTMENT_STATUS, help="pending, confirmed, canceled or done.")
+@click.option("--note", metavar="TEXT", help='A note for the team; "" removes it.')
+@click.option("--assignee", metavar="EMAIL", help='The operator in charge; "" removes it.')
 @json_option
 @click.pass_context
-def set_appointment(ctx: click.Context, appointment_id: str, status: str, as_json: bool) -> None:
-    """Set the status of an appointment.
+def set_appointment(ctx: click.Context, /, appointment_id: str, as_json: bool, **changes: str | None) -> None:
+    """Set the status of an appointment, a note, and the operator in charge.
 
-    ID is the appointment's id from `appointment list`. The visitor is not notified.
+    ID is the appointment's id from `appointment list`. The visitor is not notified. Note and operator are those of its request too.
 
     \b
     Examples:
       chatsvc appointment set 90be... --status confirmed
     """
-    show(call(ctx, "appointment.set", appointment=appointment_id, status=status), as_json)
+    show(call(ctx, "appointment.set", appointment=appointment_id, **_given(changes)), as_json)

@@ -11,6 +11,8 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
+    from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.inbox import InboxItem
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.conversations import TranscriptPage
     from chatsvc.usecases.erasure import ErasedVisitor
     from chatsvc.usecases.health import EgressReport
+    from chatsvc.usecases.inbox import Assignee
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.usecases.knowledge_preview import Knowledge
     from chatsvc.usecases.master_key import Rotation
@@ -244,6 +247,38 @@ def signed_event(result: SignedEvent) -> Json:
     return result._asdict()
 
 
+def _team(result: Request) -> Json:
+    """Write note and assignee where the team has given them; SPEC.md 2.6 has neither."""
+    return {name: value for name in ("note", "assignee") if (value := getattr(result, name)) is not None}
+
+
+def request(result: Request) -> Json:
+    """Write a request with the team's note and assignee."""
+    return {**shapes.request(result), **_team(result)}
+
+
+def appointment(result: Appointment) -> Json:
+    """Write an appointment with the team's note and assignee."""
+    return {**shapes.appointment(result), **_team(result.request)}
+
+
+def inbox_item(result: InboxItem) -> Json:
+    """Write a request with its appointment, conversation and deliveries."""
+    return {
+        "request": request(result.request),
+        "appointment": appointment(result.appointment) if result.appointment else None,
+        "chatbot_id": result.bot_id,
+        "conversation_id": result.conversation_id,
+        "channel": result.channel,
+        "deliveries": [delivery._asdict() for delivery in result.deliveries],
+    }
+
+
+def assignee(result: Assignee) -> Json:
+    """Write an operator who may be put in charge."""
+    return result._asdict()
+
+
 def conversation(result: Conversation) -> Json:
     """Write a conversation of a list."""
     return {**shapes.conversation(result), "message_count": result.message_count}
@@ -403,10 +438,12 @@ RENDERERS: dict[str, Renderer] = {
     "webhook.events": list_of(signed_event),
     "master_key.rotate": rotation,
     "backup.create": backup_draft,
-    "request.list": page_of(shapes.request),
-    "request.set": shapes.request,
-    "appointment.list": page_of(shapes.appointment),
-    "appointment.set": shapes.appointment,
+    "request.list": page_of(request),
+    "request.set": request,
+    "appointment.list": page_of(appointment),
+    "appointment.set": appointment,
+    "inbox.list": page_of(inbox_item),
+    "inbox.assignees": list_of(assignee),
     "conversation.list": page_of(conversation),
     "conversation.show": thread,
     "conversation.export": transcripts,

@@ -17,6 +17,7 @@ REQUEST_TYPES = ("contact", "quote", "support", "appointment", "other")
 REQUEST_STATUSES = ("new", "in_progress", "done", "dismissed")
 APPOINTMENT_STATUSES = ("pending", "confirmed", "canceled", "done")
 MAX_MESSAGE = 4000
+MAX_NOTE = 4000
 MOST_A_DAY = 5
 FURTHEST_DAYS = 730
 
@@ -68,7 +69,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request record (SPEC.md 2.6)."""
+    """A request record (SPEC.md 2.6), with the team's note and the e-mail address of the operator in charge."""
 
     id: str
     request_type: str
@@ -79,6 +80,8 @@ class Request:
     visitor_phone: str | None
     source_page_host: str
     created_at: int
+    note: str | None = None
+    assignee: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _FIELDS = {
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?",
     "message": "conversation_id id role content created_at:time evidence:object?",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
-    " created_at:time updated_at:time",
+    " note? created_at:time updated_at:time",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
     "event": "bot_id event record_id data:object created_at:time state:number",
     "attempt": "bot_id event record_id told_at:time id delivery_id url? body:bytes at:time success:flag? status_code:number? error?"

@@ -42,6 +42,7 @@ _LONGEST = {
     "greeting": 1000,
     "instructions": 20_000,
     "message": 4000,
+    "note": 4000,
     "visitor_name": 200,
     "plan": 200,
     "model": 200,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import astuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
@@ -15,8 +15,11 @@ from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import Event
 
-_REQUEST = "r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at"
-_APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
+REQUEST = """
+    r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at,
+    r.note, (SELECT email FROM operators WHERE id = r.assignee)
+"""
+APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
 def write(connection: Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool) -> None:
@@ -31,7 +34,7 @@ def write(connection: Connection, bot_id: str, conversation: int, request: Reque
             source_page_host, created_at, updated_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (r.id, bot_id, conversation, *astuple(r)[1:], r.created_at),
+        (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at),
     )
     connection.execute(
         "UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email) WHERE number = ?",
@@ -87,7 +90,7 @@ async def requests(
     def unit(connection: Connection) -> list[tuple[Request, int]]:
         rows = connection.execute(
             f"""
-            SELECT {_REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
+            SELECT {REQUEST}, r.number FROM {bots} CROSS JOIN requests r ON r.number IN ({_REQUESTS_OF_BOT})
             ORDER BY r.number DESC LIMIT ?5
             """,
             (listed(accounts), bot_id, after, status, limit),
@@ -97,9 +100,9 @@ async def requests(
     return await db.read(unit)
 
 
-def _appointments(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
+def appointments_of(rows: Iterable[tuple[Any, ...]]) -> list[Appointment]:
     return [
-        Appointment(id=row[0], request=Request(*row[6:15]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
+        Appointment(id=row[0], request=Request(*row[6:17]), status=row[1], date=row[2], time=row[3], at=row[4], created_at=row[5])
         for row in rows
     ]
 
@@ -108,12 +111,12 @@ def of_conversation(connection: Connection, conversation: int, limit: int) -> tu
     """The newest records of a conversation (its row number), oldest first."""
     rows = connection.execute(
         f"""
-        SELECT {_APPOINTMENT}, {_REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
+        SELECT {APPOINTMENT}, {REQUEST} FROM requests r LEFT JOIN appointments a ON a.request = r.number
         WHERE r.conversation = ? ORDER BY r.number DESC LIMIT ?
         """,
         (conversation, limit),
     ).fetchall()
-    return tuple(as_captured(Request(*row[6:]), _appointments([row])[0] if row[0] else None) for row in reversed(rows))
+    return tuple(as_captured(Request(*row[6:]), appointments_of([row])[0] if row[0] else None) for row in reversed(rows))
 
 
 async def appointments(
@@ -125,40 +128,64 @@ async def appointments(
     def unit(connection: Connection) -> list[tuple[Appointment, int]]:
         rows = connection.execute(
             f"""
-            SELECT {_APPOINTMENT}, {_REQUEST}, a.number FROM {bots}
+            SELECT {APPOINTMENT}, {REQUEST}, a.number FROM {bots}
             CROSS JOIN appointments a ON a.number IN ({_APPOINTMENTS_OF_BOT}) CROSS JOIN requests r ON r.number = a.request
             ORDER BY a.number DESC LIMIT ?5
             """,
             (listed(accounts), bot_id, after, status, limit),
         ).fetchall()
-        return list(zip(_appointments(rows), [row[-1] for row in rows], strict=True))
+        return list(zip(appointments_of(rows), [row[-1] for row in rows], strict=True))
 
     return await db.read(unit)
 
 
+class CaptureChange(NamedTuple):
+    """Changes of a request or an appointment; None leaves a value, an empty text removes note or assignee (an operator's id)."""
+
+    status: str | None = None
+    note: str | None = None
+    assignee: str | None = None
+
+
 _SET_REQUEST = f"""
-    UPDATE requests SET status = ?2, updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE}
-    RETURNING id, request_type, status, message, visitor_name, visitor_email, visitor_phone, source_page_host, created_at
+    UPDATE requests SET status = coalesce(?2, status), note = CASE WHEN ?3 IS NULL THEN note ELSE nullif(?3, '') END,
+        assignee = CASE WHEN ?4 IS NULL THEN assignee ELSE nullif(?4, '') END, updated_at = ?5
+    WHERE id = ?6 AND {BOT_IN_SCOPE} RETURNING number
 """
-_SET_APPOINTMENT = f"UPDATE appointments SET status = ?2, updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE} RETURNING number"
-_ONE_APPOINTMENT = f"SELECT {_APPOINTMENT}, {_REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
+_SET_APPOINTMENT = (
+    f"UPDATE appointments SET status = coalesce(?2, status), updated_at = ?3 WHERE id = ?4 AND {BOT_IN_SCOPE} RETURNING number"
+)
+_ONE_REQUEST = f"SELECT {REQUEST} FROM requests r WHERE r.number = ?"
+_ONE_APPOINTMENT = f"SELECT {APPOINTMENT}, {REQUEST} FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
+_REQUEST_OF = "SELECT r.id FROM appointments a JOIN requests r ON r.number = a.request WHERE a.number = ?"
 
 
-async def set_request(db: Database, request_id: str, accounts: Accounts, status: str, now: int) -> Request | None:
-    """Change the status of a request of these accounts (None for all); None where there is none."""
+def _change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
+    """Change a request of these accounts within a unit; return its number, None where there is none."""
+    row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
+    return row[0] if row else None
+
+
+async def set_request(db: Database, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Request | None:
+    """Change a request of these accounts (None for all); None where there is none."""
 
     def unit(connection: Connection) -> Request | None:
-        row = connection.execute(_SET_REQUEST, (listed(accounts), status, now, request_id)).fetchone()
-        return Request(*row) if row else None
+        number = _change_request(connection, request_id, accounts, change, now)
+        return Request(*connection.execute(_ONE_REQUEST, (number,)).fetchone()) if number is not None else None
 
     return await db.write(unit)
 
 
-async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, status: str, now: int) -> Appointment | None:
-    """Change the status of an appointment of these accounts (None for all); None where there is none."""
+async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Appointment | None:
+    """Change an appointment of these accounts (None for all), its note and assignee with its request; None where there is none."""
 
     def unit(connection: Connection) -> Appointment | None:
-        row = connection.execute(_SET_APPOINTMENT, (listed(accounts), status, now, appointment_id)).fetchone()
-        return _appointments(connection.execute(_ONE_APPOINTMENT, row))[0] if row else None
+        row = connection.execute(_SET_APPOINTMENT, (listed(accounts), change.status, now, appointment_id)).fetchone()
+        if row is None:
+            return None
+        if change.note is not None or change.assignee is not None:
+            (request_id,) = connection.execute(_REQUEST_OF, row).fetchone()
+            _change_request(connection, request_id, accounts, change._replace(status=None), now)
+        return appointments_of(connection.execute(_ONE_APPOINTMENT, row))[0]
 
     return await db.write(unit)

@@ -199,6 +199,7 @@ TABLES = (
         "requests",
         BOT,
         record="request",
+        local={"assignee": "NULL"},
         reference=_CONVERSATION,
         visitor=Erasure("requests", f"number {_REQUESTS}", "requests"),
         changed="updated_at",

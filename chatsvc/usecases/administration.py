@@ -122,6 +122,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "request.set": Operation("captures.set_request", CHANGE, EDITOR, ("request",)),
     "appointment.list": Operation("captures.list_appointments", LOOK, READER, ("bot",)),
     "appointment.set": Operation("captures.set_appointment", CHANGE, EDITOR, ("appointment",)),
+    "inbox.list": Operation("inbox.list_all", LOOK, READER, ("bot",)),
+    "inbox.assignees": Operation("inbox.assignees", LOOK, READER, ("account",)),
     "conversation.list": Operation("conversations.list_all", LOOK, READER, ("bot",)),
     "conversation.show": Operation("conversations.show", LOOK, READER, ("conversation",)),
     "conversation.export": Operation("conversations.export", EXPORT, OWNER, ("bot",)),

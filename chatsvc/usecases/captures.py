@@ -14,6 +14,8 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Appo
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import captures as stored
+from chatsvc.store import operators, owners
+from chatsvc.store.captures import CaptureChange
 from chatsvc.usecases import bots
 from chatsvc.usecases.services import Services
 
@@ -110,26 +112,64 @@ async def _page(
     return ResultPage([record for record, _ in page.items], page.next)
 
 
-def _status(status: str, known: tuple[str, ...]) -> str:
-    if status not in known:
+def _checked_status(status: str | None, known: tuple[str, ...]) -> None:
+    if status is not None and status not in known:
         raise refusals.status_unknown(status=status, known=list(known))
-    return status
 
 
-async def set_request(services: Services, caller: Caller, *, request: str, status: str) -> Request:
-    """Change a request's status; raises Refused."""
-    wanted = _status(status, REQUEST_STATUSES)
-    changed = await stored.set_request(services.db, request, caller.scope.accounts, wanted, services.clock())
+async def _change(
+    services: Services, caller: Caller, kind: str, record_id: str, status: str | None, note: str | None, assignee: str | None
+) -> CaptureChange:
+    """Check the changes of a record; raises Refused."""
+    if status is None and note is None and assignee is None:
+        raise refusals.nothing_to_change()
+    if note is not None:
+        note = note.strip()
+        if len(note) > captures.MAX_NOTE:
+            raise refusals.text_too_long(field="note", most=captures.MAX_NOTE, length=len(note))
+        if "\0" in note:
+            raise refusals.text_invalid(field="note")
+    if assignee:
+        account_id = await owners.account_of(services.db, kind, record_id, caller.scope.accounts)
+        operator = await operators.find(services.db, assignee.strip().lower())
+        if account_id is not None and (operator is None or operator.scope.role(account_id) is None):
+            raise refusals.operator_not_found(email=assignee)
+        assignee = operator.id if operator else ""
+    return CaptureChange(status, note, assignee)
+
+
+async def set_request(
+    services: Services,
+    caller: Caller,
+    *,
+    request: str,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> Request:
+    """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove; raises Refused."""
+    _checked_status(status, REQUEST_STATUSES)
+    change = await _change(services, caller, "request", request, status, note, assignee)
+    changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.request_not_found(request=request)
     services.account_cache.histories.clear()
     return changed
 
 
-async def set_appointment(services: Services, caller: Caller, *, appointment: str, status: str) -> Appointment:
-    """Change an appointment's status; raises Refused."""
-    wanted = _status(status, APPOINTMENT_STATUSES)
-    changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, wanted, services.clock())
+async def set_appointment(
+    services: Services,
+    caller: Caller,
+    *,
+    appointment: str,
+    status: str | None = None,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> Appointment:
+    """Change an appointment's status, and note or assignee, which it shares with its request; see set_request."""
+    _checked_status(status, APPOINTMENT_STATUSES)
+    change = await _change(services, caller, "appointment", appointment, status, note, assignee)
+    changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())
     if changed is None:
         raise refusals.appointment_not_found(appointment=appointment)
     services.account_cache.histories.clear()

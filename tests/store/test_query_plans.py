@@ -26,6 +26,7 @@ from chatsvc.store import (
     conversations,
     erasure,
     exchanges,
+    inbox,
     keys,
     knowledge,
     knowledge_changes,
@@ -34,12 +35,15 @@ from chatsvc.store import (
     retention,
     search,
     search_queries,
+    search_terms,
     sessions,
     transcripts,
     unanswered,
     usage,
 )
+from chatsvc.store.captures import CaptureChange
 from chatsvc.store.database import Database
+from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
 from tests.store.support import furnish, ignore, in_database, new_exchange, origin
@@ -61,7 +65,7 @@ def found(
 
 async def found_along(db: Database, owners: list[str] | None) -> object:
     """Search by a frequent word."""
-    with patch.object(search_queries, "RARE", 0):
+    with patch.object(search_terms, "RARE", 0):
         return await found(db, owners, "hello", "reply")
 
 
@@ -95,14 +99,18 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the requests of an account": lambda db: captures.requests(db, ["account"], None, "new", 20, 100),
     "a page of the appointments of a bot": lambda db: captures.appointments(db, None, "bot", None, 20),
     "a page of the appointments of an account": lambda db: captures.appointments(db, ["account"], None, "pending", 20, 100),
+    "a page of the inbox of an account": lambda db: inbox.page(db, ["account"], InboxFilter(), 20, 100),
+    "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
+    "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),
+    "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("r:hello")]), 20),
     "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
     "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),
     "a page of the tests of an account": lambda db: attempts.attempts(db, ["account"], None, 20, event="webhook.test"),
     "an attempt": lambda db: attempts.detail(db, "id", ["account"]),
     "the events of a bot that failed": lambda db: attempts.failed_since(db, None, "bot", START, 0),
-    "changing a request": lambda db: captures.set_request(db, "id", ["account"], "done", START),
-    "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], "done", START),
+    "changing a request": lambda db: captures.set_request(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
+    "changing an appointment": lambda db: captures.set_appointment(db, "id", ["account"], CaptureChange("done", "note", "id"), START),
     "revoking a key": lambda db: keys.revoke(db, "id", None, START, ignore),
     "the use of keys": lambda db: keys.note_use(db, {"id": START}),
     "an account with its bots": lambda db: accounts.hold(db, "account", ignore),
@@ -259,6 +267,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of all bots": lambda db: bots.page(db, None, 20),
     "conversations of all accounts": lambda db: found(db, None, after=(START, 1)),
     "requests of all accounts": lambda db: captures.requests(db, None, None, None, 20),
+    "the inbox of all accounts": lambda db: inbox.page(db, None, InboxFilter(), 20),
     "appointments of all accounts": lambda db: captures.appointments(db, None, None, None, 20),
     "attempts of all accounts": lambda db: attempts.attempts(db, None, None, 20),
     "a page of whole conversations": lambda db: transcripts.walk(db, None, None, None),

@@ -9,7 +9,7 @@ import pytest
 
 from chatsvc.domain.captures import Request
 from chatsvc.domain.search_words import CAPTURED, Term, terms
-from chatsvc.store import accounts, exchanges, search, search_queries
+from chatsvc.store import accounts, exchanges, search, search_queries, search_terms
 from chatsvc.store.database import Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.search_queries import ConversationFilter
@@ -39,7 +39,7 @@ async def find(db: Database, query: str, *, bot: str | None = None, channel: str
 @pytest.fixture(params=["rare", "frequent"], autouse=True)
 def _both_ways(request: pytest.FixtureRequest) -> object:
     """Search by the entries of a rare word, and along the conversations as for a frequent one."""
-    with patch.object(search_queries, "RARE", 2_000 if request.param == "rare" else 0):
+    with patch.object(search_terms, "RARE", 2_000 if request.param == "rare" else 0):
         yield
 
 
@@ -96,7 +96,7 @@ async def test_a_frequent_word_beside_rare_hits_gives_short_pages_that_lead_on(d
     for i in range(30):
         await chat(db, user_id=f"v{i}", text="needle" if i == 3 else "hay", at=START + i)
     await index(db)
-    with patch.multiple(search_queries, RARE=0, CHUNKS=(2, 3)):
+    with patch.object(search_terms, "RARE", 0), patch.object(search_queries, "CHUNKS", (2, 3)):
         page = await search_queries.conversations(db, None, ConversationFilter(terms=terms("needle")), 2)
         assert (page.rows, page.next) != ([], None)
         assert await find(db, "needle") == ["v3"]

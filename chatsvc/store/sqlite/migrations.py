@@ -420,6 +420,15 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE INDEX knowledge_changes_of_bot ON knowledge_changes (bot_id, number);
     """,
+    # 13: note and assignee (an operator's id) of a request and of its appointment; lists by status, assignee and time.
+    """
+    ALTER TABLE requests ADD COLUMN note TEXT;
+    ALTER TABLE requests ADD COLUMN assignee TEXT;
+    CREATE INDEX requests_by_status ON requests (bot_id, status, number);
+    CREATE INDEX requests_of_assignee ON requests (bot_id, assignee, number) WHERE assignee IS NOT NULL;
+    CREATE INDEX appointments_by_status ON appointments (bot_id, status, request);
+    CREATE INDEX appointments_by_time ON appointments (bot_id, appointment_at);
+    """,
 )
 
 

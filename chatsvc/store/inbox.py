@@ -1,0 +1,167 @@
+"""Lists of requests with their appointments: by status, assignee, kind and words, newest first, in bounded work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.captures import Request
+from chatsvc.domain.inbox import Delivery, InboxItem
+from chatsvc.domain.search_words import Term
+from chatsvc.store.captures import APPOINTMENT, LAST, REQUEST, appointments_of
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.owners import Accounts
+from chatsvc.store.search_terms import BOTS, ENTRIES, MATCHES, Owners, bounds, patterns, rarest
+from chatsvc.store.webhooks import KEPT, PENDING
+
+CHUNKS = (100, 400, 1_000)  # requests read along the way, step by step
+MAX_OF_CONVERSATION = 50
+
+
+class InboxFilter(NamedTuple):
+    """Filters of the inbox. assignee: an operator's id, "" for requests without one, None for all."""
+
+    bot_id: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    assignee: str | None = None
+    terms: Sequence[Term] = ()
+
+
+class FoundItems(NamedTuple):
+    """Items, newest first; `next` is the number of the request behind which to search on, None at the end."""
+
+    items: list[InboxItem]
+    next: int | None
+
+
+class _Search(NamedTuple):
+    owners: Owners
+    filter: InboxFilter
+    limit: int
+    after: int
+
+
+# The first requests of a bot `b` behind number ?3, by an index; ?4 is how many, ?5 the status and ?6 the assignee.
+_BY_STATUS = "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.status = ?5 AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4"
+_BY_APPOINTMENT = (
+    "SELECT n.request FROM appointments n WHERE n.bot_id = b.id AND n.status = ?5 AND n.request < ?3 ORDER BY n.request DESC LIMIT ?4"
+)
+_SOURCES = {
+    "all": "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4",
+    "assignee": (
+        "SELECT n.number FROM requests n WHERE n.bot_id = b.id AND n.assignee = ?6 AND n.number < ?3 ORDER BY n.number DESC LIMIT ?4"
+    ),
+    "status": f"SELECT * FROM ({_BY_STATUS}) page UNION SELECT * FROM ({_BY_APPOINTMENT}) page",
+}
+_CHOSEN = f"""
+    (?5 IS NULL OR r.status = ?5 OR a.status = ?5) AND (?6 IS NULL OR coalesce(r.assignee, '') = ?6)
+    AND (?8 IS NULL OR (a.number IS NOT NULL) = (?8 = 'appointment')) AND {MATCHES}
+"""
+
+
+async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
+    """Read requests of these accounts (None for all) that pass the filters, behind the request numbered `after`."""
+    search = _Search(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
+
+    def unit(connection: Connection) -> FoundItems:
+        rare = rarest(connection, search.owners, chosen.terms)
+        numbers, following = _by_term(connection, search, rare) if rare else _along(connection, search)
+        return FoundItems(_items(connection, numbers), following)
+
+    return await db.read(unit)
+
+
+def _by_term(connection: Connection, search: _Search, rare: Term) -> tuple[list[int], int | None]:
+    """Read the requests of all conversations with a rare term, and keep those that match."""
+    chosen = search.filter
+    rows = connection.execute(
+        f"""
+        SELECT r.number FROM (SELECT DISTINCT w.conversation FROM {BOTS[search.owners.kind]} {ENTRIES}) page
+        CROSS JOIN requests r ON r.conversation = +page.conversation
+        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
+        WHERE r.number < ?9 AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?10
+        """,
+        (
+            *(*search.owners.values, *bounds(rare), chosen.status, chosen.assignee),
+            *(patterns(chosen.terms), chosen.kind, search.after, search.limit + 1),
+        ),
+    ).fetchall()
+    numbers = [number for (number,) in rows[: search.limit]]
+    return numbers, numbers[-1] if len(rows) > search.limit else None
+
+
+def _along(connection: Connection, search: _Search) -> tuple[list[int], int | None]:
+    """Walk the newest requests and keep those that match, until the page is full or enough were read."""
+    found: list[int] = []
+    after = search.after
+    for chunk in CHUNKS:
+        rows = _walk(connection, search, after, chunk)
+        for number, matches in rows:
+            if not matches:
+                continue
+            if len(found) == search.limit:
+                return found, found[-1]
+            found.append(number)
+        if len(rows) < chunk:
+            return found, None
+        after = rows[-1][0]
+    return found, after
+
+
+def _walk(connection: Connection, search: _Search, after: int, limit: int) -> list[tuple[int, int]]:
+    """Read the next requests, each with whether it matches."""
+    chosen = search.filter
+    source = "assignee" if chosen.assignee else "status" if chosen.status else "all"
+    # As one text: fetching a row releases the interpreter lock and acquires it again.
+    (text,) = connection.execute(
+        f"""
+        SELECT json_group_array(json_array(page.number, {_CHOSEN})) FROM (
+            SELECT r.number FROM {BOTS[search.owners.kind]} CROSS JOIN requests r ON r.number IN ({_SOURCES[source]})
+            ORDER BY r.number DESC LIMIT ?4
+        ) page CROSS JOIN requests r ON r.number = page.number
+        LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
+        """,
+        (*search.owners.values, after, limit, chosen.status, chosen.assignee, patterns(chosen.terms), chosen.kind),
+    ).fetchone()
+    # They come in the order of the subquery, which SQL does not promise.
+    return sorted((tuple(row) for row in json.loads(text)), reverse=True)
+
+
+_DELIVERIES = """
+    (SELECT json_group_array(json_array(e.event, e.state, t.number IS NOT NULL, t.success, t.status_code, t.error))
+    FROM webhook_events e LEFT JOIN webhook_attempts t
+        ON t.number = (SELECT number FROM webhook_attempts WHERE event_number = e.number ORDER BY number DESC LIMIT 1)
+    WHERE e.bot_id = r.bot_id AND e.created_at = r.created_at AND e.record_id IN (r.id, a.id))
+"""
+_ITEMS = f"""
+    SELECT {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES} FROM requests r
+    CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
+    WHERE r.number IN (SELECT value FROM json_each(?)) ORDER BY r.number DESC
+"""
+
+
+def _items(connection: Connection, numbers: list[int]) -> list[InboxItem]:
+    return [_item(row) for row in connection.execute(_ITEMS, (json.dumps(numbers),))]
+
+
+def _item(row: Sequence[Any]) -> InboxItem:
+    *record, bot_id, conversation_id, channel, deliveries = row
+    appointment = appointments_of([tuple(record)])[0] if record[0] is not None else None
+    told = tuple(_delivery(*values) for values in json.loads(deliveries))
+    return InboxItem(Request(*record[6:]), appointment, bot_id, conversation_id, channel, told)
+
+
+def _delivery(event: str, state: int, attempted: int, success: int | None, status_code: int | None, error: str | None) -> Delivery:
+    if not attempted:
+        return Delivery(event, "kept" if state == KEPT else "pending" if state == PENDING else "in_flight", None, None)
+    return Delivery(event, "in_flight" if success is None else "delivered" if success else "failed", status_code, error)
+
+
+def of_conversation(connection: Connection, conversation: int) -> list[InboxItem]:
+    """Read the newest requests of a conversation (its number) within a unit, newest first."""
+    rows = connection.execute(
+        "SELECT number FROM requests WHERE conversation = ? ORDER BY created_at DESC LIMIT ?", (conversation, MAX_OF_CONVERSATION)
+    )
+    return _items(connection, [number for (number,) in rows.fetchall()])
