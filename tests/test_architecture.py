@@ -382,6 +382,8 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "backup.read",
     "doctor.run",
     "doctor.show",
+    "inbox.assignees",
+    "inbox.list",
     "license.list",
     "metrics.show",
     "system.show",

@@ -10,9 +10,8 @@ from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
-    from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.captures import Appointment, Request
-    from chatsvc.domain.inbox import InboxItem
+    from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from chatsvc.usecases.conversations import TranscriptPage
     from chatsvc.usecases.erasure import ErasedVisitor
     from chatsvc.usecases.health import EgressReport
-    from chatsvc.usecases.inbox import Assignee
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
     from chatsvc.usecases.knowledge_preview import Knowledge
     from chatsvc.usecases.master_key import Rotation
@@ -262,23 +260,6 @@ def appointment(result: Appointment) -> Json:
     return {**shapes.appointment(result), **_team(result.request)}
 
 
-def inbox_item(result: InboxItem) -> Json:
-    """Write a request with its appointment, conversation and deliveries."""
-    return {
-        "request": request(result.request),
-        "appointment": appointment(result.appointment) if result.appointment else None,
-        "chatbot_id": result.bot_id,
-        "conversation_id": result.conversation_id,
-        "channel": result.channel,
-        "deliveries": [delivery._asdict() for delivery in result.deliveries],
-    }
-
-
-def assignee(result: Assignee) -> Json:
-    """Write an operator who may be put in charge."""
-    return result._asdict()
-
-
 def conversation(result: Conversation) -> Json:
     """Write a conversation of a list."""
     return {**shapes.conversation(result), "message_count": result.message_count}
@@ -442,8 +423,6 @@ RENDERERS: dict[str, Renderer] = {
     "request.set": request,
     "appointment.list": page_of(appointment),
     "appointment.set": appointment,
-    "inbox.list": page_of(inbox_item),
-    "inbox.assignees": list_of(assignee),
     "conversation.list": page_of(conversation),
     "conversation.show": thread,
     "conversation.export": transcripts,
