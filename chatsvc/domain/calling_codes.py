@@ -20,6 +20,9 @@ TW886 TZ255 UA380 UG256 US1 UY598 UZ998 VA39 VC1 VE58 VG1 VI1 VN84 VU678 WF681 W
 """
 _CODE_OF: dict[str, str] = dict(re.findall(r"([A-Z]{2})(\d+)", _CODES))
 
+# The digits with which the numbers of a country begin, behind the trunk prefix.
+_FIRST_DIGITS = {"TR": "234589", "GB": "12378"}
+
 # What people dial before a number within their country; 0 nearly everywhere. Italy's 0 belongs to the number.
 _TRUNK = {"HU": "06", "RU": "8", "KZ": "8", "IT": "", "SM": "", "VA": ""}
 
@@ -30,9 +33,12 @@ def code_of(country: str) -> str | None:
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """`digits` as dialled within `country` (ISO 3166), with its code and without the trunk prefix; None for an unknown country."""
-    code = code_of(country)
-    if code is None:
+    """Return `digits` as dialled within `country` (ISO 3166), with its code and without the trunk prefix.
+
+    None for an unknown country, and for a number that begins like none of it: `07700 900 123` typed to a business in Turkey.
+    """
+    code, known = code_of(country), _FIRST_DIGITS.get(country.upper())
+    if code is None or (known and digits[:1] == "0" and digits[1:2] not in ("0", *known)):
         return None
     if len(digits) > 10 and digits.startswith(code):
         # 90 532 123 45 67, and 1 212 555 01 23: the code is there, only the plus is not.

@@ -42,10 +42,14 @@ class CapturedRecord(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A wish to cancel a captured appointment or, with `cancels` False, to move it."""
+    """A wish to cancel a captured appointment or, with `cancels` False, to move it.
+
+    With `corrects` it corrects what is noted beside the time, of a request without an appointment too.
+    """
 
     appointment: CapturedRecord
     cancels: bool
+    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +149,10 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
 def _changing(captured: Captured, change: Change) -> Captured:
     """Complete a change from its appointment: the contact data, and the day or the time that stays."""
     old = change.appointment
-    moves = not change.cancels and (captured.date or captured.time)
+    moves = not (change.cancels or change.corrects) and (captured.date or captured.time)
     return replace(
         captured,
-        request_type="appointment",
+        request_type=old.request_type if change.corrects else "appointment",
         visitor_name=captured.visitor_name or old.visitor_name,
         visitor_email=captured.visitor_email or old.visitor_email,
         visitor_phone=captured.visitor_phone or old.visitor_phone,
@@ -162,6 +166,10 @@ def change_message(captured: Captured, change: Change, language: str) -> str:
     old = change.appointment
     which = f"{old.date} {old.time:%H:%M}" if old.date and old.time else old.message
     wanted = f"{captured.date} {captured.time:%H:%M}" if captured.date and captured.time else None
+    if change.corrects:
+        told = ", ".join(filter(None, (captured.visitor_name, captured.visitor_phone, captured.visitor_email)))
+        head = f"Kayıt düzeltmesi ({old.id}): {told}." if language == "tr" else f"Correction of the record ({old.id}): {told}."
+        return f"{head} “{captured.message}”"[:MAX_MESSAGE]
     if language == "tr":
         what = "iptal" if change.cancels else f"yeni zaman {wanted}" if wanted else "başka bir zaman"
         head = f"Randevu değişikliği isteği ({which}, {old.id}): {what}."

@@ -27,6 +27,13 @@ LONGEST_WITHOUT_CODE = 10  # digits
 _EMAIL = re.compile(r"(?<![\w.+%-])\w[\w.!#$%&'’*+?^~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 # `ayse@example.comdan ulaşın`: a Turkish suffix that was written without its apostrophe.
 _EMAIL_SUFFIX = re.compile(r"(?<=\.)(com|net|org|edu|gov|info|biz|tr)(?:[dt][ea]n?|y?[ea]|[dt][iıuü]r)$")
+# `soyadım da Tuna`, `my last name is spelled Hille`: what follows is a surname.
+_SURNAME = re.compile(
+    r"\b(?:soyad[ıi]m?|soyism?im|surname|last name|family name)(?: (?:da|de|is|was|should be|spelled|spelt|actually)){0,3}[ :=]{1,3}"
+    r"([^\W\d_]{1,40}(?:['’-][^\W\d_]{1,40}){0,2})",
+    re.IGNORECASE,
+)
+_LONGEST_READ = 1_000  # characters of a message in which a surname is looked for
 _NUMBER = re.compile(r"\+?\d(?:[\d \t().\-/\u00a0\u202f]*\d)?")
 # What Turkish adds to a name, folded: `Ayşe'yim`, `Mehmet'in`, `Selinden`.
 _NAME_END = re.compile(r"(?:y?[iu]m|n?[iu]n|y?[iuea]|[dt][ea]n?|y?l[ea]|[dt][iu]r)?(?!\w)")
@@ -52,7 +59,25 @@ def own_name(name: str, spoken: Iterable[str]) -> str | None:
     One word of it may be their later spelling of a word that they wrote beside the others: "Linda Prescot", then "Prescott".
     """
     spoken = list(spoken)
-    return _name_in(name, spoken) or _respelled(name, spoken)
+    return _name_in(name, spoken) or _in_two_parts(name, spoken) or _respelled(name, spoken)
+
+
+def surname_in(text: str) -> str | None:
+    """Return the surname that a text announces."""
+    match = _SURNAME.search(_shaped(text)[:_LONGEST_READ])
+    return match[1] if match else None
+
+
+def _in_two_parts(name: str, spoken: list[str]) -> str | None:
+    """Return first name and surname that were told apart: "Serkan", then "my surname is Tuna"."""
+    words = name.split()
+    if not 2 <= len(words) <= MAX_NAME_WORDS:
+        return None
+    surnames = [match[1] for text in spoken for match in _SURNAME.finditer(_shaped(text)[:_LONGEST_READ])]
+    for surname in surnames[:_MOST_COMPARED]:
+        if _fold(surname) == _fold(words[-1]) and (first := _name_in(" ".join(words[:-1]), spoken)):
+            return f"{first} {surname}"
+    return None
 
 
 def _respelled(name: str, spoken: list[str]) -> str | None:

@@ -10,6 +10,7 @@ from itertools import islice
 
 import phonenumbers
 
+from chatsvc.domain.calling_codes import abroad
 from chatsvc.engines.reading import symbols
 from chatsvc.engines.reading.folding import Folded
 from chatsvc.engines.reading.tokens import Kind
@@ -155,19 +156,27 @@ _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
-    """Return a number of possible length in E.164, with its span; the plan need not list it."""
+    """Return a number of possible length in E.164, with its span; the plan need not list it.
+
+    One that begins like no number of the country is foreign without its code, and stays as typed, digits alone.
+    """
     for match in _TYPED_NUMBER.finditer(text):
         try:
             parsed = phonenumbers.parse(match[0], country)
         except phonenumbers.NumberParseException:
             continue
+        digits = re.sub(r"\D", "", match[0])
+        if not match[0].startswith(("+", "00")) and abroad(digits, country) is None and knows_country(country):
+            return digits, match.span()
         if phonenumbers.is_possible_number_with_reason(parsed) == phonenumbers.ValidationResult.IS_POSSIBLE:
             return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164), match.span()
     return None
 
 
 def in_local_form(number: str, country: str) -> str:
-    """Return a number in E.164 as people of `country` (ISO 3166) write it."""
+    """Return a number in E.164 as people of `country` (ISO 3166) write it; one without its country's code as it is."""
+    if not number.startswith("+"):
+        return number
     try:
         parsed = phonenumbers.parse(number, country)
     except phonenumbers.NumberParseException:

@@ -219,7 +219,8 @@ def _from_now(reading: Reading, soon: re.Match[str], now: datetime) -> Reading:
     count = float(soon["n"] or _COUNTS[soon["w"]])
     at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
     at += timedelta(minutes=-at.minute % 5)
-    return replace(reading, slots=replace(reading.slots, date=at.date(), time=at.time().replace(second=0, microsecond=0)))
+    slots = replace(reading.slots, date=at.date(), time=at.time().replace(second=0, microsecond=0))
+    return replace(reading, slots=slots, spans=reading.spans | {"time": soon.span()})
 
 
 def _bare(cue: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:

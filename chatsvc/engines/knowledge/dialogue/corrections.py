@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
+from chatsvc.domain import contacts
+from chatsvc.engines.knowledge.dialogue import hearing
 from chatsvc.engines.reading.edits import distance
 from chatsvc.engines.reading.folding import folded
 from chatsvc.engines.reading.language_detection import is_word
@@ -17,6 +20,23 @@ _STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
 _LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction
 _SHORTEST = 4
 _FAR = 2
+
+
+def renamed(text: str, name: str | None, now: datetime, country: str) -> str | None:
+    """Return the name that replaces a known one: a corrected part, a surname told apart, or another name where the name is spoken of."""
+    surname = contacts.surname_in(text)
+    if name is None or (text.endswith("?") and surname is None):
+        return None
+    found = corrected(text, name) or (_with_surname(name, surname) if surname and folded(surname) not in _STOPS else None)
+    if found is None and hearing.names_the_name(text):
+        found = hearing.interpret(text, "name", now, country).name
+    return found if found is not None and folded(found) != folded(name) else None
+
+
+def _with_surname(name: str, surname: str) -> str:
+    """Add or replace the surname: "soyadım da Tuna", "my last name is spelled Hille"."""
+    parts = name.split()
+    return " ".join([*(parts if len(parts) == 1 else parts[:-1]), surname])
 
 
 def corrected(text: str, name: str | None) -> str | None:

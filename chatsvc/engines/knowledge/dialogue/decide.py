@@ -16,6 +16,7 @@ from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 _MOST_WORDS = 7  # of a question about the bot's languages
 _MOST_LISTED = 6  # entries in an overview
+_LIKELY = 0.5  # confidence of a hedged answer that goes before a weak wish
 _PRICE = "how much is it"
 _UPSET = frozenset({"complaint", "refund"})
 
@@ -151,12 +152,15 @@ def _answer(message: VisitorMessage) -> Reply | None:
     known = answers.answer(message.turn, message.finding)
     if known is None:
         return None
+    return _with_offer(message, known) if message.wish is not None else known
+
+
+def _with_offer(message: VisitorMessage, known: Reply) -> Reply:
+    """Add the offer to take down the wish beside a question."""
     wish = message.wish
-    dated = message.heard.day is not None or message.heard.clock is not None
-    if wish is not None and wish.request_type == "appointment" and dated:
-        offered = flow.offer(message, "appointment", known.text, "offer.appointment")
-        return replace(offered, evidence=known.evidence)
-    return known
+    kind = wish.request_type if wish is not None else "other"
+    key = "offer.appointment" if kind in ("appointment", "other") else "offer"
+    return replace(flow.offer(message, kind, known.text, key), evidence=known.evidence)
 
 
 def _hedged(message: VisitorMessage) -> Reply | None:
@@ -197,9 +201,12 @@ def _own_booking(message: VisitorMessage) -> Reply | None:
 
 
 def _weak_wish(message: VisitorMessage) -> Reply | None:
-    wish = message.wish
+    wish, heard = message.wish, message.heard
     if wish is None or not message.turn.may_capture:
         return None
+    dated = heard.day is not None or heard.clock is not None
+    if not dated and message.finding.confidence >= _LIKELY and (known := _hedged(message)) is not None:
+        return _with_offer(message, known)
     return flow.begin(message, wish.request_type)
 
 

@@ -31,7 +31,8 @@ _MOST_MISSED = 9
 
 @dataclass(frozen=True, slots=True)
 class RequestDraft:
-    """Values known so far; `asked` is the open question, `missed` how often in a row its answer was not understood.
+    """Values known so far; `asked` is the open question, `missed` how often in a row its answer was not understood, and
+    `asides` how many questions in a row the visitor has asked instead.
 
     `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
     the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, and "resume" if the
@@ -50,6 +51,7 @@ class RequestDraft:
     phone: str | None = None
     more: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()  # owner's fields: name and value; "" if the visitor gives none
+    asides: int = 0
 
     @property
     def is_appointment(self) -> bool:
@@ -103,6 +105,7 @@ def dump(draft: RequestDraft, now_ms: int) -> str:
         "m": draft.opening,
         "q": draft.asked,
         "x": draft.missed,
+        "k": draft.asides,
         "d": draft.day.isoformat() if draft.day else None,
         "t": f"{draft.clock:%H:%M}" if draft.clock else None,
         "n": draft.name,
@@ -131,6 +134,7 @@ def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
             opening=_text(kept, "m") or "",
             asked=_text(kept, "q") or "",
             missed=kept["x"] if _is_number(kept.get("x")) else 0,
+            asides=kept["k"] if _is_number(kept.get("k")) else 0,
             day=date.fromisoformat(day) if day else None,
             clock=datetime.strptime(clock, "%H:%M").time() if clock else None,  # noqa: DTZ007 - wall time
             name=_text(kept, "n"),

@@ -10,7 +10,8 @@ from dataclasses import replace
 from chatsvc.engines import Reply, Turn, language
 from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
-from chatsvc.engines.knowledge.dialogue.forms import FormTurn, with_values
+from chatsvc.engines.knowledge.dialogue.form_replies import with_values
+from chatsvc.engines.knowledge.dialogue.forms import FormTurn
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
@@ -95,18 +96,19 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
         return begin(message, message.wish.request_type, before=draft)
     if hearing.denies(turn.message) or "lets_go" in message.intents:
         return Reply(say("offer.declined"))
-    if message.small_talk in ("goodbye", "greeting", "thanks", "identity", "opening") or heard.question:
+    dated = draft.is_appointment and (heard.day is not None or heard.clock is not None)
+    if message.small_talk in ("goodbye", "greeting", "thanks", "identity", "opening") or (heard.question and not dated):
         return None
-    asked = replace(draft, asked="name" if draft.name is None else "contact")
+    asked = replace(draft, asked=draft.missing(say.profile.form(draft.request_type)) or "confirm")
     heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
     taken = with_values(asked, heard)
     if taken != asked or hearing.agrees(turn.message, heard) or "act" in message.intents or "enrol" in message.intents:
-        if heard.has(asked.asked) and not message.has_contact and not hearing.bare_name(turn.message, None):
+        if asked.asked == "name" and heard.name and not message.has_contact and not hearing.bare_name(turn.message, None):
             return None
         if heard.substance(2) and not hearing.agrees(turn.message, heard):
             taken = drafts.with_more(taken, turn.message)
         lead = "" if draft.asked == "resume" else say(f"open.{draft.request_type}" if taken == asked else "open.volunteered")
-        return FormTurn(turn, taken, heard).proceed(lead)
+        return FormTurn(turn, taken, heard).proceed("\n\n".join([*_asked_beside(message), lead]))
     return None
 
 

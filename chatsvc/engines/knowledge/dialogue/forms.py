@@ -1,14 +1,12 @@
-"""One turn of an open form: asks for missing values one at a time, answers questions in between, confirms, captures."""
+"""One turn of an open form: takes values, answers questions in between, accepts corrections, captures after a yes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime, time
 
-from chatsvc.domain import times
-from chatsvc.domain.profiles import Form, FormField
-from chatsvc.engines import Reply, Turn
+from chatsvc.domain.profiles import FormField
+from chatsvc.engines import Reply
 from chatsvc.engines.knowledge.dialogue import (
     answers,
     corrections,
@@ -19,49 +17,23 @@ from chatsvc.engines.knowledge.dialogue import (
     intents,
     knowing,
     lookup,
+    records,
     smalltalk,
-    texts,
     wishes,
 )
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
-from chatsvc.engines.knowledge.dialogue.hearing import Utterance
+from chatsvc.engines.knowledge.dialogue.form_replies import FormReplies, local_time, with_values
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.knowledge.dialogue.wording import ask, field_names, summary
+from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.reading.language_detection import is_word
 
-_NOON = time(12)
-_OFFERS_WAY_OUT = 2  # misunderstood answers in a row, from which on the bot says how to leave the form
-_GIVES_UP = 4  # and from which on it closes the form
-
-
-def local_time(turn: Turn) -> datetime:
-    """Return the wall time of the turn in the bot's time zone."""
-    return times.local(turn.now_ms, turn.bot.timezone)
-
-
-def with_values(draft: RequestDraft, heard: Utterance) -> RequestDraft:
-    """Return the draft with the values of an utterance in place of its own."""
-    return replace(
-        draft,
-        day=(heard.day or draft.day) if draft.is_appointment else None,
-        clock=(draft.clock if heard.clock is None else heard.clock) if draft.is_appointment else None,
-        name=heard.name or draft.name,
-        email=heard.email or draft.email,
-        phone=heard.phone or draft.phone,
-    )
+_PART_OF_DAY = 4  # words of a message that only names one
+_LEAST_KNOWN = 2  # words of a detail of the matter that some list knows
 
 
 @dataclass(frozen=True, slots=True)
-class FormTurn:
-    """One message of an open form; its methods return the reply."""
-
-    turn: Turn
-    draft: RequestDraft
-    heard: Utterance
-
-    @property
-    def say(self) -> texts.Say:
-        """The bot's sentences in the language of the draft."""
-        return texts.of(self.turn.bot, self.draft.language)
+class FormTurn(FormReplies):
+    """One message of an open form; its public methods return the reply."""
 
     # Handlers by open question
 
@@ -80,8 +52,15 @@ class FormTurn:
         if hearing.agrees(self.turn.message, heard):
             return self._finish()
         if hearing.denies(self.turn.message):
-            return self._ask("change")
-        return self._name_corrected() or self._value_repeated() or self._small_talk() or self._answered() or self._misunderstood()
+            return self._name_corrected() or self._detail() or self._ask("change")
+        return (
+            self._name_corrected()
+            or self._value_repeated()
+            or self._small_talk()
+            or self._answered()
+            or self._detail()
+            or self._misunderstood()
+        )
 
     def on_message(self) -> Reply:
         """Take the message as the request's text unless it only greets, agrees or gives contact data."""
@@ -109,9 +88,27 @@ class FormTurn:
         if draft.asked in ("date", "time") and heard.leaves_open:
             return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
-            return self._answer_question()
-        again = self._name_corrected() or self._value_repeated() or self._refusal() or self._small_talk() or self._wish_repeated()
-        return again or (None if heard.garbled else self._answered()) or self._insult() or self._misunderstood()
+            return self._wish_repeated() or self._answer_question()
+        again = self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
+        again = again or self._small_talk() or self._wish_repeated()
+        if again is None and hearing.agrees(self.turn.message, heard) and not draft.missed:
+            return self._misunderstood(self.say("noted"))
+        return again or (None if heard.garbled else self._answered()) or self._insult() or self._detail() or self._misunderstood()
+
+    def _part_of_day(self) -> Reply | None:
+        """Ask for the hour where only a part of the day is named: "morning" is no greeting there."""
+        named = self.draft.asked == "time" and len(self.heard.line.split()) <= _PART_OF_DAY and self.heard.part_of_day
+        return self._repeat_question(self.say("noted")) if named else None
+
+    def _detail(self) -> Reply | None:
+        """Keep what the visitor adds of the matter instead of answering: "we are 6, one of us vegan"."""
+        asked, heard = self.draft.asked, self.heard
+        if heard.garbled or heard.refuses or not heard.substance(2) or not _known_words(heard.line):
+            return None
+        if asked in ("date", "time") and not any(word.isdigit() for word in heard.line.split()):
+            return None
+        detailed = replace(self, draft=drafts.with_more(self.draft, self.turn.message))
+        return detailed.proceed(self.say("noted")) if asked == "confirm" else detailed._repeat_question(self.say("noted"))
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed; show the summary again if none is."""
@@ -127,6 +124,8 @@ class FormTurn:
 
     def _answer(self) -> str | None:
         """Return the answer that the message would get outside of the form."""
+        if self.turn.captured and self.heard.question and (told := records.status(VisitorMessage(self.turn))):
+            return told.text
         if said := knowing.opening_hours(VisitorMessage(self.turn)):
             return said
         finding = VisitorMessage(self.turn).finding
@@ -153,13 +152,13 @@ class FormTurn:
 
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""
-        if self.heard.question or not self.heard.substance(3 if self.draft.is_appointment else 2) or hearing.is_nod(self.turn.message):
+        if self.heard.question or not self.heard.substance(2) or hearing.is_nod(self.turn.message):
             return self
         return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
     def _renamed(self) -> Reply | None:
         """Replace a known name by the corrected one: "Tekin değil Tekiner"."""
-        name = corrections.corrected(self.turn.message, self.draft.name)
+        name = corrections.renamed(self.turn.message, self.draft.name, local_time(self.turn), self.turn.bot.country)
         if name is None:
             return None
         heard = replace(self.heard, name=None)
@@ -177,7 +176,7 @@ class FormTurn:
         if known := self._answered():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
-        if week and self.draft.asked in ("date", "time"):
+        if week and self.draft.asked in ("date", "time") and self.heard.about_times:
             return self._repeat_question(self.say("hours", hours=self._hours(week)))
         return self._repeat_question(self.say("unknown"))
 
@@ -188,7 +187,9 @@ class FormTurn:
         if recognised[0] == "goodbye":
             return self._reply(self.draft, "resume", self.say("smalltalk.goodbye.open"))
         said = self.say({"greeting": "hello", "thanks": "kind"}.get(recognised[0], "noted"))
-        return self._misunderstood(said) if recognised[0] == "noted" else self._repeat_question(said)
+        if recognised[0] == "noted":
+            return self._misunderstood("" if self.draft.missed else said)
+        return self._repeat_question(said)
 
     def _insult(self) -> Reply | None:
         if "insult" not in intents.of(self.turn.message):
@@ -235,52 +236,18 @@ class FormTurn:
 
     def _wish_repeated(self) -> Reply | None:
         """Handle the same wish again, or another one, which replaces the first."""
-        wish = wishes.recognise(self.turn.message)
-        draft = self.draft
+        wish, draft = wishes.of(self.turn.message, self.heard), self.draft
         if "person" in intents.of(self.turn.message) and draft.request_type != "contact":
             wish = wishes.Wish("contact", draft.language, clear=True)
         if wish is None or not wish.clear:
             return None
-        if wish.request_type == draft.request_type:
+        if wish.request_type == draft.request_type or (wish.request_type == "other" and not self.heard.substance(2)):
             return self._repeat_question(self.say("noted"))
         about = wish.request_type == "appointment" or self.heard.substance(2)
         opening = drafts.opening_of(self.turn.message) if about else ""
-        other = replace(draft, request_type=wish.request_type, opening=opening)
+        other = replace(draft, request_type=wish.request_type, opening=opening or draft.opening)
+        other = with_values(drafts.with_more(other, draft.opening) if hearing.has_substance(draft.opening) else other, self.heard)
         return replace(self, draft=other).proceed(self.say(f"open.{wish.request_type}"))
-
-    # Building of replies
-
-    def _with_values(self, heard: Utterance) -> FormTurn:
-        return replace(self, draft=with_values(self.draft, heard))
-
-    @property
-    def _form(self) -> Form:
-        return self.say.profile.form(self.draft.request_type)
-
-    def proceed(self, lead: str = "") -> Reply:
-        """Ask for the next missing value, or show the summary."""
-        draft, problems = self._without_impossible()
-        if draft.missing(self._form) is None:
-            typed = drafts.typed(draft, self._spoken(), self.turn.bot.country)
-            if typed.missing(self._form) is not None:
-                problems.append(self.say("lost"))
-            draft = typed
-        if self.heard.garbled and draft.missing(self._form) == "contact":
-            problems.append(self.say("hint.contact"))
-        asked = draft.missing(self._form) or "confirm"
-        if asked == "date" and not problems:
-            problems.append(self._reason_against_day())
-        if asked == "contact" and draft.asked != "contact":
-            problems.append(self.say("privacy"))
-        said = [text for text in (lead, *problems) if text]
-        if asked == "confirm":
-            about = summary(draft, self.turn.bot.country, drafts.message_of(draft, self._spoken()), self.say)
-            return self._reply(draft, asked, "\n\n".join(filter(None, [" ".join(said), about, self.say("ask.confirm")])))
-        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]))
-
-    def _question(self, asked: str, draft: RequestDraft) -> str:
-        field = fields.of(self._form, asked)
-        return fields.question(field, self.say) if field else ask(asked, draft, self.say)
 
     def on_field(self, field: FormField) -> Reply:
         """Handle the answer to a question for a field of the owner's form."""
@@ -292,66 +259,10 @@ class FormTurn:
         extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
         return replace(self, draft=replace(self.draft, extra=extra)).proceed()
 
-    def _without_impossible(self) -> tuple[RequestDraft, list[str]]:
-        """Return the draft without an impossible day or time, and the reasons."""
-        draft, now, week = self.draft, local_time(self.turn), hours.week_of(self.turn.bot.opening_hours)
-        problems: list[str] = []
-        closed = draft.day is not None and self.say.profile.is_closed(draft.day)
-        if draft.day is not None and (reason := hours.refused_day(draft.day, now, week, closed=closed)):
-            problems.append(self.say(f"{reason}.date" if week or reason != "closed" else "closed.day", hours=self._hours(week)))
-            draft = replace(draft, day=None)
-        # the opening hours are given once: an impossible time waits for its day
-        if not problems and draft.clock is not None and (reason := hours.refused_time(draft.clock, draft.day, now, week)):
-            problems.append(self.say(f"{reason}.time", hours=self._hours(week), time=f"{draft.clock:%H:%M}"))
-            draft = replace(draft, clock=None)
-        return draft, problems
 
-    def _reason_against_day(self) -> str:
-        """Return why the day named cannot be taken; "" if none was named."""
-        reason = "past" if self.heard.past else "never" if self.heard.never else ""
-        return self.say(f"{reason}.date") if reason else ""
-
-    def _hours(self, week: hours.Week) -> str:
-        return hours.in_words(week, self.say.days)
-
-    def _ask(self, asked: str, lead: str = "") -> Reply:
-        return self._reply(self.draft, asked, f"{lead} {self._question(asked, self.draft)}".strip())
-
-    def _repeat_question(self, lead: str, *, missed: bool = False, apart: bool = False) -> Reply:
-        """Say `lead`, then repeat the open question."""
-        draft, asked = self.draft, self.draft.asked
-        question = self._question(asked, draft)
-        if missed:
-            return self._misunderstood(lead)
-        between = "\n\n" if apart else " "
-        return self._reply(draft, asked, f"{lead}{between}{question}", missed=draft.missed)
-
-    def _misunderstood(self, hint: str = "") -> Reply:
-        """Give an example; the second time also another way to answer and the way out; in the end close the form."""
-        draft, missed = self.draft, self.draft.missed + 1
-        if missed >= _GIVES_UP:
-            return Reply(self.say("given_up"))
-        asked, told = draft.asked, field_names(draft, self.say)
-        said = [hint or self.say(f"hint.{asked}", fields=told)]
-        if missed >= _OFFERS_WAY_OUT and not hint:
-            said += [self.say(f"way.{asked}", fields=told), self.say("way.out")]
-        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
-
-    def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0) -> Reply:
-        return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
-
-    def _finish(self) -> Reply:
-        """Capture the request if the values are still valid: hours may have passed since the summary."""
-        draft, spoken = self._without_impossible()[0], self._spoken()
-        if drafts.typed(draft, spoken, self.turn.bot.country).missing(self._form) is not None:
-            return self.proceed()
-        spans = hours.spans_of(hours.week_of(self.turn.bot.opening_hours), draft.day) if draft.day else []
-        clock = time(*divmod(spans[0][0], 60)) if spans else _NOON  # of an appointment that has a day alone
-        caught = drafts.captured(draft, spoken, local_time(self.turn), self.turn.bot.country, clock)
-        return Reply(self.say("done.appointment" if draft.is_appointment else "done"), captured=caught)
-
-    def _spoken(self) -> list[str]:
-        return [message.content for message in self.turn.history if message.role == "user"] + [self.turn.message]
+def _known_words(line: str) -> bool:
+    """Return whether a message is made of words of a language, so that it is worth keeping."""
+    return sum(word.isdigit() or is_word(word) or bool(lexicon.of_word(word)) for word in line.split()) >= _LEAST_KNOWN
 
 
 def _changeable(draft: RequestDraft) -> tuple[str, ...]:

@@ -30,10 +30,14 @@ _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
+_MORNING, _EVENING = _FILE.pattern("morning"), _FILE.pattern("evening")
+_PARTS_OF_DAY, _ABOUT_TIMES = _FILE.pattern("parts_of_day"), _FILE.pattern("about_times")
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
 _LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
+_INTRODUCED = _FILE.pattern("introduced")
+_CLOCK_24 = re.compile(r"\b0\d|\d ?am\b", re.IGNORECASE)
 _NODS = frozenset("👍👌✅")
 
 
@@ -81,6 +85,16 @@ class Utterance:
     def doubts(self) -> bool:
         """True if it asks why the bot wants to know."""
         return bool(_DOUBTS.search(self.line))
+
+    @property
+    def part_of_day(self) -> bool:
+        """True if it names a part of the day."""
+        return bool(_PARTS_OF_DAY.search(self.line))
+
+    @property
+    def about_times(self) -> bool:
+        """True if it speaks of days, hours or whether something is free."""
+        return bool(_ABOUT_TIMES.search(self.line))
 
     @property
     def objects(self) -> bool:
@@ -140,6 +154,22 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     )
 
 
+def names_morning(text: str) -> bool:
+    """Return whether a text says outright that the morning is meant, be it by a leading zero: "sabah 9", "9 am", "09:00"."""
+    return bool(_MORNING.search(line_of(text)) or _CLOCK_24.search(text))
+
+
+def names_evening(text: str) -> bool:
+    """Return whether a text speaks of an evening or a night."""
+    return bool(_EVENING.search(line_of(text)))
+
+
+def names_the_name(text: str) -> bool:
+    """Return whether a text speaks of the visitor's name and calls it otherwise."""
+    line = line_of(text)
+    return bool(_FIELDS["name"].search(line)) and (changes_value(line) or bool(_OBJECTS.search(line)))
+
+
 def changes_value(line: str) -> bool:
     """Return whether folded words say that a value becomes another one: "3 olsun", "make it 5"."""
     return bool(_CHANGES_VALUE.search(line))
@@ -176,7 +206,8 @@ def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
 
 
 _BARE_TIME = re.compile(
-    r"(?:^|[ ,])((?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?)(?:[’']?(?:y?[ae]|d[ae]|t[ae]|te|ta))?(?: ?(?:bu[cç]uk|pm|am))?(?=$|[ ,.!?])",
+    r"(?:^|[ ,])((?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?)(?:[’']?(?:y?[ae]|d[ae]|t[ae]|te|ta))?(?: ?(?:bu[cç]uk|pm|am))?(?=$|[ ,.!?])"
+    r"(?! ?(?:ki[sş]i|people|persons?|guests?|of us|pax|adet|tane|gece|nights?|adults?|kids|x\b))",
     re.IGNORECASE,
 )
 _AROUND_TIME = 7  # words
@@ -205,9 +236,9 @@ def _pointed_name(text: str) -> str | None:
 
 def bare_name(message: str, before: str | None) -> str | None:
     """Return the name that a message consists of, though none was asked for; only if it is beyond doubt."""
-    text = message.strip().rstrip(".!")
+    text = _INTRODUCED.sub("", message.strip()).rstrip(".!")
     bases = [folded(word) for word in text.split()]
-    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0] not in GIVEN_NAMES:
+    if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0].split("-")[0] not in GIVEN_NAMES:
         return None
     known = len(bases) > 1 and all(base in GIVEN_NAMES | SURNAMES for base in bases) and bases[0] not in AMBIGUOUS_NAMES
     goes_on = before is not None and bases[0] == folded(before).split()[0]

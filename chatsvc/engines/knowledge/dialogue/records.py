@@ -13,7 +13,7 @@ from datetime import date, datetime, time
 from chatsvc.domain.captures import Captured, CapturedRecord, Change, wanted_change
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.dialogue import hearing, hours, texts
+from chatsvc.engines.knowledge.dialogue import hearing, hours, record_corrections, texts
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 _VERSION = 1
@@ -88,13 +88,20 @@ def reply(message: VisitorMessage) -> Reply | None:
     if not turn.captured:
         return None
     booked, wanted = appointment(turn), message.intents
+    if message.has_contact and (corrected := record_corrections.reply(message)):
+        return corrected
     if booked is not None and ("move" in wanted or ("cancel" not in wanted and _moves(message))):
         return _move(message, booked, PendingChange(booked.id, cancels=False))
     if "cancel" in wanted or ("lets_go" in wanted and _is_fresh(turn) and _POINTS.search(message.line)):
         return _cancel(message, booked)
     if "answered" in wanted and booked is None:
         return Reply(_say(message)("status.request.when"))
-    if wanted & {"own", "status"} and not (message.wish and message.wish.clear):
+    return record_corrections.reply(message) or status(message)
+
+
+def status(message: VisitorMessage) -> Reply | None:
+    """Reply to a question about a captured record; None for other messages."""
+    if message.intents & {"own", "status"} and not (message.wish and message.wish.clear):
         return _status(message)
     return None
 

@@ -47,12 +47,16 @@ def find(text: str, reading: Reading, *, asked: bool) -> Name | None:
     spans = [reading.spans[kind] for kind in ("phone", "email", "date", "time") if kind in reading.spans]
     contact = [reading.spans[kind] for kind in ("phone", "email") if kind in reading.spans]
     shouted = text.isupper()
+    pieces = list(_pieces(text, spans, contact))
+    alone = len(pieces) == 1 and not ({"date", "time"} & reading.spans.keys())
     best: tuple[int, Name] | None = None
-    for piece in _pieces(text, spans, contact):
+    for piece in pieces:
         if not (asked or contact or piece.cue in _OUTRIGHT):
             continue
         found = _name_in(piece, asked=asked, shouted=shouted)
-        if found is not None and (best is None or found[0] > best[0]):
+        if found is None or (found[0] == _PLAIN and not (alone or contact)):
+            continue
+        if best is None or found[0] > best[0]:
             start, end = found[1][0].start(), found[1][-1].end()
             value = trimmed(text[start:end])
             best = found[0], Name(value, start, start + len(value))
@@ -75,6 +79,11 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]], contact: Sequence[tuple
         base = folded(match[0].rstrip("."))
         if not inside and match[0][0].isalpha() and base not in _CUTS:
             words.append(match)
+            if not _ends_sentence(match[0], base):
+                continue
+            if not other:
+                yield _Piece(words, cue, behind)
+            words, cue, other, behind = [], "", False, False
             continue
         before = any(start <= match.start() < end for start, end in contact)
         if words and not other:
@@ -87,6 +96,11 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]], contact: Sequence[tuple
         words = []
     if words and not other:
         yield _Piece(words, cue, behind)
+
+
+def _ends_sentence(word: str, base: str) -> bool:
+    """Return whether the full stop of a word ends a sentence, and neither an initial nor a title."""
+    return word.endswith(".") and len(base) > 1 and base not in TITLES
 
 
 def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re.Match[str]]] | None:
@@ -132,7 +146,7 @@ def _rank(words: list[re.Match[str]], *, cued: bool, asked: bool, shouted: bool)
     whole = all(upper or base in _PARTICLES for base, upper in zip(bases, capital, strict=True))
     if cued and (known or whole or asked or first in SURNAMES):
         return _CUED
-    if known and (first not in AMBIGUOUS_NAMES or capital[0] or asked or len(words) > 1):
+    if known and (first not in AMBIGUOUS_NAMES or capital[0]):
         return _KNOWN
     if whole and (asked or len(words) > 1):
         return _CAPITAL
@@ -143,19 +157,19 @@ def _breaks(base: str, capital: bool) -> bool:
     """Return whether a later word is no part of a name."""
     if base in GIVEN_NAMES or base in SURNAMES or base in _PARTICLES or len(base) == 1:
         return False
-    return base in TITLES or (not capital and (_is_ordinary(base, capital=False) or base in NUMBER_OF))
+    return base in TITLES or (not capital and (_is_ordinary(base, later=True) or base in NUMBER_OF))
 
 
-def _is_ordinary(base: str, capital: bool) -> bool:
-    """Return whether a word is an everyday word and no name; one with a capital must be listed as no name."""
+def _is_ordinary(base: str, capital: bool = False, *, later: bool = False) -> bool:
+    """Return whether a word is an everyday word and no name; one with a capital must be listed as no name.
+
+    A word behind another one of the name need not be unknown to the vocabulary, whose stems match many surnames.
+    """
     if base in SURNAMES and not capital:
         return False
-    return (
-        base in NOT_NAMES
-        or base in _EVERYDAY
-        or bool(_VERB.match(base))
-        or (not capital and (bool(lexicon.of_word(base)) or is_word(base)))
-    )
+    if base in NOT_NAMES or base in _EVERYDAY or _VERB.match(base):
+        return True
+    return not capital and (is_word(base) or (not later and bool(lexicon.of_word(base))))
 
 
 def _base(word: re.Match[str]) -> str:

@@ -50,8 +50,15 @@ _WISHES = [
 _ASKS = {language: _FILE.pattern(f"asks {language}") for language in ("tr", "en")}
 _OWN = {language: _FILE.pattern(f"own {language}") for language in ("tr", "en")}
 _COMES = {language: _FILE.pattern(f"comes {language}") for language in ("tr", "en")}
-_UNWANTED, _NAMED, _AVAILABLE = _FILE.pattern("unwanted"), _FILE.pattern("named"), _FILE.pattern("available")
+_UNWANTED, _AVAILABLE = _FILE.pattern("unwanted"), _FILE.pattern("available")
 _ABSENT, _CHANGES = _FILE.pattern("will_not_come"), _FILE.pattern("changes")
+# (kind, language, weight, pattern) of wishes put together from a frame and an act; the weight says what a day or a time adds
+_COMPOSED = [
+    (kind, language, weight, _FILE.compile(pattern))
+    for (_, kind, language, weight), pattern in ((name.split(), value) for name, value in _FILE.entries if name.startswith("composed "))
+]
+_ONLY_ASKS = _FILE.pattern("only_asks")
+_SHORT_FORMS = [(f" {short} ", f" {whole} ") for short, (whole,) in _FILE.group("short ").items()]
 _NOUNS = [(noun, int(limit)) for noun, _, limit in (item.partition("=") for item in _FILE.items("nouns"))]
 
 
@@ -63,6 +70,25 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
     line = _line(message)
     if _UNWANTED.search(line):
         return None
+    listed = _listed(message, line, dated=dated)
+    if listed is not None and listed.clear:
+        return listed
+    composed = _composed(line, dated=dated)
+    return composed if composed is not None and (listed is None or composed.clear) else listed
+
+
+def _composed(line: str, *, dated: bool) -> Wish | None:
+    """Return the wish that a frame ("can you", "-abilir miyim") and an act ("look at my", "getir") make together."""
+    if _ONLY_ASKS.search(line):
+        return None
+    for kind, tag, weight, pattern in _COMPOSED:
+        if pattern.search(line) and (dated or not weight.startswith("dated")):
+            return Wish(kind, tag, weight in ("clear", "dated") or (weight == "either" and dated))
+    return None
+
+
+def _listed(message: str, line: str, *, dated: bool) -> Wish | None:
+    """Return the wish by the first pattern that matches."""
     asked = {tag: bool(asks.search(line)) for tag, asks in _ASKS.items()}
     for kind, tag, clear, pattern in _WISHES:
         if not pattern.search(line):
@@ -76,27 +102,21 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
         return Wish(kind, tag, not asked[tag] and (clear or (named and dated and "?" not in message)))
     if absent := _ABSENT.search(line):
         return None if "?" in message else Wish("other", "tr" if absent[1] else "en", False)
-    return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if dated and comes.search(line)), None)
+    if not dated or _ONLY_ASKS.search(line):
+        return None
+    return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if comes.search(line)), None)
 
 
 def of(message: str, heard: Dated) -> Wish | None:
     """Return the wish of a message, whole or in one of its sentences; `heard` holds the day and the time that it names."""
-    wish = recognise(message)
+    dated = heard.day is not None or heard.clock is not None
+    wish = recognise(message, dated=dated)
     if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear
-        told = (recognise(part) for part in _SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])
+        told = (recognise(part, dated=dated) for part in _SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])
         wish = next((one for one in told if one is not None and one.clear), wish)
-    if (wish is not None and wish.clear) or not names_an_appointment(message):
-        return wish
-    dated = recognise(message, dated=heard.day is not None or heard.clock is not None)
-    if dated is not None and heard.day is not None and heard.clock is not None and dated.request_type == "appointment":
-        return replace(dated, clear=True)
-    return dated
-
-
-def names_an_appointment(message: str) -> bool:
-    """Return whether the message names an appointment or a visit, so that its dates are worth reading."""
-    line = _line(message)
-    return bool(_NAMED.search(line)) or any(comes.search(line) for comes in _COMES.values())
+    if wish is not None and heard.day is not None and heard.clock is not None and wish.request_type == "appointment":
+        return replace(wish, clear=True)
+    return wish
 
 
 def changes(message: str) -> bool:
@@ -110,7 +130,10 @@ _ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")
 def _line(message: str) -> str:
     # The "a" of a@example.com would make a question of "my e-mail is a@example.com".
     message = _ADDRESS.sub(" ", message[:_READ])
-    return f" {' '.join(map(_spelled, line_of(message).split()))} "
+    line = f" {' '.join(map(_spelled, line_of(message).split()))} "
+    for short, whole in _SHORT_FORMS:
+        line = line.replace(short, whole)
+    return line
 
 
 @lru_cache(maxsize=20_000)

@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from chatsvc.engines.reading.contacts import in_local_form
+from chatsvc.engines.reading.folding import folded
 from chatsvc.engines.wordlists import WordFile
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _CLOSINGS = tuple(
 _ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
 _NO_SENTENCES = frozenset({"days", "months"})
 _BRACES = re.compile(r"\{(\w+)\}")
+_STAY = re.compile(r"\b(?:nights?|double|twin|suite|overnight|geceli\w*|gece|oda\w*|konakla\w*)\b(?! saat)")
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
@@ -65,8 +67,10 @@ def is_of_form(text: str) -> bool:
 
 def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
     """Return the question for a field, in the words of the kind of request if there are any."""
-    of_kind = f"ask.{asked}.{draft.request_type}"
-    return say(of_kind if f"{of_kind}.en" in _SENTENCES else f"ask.{asked}")
+    own = f"ask.{asked}"
+    stays = draft.is_appointment and any(_STAY.search(folded(text)) for text in (draft.opening, *draft.more))
+    of_kind = f"{own}.{'stay' if stays else draft.request_type}"
+    return say(of_kind if f"{of_kind}.en" in _SENTENCES else own)
 
 
 def days(language: str) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ def summary(draft: RequestDraft, country: str, about: str, say: Callable[..., st
     lines = (
         ("date", day(draft.day, draft.language) if draft.is_appointment and draft.day else None),
         ("time", f"{draft.clock:%H:%M}" if draft.is_appointment and draft.clock else None),
-        ("message", None if draft.is_appointment else about),
+        ("message", about or None),
         ("name", draft.name),
         ("phone", in_local_form(draft.phone, country) if draft.phone else None),
         ("email", draft.email),

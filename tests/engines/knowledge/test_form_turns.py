@@ -1,0 +1,225 @@
+"""Turns of a form: what one line holds is kept, asides are answered, corrections count, also after the capture."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import date, time
+
+import pytest
+
+from chatsvc.domain.captures import Captured, CapturedRecord, change_message, checked
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.domain.times import local
+from chatsvc.engines import Reply, Turn
+from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
+from tests.fakes import START
+
+EVENINGS = "tue-sun 12:00-22:30"
+SATURDAY, SUNDAY = date(2026, 11, 21), date(2026, 11, 22)
+KNOWLEDGE = KnowledgeIndex(
+    [
+        Entry("1", "Is there parking?", ("where can I park",), "Street parking is free after 6pm.", "en"),
+        Entry("2", "Do you have gluten free pizza?", (), "Yes, gluten free bases for £2 extra.", "en"),
+        Entry("3", "Can I pay by card?", ("do you take cards",), "All cards but Amex.", "en"),
+        Entry("4", "Otopark var mı?", (), "Vale var, 150 TL.", "tr"),
+        Entry("5", "Canlı müzik var mı?", (), "Cuma ve cumartesi canlı fasıl var.", "tr"),
+    ]
+)
+
+
+@dataclass
+class Guest:
+    """A visitor of a restaurant; captured records are remembered as the service does it."""
+
+    country: str = "GB"
+    zone: str = "Europe/London"
+    speaks: str = "en"
+    hours: str | None = EVENINGS
+    dialogue: str | None = None
+    history: list[HistoryMessage] = field(default_factory=list)
+    records: list[CapturedRecord] = field(default_factory=list)
+
+    def say(self, message: str) -> Reply:
+        bot = Bot("b", "a", "Bella", None, "offline", True, 0, 0, 0)
+        bot = bot._replace(country=self.country, timezone=self.zone, language=self.speaks, opening_hours=self.hours)
+        turn = Turn(bot, "api", message, self.history, None, KNOWLEDGE, "", 30.0, START, self.dialogue, True, tuple(self.records))
+        reply = asyncio.run(KnowledgeEngine().reply(turn))
+        self.history = [*self.history, HistoryMessage("user", message), HistoryMessage("assistant", reply.text)]
+        self.dialogue = reply.dialogue
+        return reply
+
+    def capture(self, *messages: str) -> Captured:
+        """Say the messages; return what the last one captured, checked as the service checks it."""
+        reply = [self.say(message) for message in messages][-1]
+        assert reply.captured is not None, reply.text
+        spoken = [told.content for told in self.history if told.role == "user"]
+        kept = checked(reply.captured, spoken, local(START, self.zone), self.country)
+        kind = "appointment" if kept.date and not kept.change else "request"
+        self.records.append(
+            CapturedRecord(
+                kind,
+                f"{kind}{len(self.records)}",
+                kept.request_type,
+                "pending",
+                change_message(kept, kept.change, self.speaks) if kept.change else kept.message,
+                START,
+                kept.date,
+                kept.time,
+                kept.visitor_name,
+                kept.visitor_email,
+                kept.visitor_phone,
+            )
+        )
+        return kept
+
+
+def turk() -> Guest:
+    return Guest("TR", "Europe/Istanbul", "tr")
+
+
+BOOKED = ("can I get a table for 4 tmrw 8ish", "nora parker 07700 900123", "yep")
+
+
+def test_party_day_hour_name_and_number_of_lazy_lines_are_all_kept() -> None:
+    kept = Guest().capture(*BOOKED)
+    assert (kept.request_type, kept.date, kept.time) == ("appointment", SATURDAY, time(20))
+    assert (kept.visitor_name, kept.visitor_phone) == ("nora parker", "+447700900123")
+    assert "table for 4" in kept.message
+
+
+@pytest.mark.parametrize(
+    ("lines", "clock"),
+    [
+        (("yarın akşam 4 kişilik yer var mı", "8 gibi"), time(20)),
+        (("yarın 4 kişilik masa ayırın", "8"), time(20)),
+        (("yarın akşam 4 kişilik yer var mı", "13:00"), time(13)),
+    ],
+)
+def test_a_bare_hour_is_the_evening_where_an_evening_is_meant_or_the_morning_is_closed(lines: tuple[str, ...], clock: time) -> None:
+    assert turk().capture(*lines, "Mert Kara 0532 555 11 22", "evet").time == clock
+
+
+def test_a_morning_said_outright_stays_one_and_is_outside_the_opening_hours() -> None:
+    visitor = turk()
+    visitor.say("yarın 4 kişilik masa ayırın")
+    assert "Saat 08:00 çalışma saatlerimizin dışında" in visitor.say("sabah 8").text
+
+
+def test_the_summary_quotes_what_the_request_is_about() -> None:
+    visitor = Guest()
+    visitor.say("need a table for saturday 7pm, its a birthday")
+    visitor.say("we are 6 people one vegan")
+    text = visitor.say("Emma Stone-Fox 07700 900 808").text
+    assert "its a birthday / we are 6 people one vegan" in text
+    assert "- Name: Emma Stone-Fox" in text
+
+
+def test_a_detail_given_instead_of_an_answer_is_kept_and_the_question_asked_again() -> None:
+    visitor = Guest()
+    visitor.say("table for 6 on sunday 1pm")
+    assert visitor.say("one of us is vegan").text == "All right. May I have your name?"
+    assert "one of us is vegan" in visitor.capture("Lou Bell, lou@bell.example", "yes").message
+
+
+def test_after_two_questions_in_a_row_the_open_question_is_not_repeated_and_the_form_stays_open() -> None:
+    visitor = Guest()
+    visitor.say("table for 2 on sunday 7pm")
+    assert visitor.say("where can I park?").text.endswith("May I have your name?")
+    assert visitor.say("do you take cards?").text == "All cards but Amex."
+    assert "- Name: Lou" in visitor.say("Lou 07700 900 001").text
+
+
+def test_the_wish_repeated_as_a_question_is_acknowledged() -> None:
+    visitor = Guest()
+    visitor.say("do you have a table for 4 on sunday at 7pm")
+    assert visitor.say("can i book it then?").text == "All right. May I have your name?"
+
+
+def test_another_kind_of_wish_keeps_what_was_said_of_the_first() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table for our wedding party on sunday")
+    kept = visitor.capture("actually can someone call me instead", "Meg Bell 07700 900777", "yes")
+    assert kept.request_type == "contact"
+    assert "wedding party" in kept.message
+
+
+def test_a_day_and_an_hour_in_a_request_to_be_called_make_it_an_appointment() -> None:
+    visitor = turk()
+    visitor.say("doğum günü için görüşmek istiyorum")
+    kept = visitor.capture("çarşamba 5te uygun mu", "Nihan Güven 05055550055", "olur")
+    assert (kept.request_type, kept.date, kept.time) == ("appointment", date(2026, 11, 25), time(17))
+
+
+def test_a_part_of_the_day_alone_is_no_greeting() -> None:
+    visitor = Guest(hours=None)
+    visitor.say("I'd like an appointment on wednesday")
+    assert visitor.say("morning").text == "All right. What time would suit you?"
+
+
+def test_a_stay_is_asked_for_the_time_of_arrival() -> None:
+    assert "About what time will you arrive?" in Guest(hours=None).say("Id like to reserve a double for 2 nights from friday").text
+    visitor = turk()
+    visitor.hours = None
+    assert "Saat kaç gibi gelirsiniz?" in visitor.say("yarın için 2 gecelik oda ayırtmak istiyorum").text
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("hayır 3 kişi", "- Saat: 20:30"),
+        ("isim Tolga değil Tolgahan", "- Ad: Tolgahan"),
+        ("soyadım da Tuna", "- Ad: Tolga Tuna"),
+        ("numara yanlış 0532 555 8800 olacak", "- Telefon: 0532 555 88 00"),
+    ],
+)
+def test_at_the_summary_a_value_alone_is_a_correction(message: str, told: str) -> None:
+    visitor = turk()
+    visitor.say("cumartesi 20.30 2 kişi, isim Tolga, 0532 555 8899")
+    assert told in visitor.say(message).text
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "email", "phone", "said"),
+    [
+        ("sorry my number is 07700 900 555", "nora parker", None, "+447700900555", "phone 07700 900555"),
+        ("can you change my number to 07700 900 555", "nora parker", None, "+447700900555", "phone 07700 900555"),
+        ("my last name is spelled Parkyr", "nora Parkyr", None, "+447700900123", "name nora Parkyr"),
+        ("my email is nora@parker.example", "nora parker", "nora@parker.example", "+447700900123", "nora@parker.example"),
+        ("make it 7 people please", "nora parker", None, "+447700900123", "noted that as well"),
+    ],
+)
+def test_after_the_capture_a_correction_is_a_request_to_correct_the_record(
+    message: str, name: str, email: str | None, phone: str, said: str
+) -> None:
+    visitor = Guest()
+    visitor.capture(*BOOKED)
+    kept = visitor.capture(message)
+    assert kept.change is not None
+    assert (kept.change.appointment.id, kept.change.corrects, kept.date) == ("appointment0", True, None)
+    assert (kept.visitor_name, kept.visitor_email, kept.visitor_phone) == (name, email, phone)
+    assert said in visitor.history[-1].content
+    assert "Correction of the record (appointment0)" in visitor.records[-1].message
+    assert "Saturday 21 November 2026, 20:00. It is not confirmed yet" in visitor.say("when is my table?").text
+
+
+def test_a_question_about_a_record_is_answered_inside_of_another_form() -> None:
+    visitor = Guest()
+    visitor.capture(*BOOKED)
+    visitor.say("can you also book a table for 2 on friday")
+    assert "Saturday 21 November 2026, 20:00" in visitor.say("when is my other booking?").text
+
+
+def test_a_number_that_begins_like_none_of_the_country_stays_as_typed() -> None:
+    visitor = turk()
+    visitor.say("table for 2 on sunday 7pm")
+    assert "07700900909" in visitor.say("Bill Yates 07700 900 909").text
+    assert visitor.capture("yes").visitor_phone == "07700900909"
+
+
+def test_an_offer_takes_the_hour_that_follows_it() -> None:
+    visitor = Guest()
+    assert "Shall I take down a request for you?" in visitor.say("can we get a gluten free pizza on sunday").text
+    assert "your name" in visitor.say("7pm").text
+    kept = visitor.capture("Aoife O'Sullivan, aoife@mail.example", "yes")
+    assert (kept.date, kept.time, kept.visitor_name) == (SUNDAY, time(19), "Aoife O'Sullivan")
