@@ -1,0 +1,157 @@
+"""Every page and every form for every role and for another account's records, against one table of permissions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain.actors import Role
+from chatsvc.usecases.administration import OPERATIONS, least_role
+from tests.dashboard.client import Client, encoded
+from tests.dashboard.site import ROLES, Site
+from tests.dashboard.walk import UNKNOWN, Found, forms, ids_of, least_access, pages, parameters, path_of
+from tests.usecases.test_permissions import EXPECTED, PERSONAL
+
+# Forms without a command whose operation only reads or that need none (DECISIONS.md section 6): the least role.
+OTHER_FORMS = {
+    "knowledge.set": Role.EDITOR,
+    "knowledge.preview": Role.EDITOR,
+    "unanswered.answer": Role.EDITOR,
+    "unanswered.add": Role.EDITOR,
+    "bot.try": Role.READER,
+}
+RANK = {"reader": Role.READER, "editor": Role.EDITOR, "owner": Role.OWNER, "administrator": Role.ADMINISTRATOR}
+# An operator may change these of himself or herself.
+OWN_PATHS = ("/me/",)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def people(site: Site) -> AsyncIterator[dict[str, Client]]:
+    """A browser for each role."""
+    await site.do("operator.add", email="stranger@example.com", account=site.other.account, role="reader")
+    yield {role: await site.client(role) for role in ROLES}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def all_forms(site: Site, people: dict[str, Client]) -> list[Found]:
+    """Every form of the dashboard: those that owner and administrator are shown."""
+    ids = await ids_of(site, site.mine)
+    found = {(one.path, one.action): one for role in ("administrator", "owner") for one in await forms(people[role], ids)}
+    return list(found.values())
+
+
+def test_every_page_is_in_the_table_with_its_access() -> None:
+    assert {route.template: route.access for route in pages()} == {route.template: least_access(route.template) for route in pages()}
+
+
+@pytest.mark.parametrize("route", pages(), ids=lambda route: route.template)
+async def test_a_page_is_shown_to_those_who_may_see_it_alone(site: Site, people: dict[str, Client], route: Route) -> None:
+    path = path_of(route.template, await ids_of(site, site.mine))
+    least = least_access(route.template)
+    there = 404 if route.template.startswith("/setup/") else 410 if route.template == "/shown" else 200
+    for role, client in people.items():
+        answer = await client.get(path, follow=False)
+        if least in (Access.PUBLIC, Access.WAITING) and there == 200:
+            assert answer.status in (200, 303), (role, path)
+        else:
+            assert answer.status == (there if RANK[role] >= least else 403), (role, path, answer.alert)
+    stranger = await site.client()
+    answer = await stranger.get(path, follow=False)
+    if least is Access.PUBLIC:
+        assert answer.status in (200, 303, 404)
+    else:
+        assert (answer.status, answer.headers["Location"].partition("?")[0]) == (303, "/login")
+
+
+@pytest.mark.parametrize(
+    "route",
+    [route for route in pages() if parameters(route.template) and "{token}" not in route.template],
+    ids=lambda route: route.template,
+)
+async def test_a_record_of_another_account_is_a_missing_page(site: Site, people: dict[str, Client], route: Route) -> None:
+    mine, other = await ids_of(site, site.mine), await ids_of(site, site.other)
+    names = parameters(route.template)
+    for role in ("reader", "editor", "owner"):
+        if RANK[role] < least_access(route.template) and not any(name in mine for name in names):
+            continue
+        for name in names:
+            theirs = await people[role].get(path_of(route.template, {**mine, name: other.get(name, UNKNOWN)}))
+            missing = await people[role].get(path_of(route.template, {**mine, name: UNKNOWN if name != "email" else "nobody@example.com"}))
+            if RANK[role] < least_access(route.template) and theirs.status == 403:
+                continue
+            assert (theirs.status, missing.status) == (404, 404), (role, theirs.path)
+            assert theirs.text == missing.text
+    everybody = await people["administrator"].get(
+        path_of(route.template, {**other, **{name: mine[name] for name in names if name not in other}})
+    )
+    assert everybody.status == 200, everybody.path
+
+
+def least_of(found: Found) -> Role | None:
+    """The least role for what a form does."""
+    if found.path.startswith(OWN_PATHS) or found.action in PERSONAL.split():
+        return None
+    if found.action in OTHER_FORMS:
+        return OTHER_FORMS[found.action]
+    names = dict.fromkeys((name for name, _ in found.values() if name not in ("id", "bot", "yes", "email")), "x")
+    editable = OPERATIONS[found.action].editable
+    return least_role(found.action, names) if editable and names.keys() <= editable else EXPECTED[found.action]
+
+
+async def test_every_form_names_an_operation(all_forms: list[Found]) -> None:
+    known = EXPECTED.keys() | OTHER_FORMS.keys() | set(PERSONAL.split())
+    assert {one.action for one in all_forms} - known == set()
+    assert len(all_forms) > 5
+
+
+async def test_nobody_is_shown_a_form_that_the_role_does_not_allow(site: Site, people: dict[str, Client]) -> None:
+    ids = await ids_of(site, site.mine)
+    for role, client in people.items():
+        shown = [(one.path, one.action) for one in await forms(client, ids) if (least_of(one) or Role.READER) > RANK[role]]
+        assert shown == [], role
+
+
+async def test_a_form_is_refused_to_roles_below_its_operation(people: dict[str, Client], all_forms: list[Found], site: Site) -> None:
+    wrong = []
+    for one in all_forms:
+        least = least_of(one)
+        if least is None:
+            continue
+        for role in ("reader", "editor", "owner"):
+            if RANK[role] < least:
+                answer = await people[role].post(one.path, encoded(one.form, one.values(yes="1")), follow=False)
+                # Name and language are one's own to change, and others are nobody to those who do not manage operators.
+                refused = (403, 404) if one.action == "operator.set" else (403,)
+                wrong += [] if answer.status in refused else [(role, one.path, one.action, answer.status, answer.alert)]
+        stranger = await (await site.client()).post(one.path, encoded(one.form, one.values(yes="1")), follow=False)
+        if (stranger.status, stranger.headers.get("Location", "").partition("?")[0]) != (303, "/login"):
+            wrong.append(("nobody", one.path, one.action, stranger.status, ""))
+    assert wrong == []
+
+
+async def test_a_form_never_reaches_a_record_of_another_account(site: Site, people: dict[str, Client], all_forms: list[Found]) -> None:
+    mine, other = await ids_of(site, site.mine), await ids_of(site, site.other)
+    swap = {mine[name]: other[name] for name in mine if name in other and mine[name] != other[name]}
+    wrong = []
+    for one in all_forms:
+        if (least_of(one) or Role.ADMINISTRATOR) > Role.OWNER:
+            continue
+        path, fields = one.path, one.values(yes="1")
+        for ours, theirs in swap.items():
+            path = path.replace(ours, theirs)
+        swapped = [(name, swap.get(value, value)) for name, value in fields]
+        if (path, swapped) == (one.path, fields):
+            continue
+        answer = await people["owner"].post(path, encoded(one.form, swapped), follow=False)
+        wrong += [] if answer.status == 404 else [(path, one.action, answer.status, answer.alert)]
+    assert wrong == []
+
+
+async def test_every_form_of_another_site_is_refused(people: dict[str, Client], all_forms: list[Found]) -> None:
+    for one in all_forms:
+        for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "", "Origin": "https://evil.example"}):
+            answer = await people["administrator"].post(one.path, encoded(one.form, one.values(yes="1")), headers=headers, follow=False)
+            assert answer.status == 403, one.path
