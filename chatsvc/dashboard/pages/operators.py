@@ -58,6 +58,8 @@ def _show_link(page: Page, made: NewOperator) -> HttpResponse:
 
 async def show_one(page: Page, fault: Refused | None = None) -> HttpResponse:
     """Show an operator with the forms that change him or her."""
+    if fault is not None and fault.code == "forbidden":
+        raise fault
     operator = await operators.find(page.services, page.caller, page.params["email"])
     role = operator.roles.get(page.account_id or "")
     is_self = operator.id == page.operator.id
