@@ -17,17 +17,18 @@ class Allowance:
         self.used = used
         self.reserved: dict[str, int] = {}
 
-    def _of_plan(self, month: str) -> int:
-        return max(0, self.limit - self.used.get(month, 0))
+    def _left_of_plan(self, month: str) -> int:
+        """Messages that the plan still allows in `month`; negative where credits pay for some in flight."""
+        return max(0, self.limit - self.used.get(month, 0)) - self.reserved.get(month, 0)
 
     def left(self, month: str) -> int:
-        """Messages that may still be accepted in `month`: the plan's first, then credits, less what is being answered."""
-        on_credit = sum(max(0, count - self._of_plan(other)) for other, count in self.reserved.items())
-        return max(0, self._of_plan(month) - self.reserved.get(month, 0)) + max(0, self.credits - on_credit)
+        """Count the messages that may still be accepted in `month`: those of the plan and credits, less those in flight."""
+        on_credit = sum(max(0, -self._left_of_plan(other)) for other in self.reserved)
+        return max(0, self._left_of_plan(month)) + max(0, self.credits - on_credit)
 
     def reserve(self, month: str) -> Reservation | None:
         """Hold one message of `month` (`2026-11`); None where none is left."""
-        return Reservation(self, month) if self.left(month) else None
+        return Reservation(self, month) if self._left_of_plan(month) > 0 or self.left(month) else None
 
 
 class Reservation:

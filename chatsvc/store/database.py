@@ -107,18 +107,18 @@ def _repeated(begin: str, each: str, end: str, times: int) -> str:
 
 
 def at_once(connection: Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
-    """Run `begin each, each, each end` with the parameters of all rows in sequence; return the selected columns.
+    """Run `begin each, each, each end` with the parameters of all rows in sequence; return the rows of the result.
 
     One statement a row would release the interpreter lock and wait for it each time. The rows are divided into powers of two, so that
     few different statements are compiled.
     """
     width = each.count("?")
-    selected: list[Any] = []
+    found: list[Any] = []
     at, left = 0, len(values) // width
     while left:
         times = 1 << left.bit_length() - 1
         some = values[at : at + times * width]
-        selected += connection.execute(_repeated(begin, each, end, times), some).fetchone() or ()
+        found += connection.execute(_repeated(begin, each, end, times), some).fetchall()
         at += len(some)
         left -= times
-    return selected
+    return found

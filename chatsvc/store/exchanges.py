@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import chain
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
@@ -83,43 +82,35 @@ def _id_by_time(instant: int) -> str:
 
 def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list[int]:
     """Insert or update the conversations of the exchanges; return their numbers."""
-    visitors = [(x.bot_id, x.channel, x.user_id) for x in exchanges]
-    found = at_once(
-        connection,
-        "SELECT ",
-        "(SELECT number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?)",
-        list(chain.from_iterable(visitors)),
-    )
-    numbers = dict(zip(visitors, found, strict=True))
-    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM conversations").fetchone()
-    begun: Counter[tuple[str, str, str]] = Counter()
+    ids = [_id_by_time(x.accepted_at) for x in exchanges]
     rows: list[object] = []
-    for x, visitor in zip(exchanges, visitors, strict=True):
-        # An existing conversation keeps its id.
-        number, conversation_id = numbers[visitor], ""
-        if number is None:
-            numbers[visitor] = number = last = last + 1
-            conversation_id = _id_by_time(x.accepted_at)
-            begun[x.account_id, x.bot_id, x.channel] += 1
-        rows += number, conversation_id, x.account_id, *visitor, x.replied_at, x.accepted_at, x.replied_at, x.dialogue
+    for conversation_id, x in zip(ids, exchanges, strict=True):
+        rows += conversation_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.replied_at, x.dialogue
     # The time of the last message never decreases: a list must not show a conversation on two pages.
-    at_once(
+    written = at_once(
         connection,
         """
-        INSERT INTO conversations (number, id, account_id, bot_id, channel, user_id,
+        INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
             last_message_at, created_at, updated_at, dialogue, message_count) VALUES
         """,
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 2)",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, 2)",
         rows,
         """
-        ON CONFLICT (number) DO UPDATE SET
+        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
             last_message_at = max(last_message_at, excluded.last_message_at),
             updated_at = max(updated_at, excluded.updated_at),
             message_count = message_count + 2,
             dialogue = excluded.dialogue
+        RETURNING id, number, bot_id, channel, user_id
         """,
     )
-    for place, count in begun.items():
+    numbers = {(bot_id, channel, user_id): number for _, number, bot_id, channel, user_id in written}
+    # An existing conversation keeps its id.
+    begun = {row[0] for row in written} & set(ids)
+    new = Counter(
+        [(x.account_id, x.bot_id, x.channel) for conversation_id, x in zip(ids, exchanges, strict=True) if conversation_id in begun]
+    )
+    for place, count in new.items():
         connection.execute(
             """
             INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, ?)
@@ -127,7 +118,7 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
             """,
             (*place, count),
         )
-    return [numbers[visitor] for visitor in visitors]
+    return [numbers[x.bot_id, x.channel, x.user_id] for x in exchanges]
 
 
 def _messages(connection: Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:

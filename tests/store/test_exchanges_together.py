@@ -110,13 +110,15 @@ def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqli
 
 
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), texts), max_size=70))
-def test_many_rows_at_once_are_written_and_read_as_they_are_in_their_order(values: list[tuple[int, str]]) -> None:
+def test_many_rows_at_once_are_written_in_their_order_and_returned(values: list[tuple[int, str]]) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE t (number INTEGER PRIMARY KEY, value INTEGER, text TEXT)")
         at_once(connection, "INSERT INTO t (value, text) VALUES ", "(?, ?)", [value for row in values for value in row])
         assert connection.execute("SELECT value, text FROM t ORDER BY number").fetchall() == values
-        numbers = list(range(len(values), 0, -1))
-        assert at_once(connection, "SELECT ", "(SELECT text FROM t WHERE number = ?)", numbers) == [text for _, text in reversed(values)]
+        changed = [value for number, (_, text) in enumerate(values, 1) for value in (number, f"{text}!")]
+        end = "ON CONFLICT DO UPDATE SET text = excluded.text RETURNING number, value, text"
+        found = at_once(connection, "INSERT INTO t (number, text) VALUES ", "(?, ?)", changed, end)
+        assert sorted(found) == [(number, value, f"{text}!") for number, (value, text) in enumerate(values, 1)]
 
 
 async def test_what_callers_send_at_once_is_counted_in_its_order_and_a_fault_of_one_touches_no_other(

@@ -11,6 +11,7 @@ import asyncio
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -125,8 +126,9 @@ class _Thread:
         self.under_way = 0
         # Since the start: units in a batch, seconds for a batch, units that failed through an outage.
         self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
-        self._draining: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
+        self._has_work = asyncio.Event()
+        self._draining = background.run(self._name, self._drain, 0.0)
 
     @classmethod
     async def open(cls, path: Path, *, writes: bool, key: MasterKey | None = None) -> _Thread:
@@ -137,12 +139,12 @@ class _Thread:
         """Run a unit in the next batch; raises its exception, StoreUnavailable and StoreFault."""
         answer: asyncio.Future[T] = self._loop.create_future()
         self.queue.append(_Work(unit, applied, answer))
-        if self._draining is None:
-            self._draining = background.run(self._name, self._drain, 0.0, once=True)
+        self._has_work.set()
         return await answer
 
     async def _drain(self) -> None:
-        while self.queue:
+        while True:
+            await self._has_work.wait()
             batch = [self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH))]
             self.under_way = len(batch)
             began = perf_counter()
@@ -157,11 +159,12 @@ class _Thread:
                 for work in batch:
                     if not work.answer.done():
                         work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
+                self.under_way = 0
+                if not self.queue:
+                    self._has_work.clear()
             # The thread keeps references to both until its next batch, and what was read may be large.
             batch.clear()
             results.clear()
-        self.under_way = 0
-        self._draining = None
 
     def _answer(self, batch: list[_Work], results: list[Any], seconds: float) -> None:
         self.seconds.note(seconds)
@@ -180,8 +183,12 @@ class _Thread:
 
     async def close(self) -> None:
         """Run the queued units and close the connection."""
-        if self._draining:
-            await self._draining
+        if self._draining.done():
+            return
+        # Units run in their order, so this one is the last.
+        with suppress(StoreUnavailable):
+            await self.run(lambda _: None)
+        await background.cancel(self._draining)
         await self._thread.close()
 
 
