@@ -24,7 +24,7 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.usecases import backups, retention, unanswered, webhooks
+from chatsvc.usecases import backups, retention, search, unanswered, webhooks
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
@@ -41,6 +41,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "masking of questions": (unanswered, "mask"),
     "scheduled backup": (backups, "keep"),
     "retention": (retention, "once"),
+    "search of conversations": (search, "work_off"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
 }
@@ -104,7 +105,8 @@ def test_every_loop_is_among_them() -> None:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    assert named == {*LOOPS, "new connection", "webhook queue", "webhook delivery", "closing of webhook connections", "self._name"}
+    others = {"new connection", "webhook queue", "webhook delivery", "closing of webhook connections"}
+    assert named == {*LOOPS, *others, "self._name", "f'knowledge {computation.kind}'"}
 
 
 AWAITED = {
