@@ -105,7 +105,7 @@ def test_every_loop_is_among_them() -> None:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    others = {"new connection", "webhook queue", "webhook delivery", "closing of webhook connections"}
+    others = {"examination of the installation", "new connection", "webhook queue", "webhook delivery", "closing of webhook connections"}
     assert named == {*LOOPS, *others, "self._name", "f'knowledge {computation.kind}'"}
 
 
