@@ -36,7 +36,7 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, messages, retention, search, unanswered
+from chatsvc.usecases import backups, handling, messages, retention, search, unanswered
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services
 
@@ -49,6 +49,7 @@ COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
 FILES_EVERY_S = 3.0
 BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
+RETURN_EVERY_S = 5.0
 WARM_RETRY_S = 60.0
 GRACE_S = 5.0
 MANY_OBJECTS = 20_000  # are collected in some 10 ms
@@ -172,6 +173,7 @@ class App:
 
         async def close() -> None:
             interface.stopping = True
+            self.services.events.close()
             await self.listeners.close()
 
         return close
@@ -213,6 +215,7 @@ class App:
             background.run("scheduled backup", self._back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
             background.run("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S, expected=store),
             background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
+            background.run("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S, expected=store),
             background.run(
                 "search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True
             ),

@@ -387,6 +387,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "license.list",
     "metrics.show",
     "system.show",
+    "conversation.type",
 }
 
 

@@ -13,6 +13,8 @@ from chatsvc.cli.words import ACCOUNT, BOT, TIER
 
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
 
+MINUTES = click.IntRange(1, 1440)
+
 SETTINGS = (
     click.option("--model", type=TIER, metavar="TIER", help="A tier of the configuration; the default is the first."),
     click.option("--description", help="Short description."),
@@ -23,6 +25,9 @@ SETTINGS = (
     click.option("--opening-hours", metavar="HOURS", help='Such as "Mon-Fri 9-18, Sat 10-14" or "her gün 9-22, pazar kapalı".'),
     click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?" and give hedged answers; on by default.'),
     click.option("--greeting", help="The reply to a greeting."),
+    click.option("--hand-off", type=click.Choice(["on", "off"]), help="Call a person where a visitor asks for one; off by default."),
+    click.option("--hand-off-wait", type=MINUTES, metavar="M", help="Minutes until the bot takes a request as nobody came; 10."),
+    click.option("--hand-off-return", type=MINUTES, metavar="M", help="Minutes of the operator's silence until the bot returns; 30."),
     click.option("--fallback", type=click.Choice(["knowledge", "none"]), help="What replies where the model fails; by default nothing."),
 )
 
@@ -35,8 +40,8 @@ def settings(command: F) -> F:
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
-    ask_back = values.pop("ask_back")
-    return {**values, "ask_back": None if ask_back is None else ask_back == "on"}
+    switches = {name: values.pop(name) for name in ("ask_back", "hand_off")}
+    return {**values, **{name: None if given is None else given == "on" for name, given in switches.items()}}
 
 
 @click.group()

@@ -1,4 +1,4 @@
-"""`chatsvc conversation`: list, show, export, erase."""
+"""`chatsvc conversation`: list, show, take, reply, release, export, erase."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chatsvc.cli.output import call, call_all, counted, echo, json_option, show,
 from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL
 from chatsvc.domain.terminal import indented, one_line
 
-COLUMNS = ("id", "channel", "user_id", "visitor_name", "message_count", "last_message_at")
+COLUMNS = ("id", "channel", "handling", "user_id", "visitor_name", "message_count", "last_message_at")
 
 
 @click.group()
 def conversation() -> None:
-    """List, show, export and erase conversations."""
+    """List, show, export and erase conversations, and take them over from the bot."""
 
 
 @conversation.command("list")
@@ -68,9 +68,64 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     messages = found.pop("messages")
     show(found, False)
     for message in messages:
-        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}\n{indented(message['content'], '  ')}")
+        author = f" ({one_line(message['author'])})" if message["author"] else ""
+        told = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
+        echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
         if message["evidence"]:
             echo(f"  ({one_line(_origin(message['evidence']))})")
+
+
+@conversation.command()
+@click.argument("conversation_id", metavar="ID")
+@click.option("--as", "email", metavar="EMAIL", help="The operator who takes it; the default is you.")
+@click.option("--yes", is_flag=True, help="Take it from another operator.")
+@json_option
+@click.pass_context
+def take(ctx: click.Context, conversation_id: str, email: str | None, yes: bool, as_json: bool) -> None:
+    """Take a conversation over from the bot.
+
+    The bot says nothing more in it until `conversation release`, or until nobody has written for the minutes of `bot set
+    --hand-off-return`. On the interface the bot goes on answering, since its callers wait for a reply.
+
+    \b
+    Examples:
+      chatsvc conversation take 90be...
+      chatsvc conversation take 90be... --as ada@example.com --yes
+    """
+    show(call(ctx, "conversation.take", conversation=conversation_id, email=email, yes=yes or None), as_json)
+
+
+@conversation.command()
+@click.argument("conversation_id", metavar="ID")
+@click.argument("text")
+@click.option("--yes", is_flag=True, help="Take it from another operator.")
+@json_option
+@click.pass_context
+def reply(ctx: click.Context, conversation_id: str, text: str, yes: bool, as_json: bool) -> None:
+    """Write a message to the visitor, which takes the conversation.
+
+    Where an operator has the conversation, the message is written in that operator's name. It costs no allowance.
+
+    \b
+    Examples:
+      chatsvc conversation reply 90be... "Good morning, this is Ada. How can I help?"
+    """
+    done = call(ctx, "conversation.reply", conversation=conversation_id, text=text, yes=yes or None)
+    show(done if as_json else done["message"], as_json)
+
+
+@conversation.command()
+@click.argument("conversation_id", metavar="ID")
+@json_option
+@click.pass_context
+def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
+    """Give a conversation back to the bot, which tells the visitor so.
+
+    \b
+    Examples:
+      chatsvc conversation release 90be...
+    """
+    show(call(ctx, "conversation.release", conversation=conversation_id), as_json)
 
 
 def _origin(evidence: dict[str, Any]) -> str:

@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": ("chatsvc.cli.demo:demo", "Start a temporary instance with a sample bot that answers a real message."),
     "account": ("chatsvc.cli.account:account", "Manage accounts: plan, allowance, subscription, export and import."),
     "bot": ("chatsvc.cli.bot:bot", "Manage bots and their settings."),
+    "channel": ("chatsvc.cli.channel:channel", "Manage a bot's channels: web widget, Telegram, WhatsApp."),
     "key": ("chatsvc.cli.key:key", "Create, list and revoke API keys."),
     "operator": ("chatsvc.cli.operator:operator", "Manage the people who sign in to the dashboard: roles, set-up links, sessions."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),

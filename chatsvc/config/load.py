@@ -11,7 +11,7 @@ from typing import NamedTuple
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.model import Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.plans import Plan
@@ -40,6 +40,8 @@ _DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
 _DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
 _MAX_SECRET = 1 << 16
 MOST_DAYS = 36_500
+TELEGRAM_API = "https://api.telegram.org"
+WHATSAPP_GRAPH = "https://graph.facebook.com/v26.0"
 USUAL = "config.yaml"
 DATA_DIR = "data"
 LOW_PORTS = 1024
@@ -113,13 +115,17 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "models",
         "plans",
         "webhooks",
+        "channels",
         "backup",
         "retention",
         "egress",
         "log",
         "metrics",
     )
-    limits = root.section("limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address")
+    limits = root.section(
+        "limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address", "web_per_minute", "web_daily"
+    )
+    channels = root.section("channels", "telegram", "whatsapp")
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
@@ -135,6 +141,8 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
             connections=limits.plain("connections", values.whole(1, 100_000), 1000),
             connections_per_address=limits.plain("connections_per_address", values.whole(1, 100_000), 100),
+            web_per_minute=limits.plain("web_per_minute", values.whole(1, 1_000_000), 20),
+            web_daily=limits.plain("web_daily", values.whole(0, 100_000_000), 1000),
         ),
         anthropic=_anthropic(anthropic),
         models=_models(root),
@@ -143,6 +151,10 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             timeout_s=webhooks.plain("timeout_s", values.seconds(60), 10.0),
             allowed_networks=webhooks.texts("allowed_networks", values.network),
             ca_file=webhooks.file("ca_file"),
+        ),
+        channels=Channels(
+            telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
+            whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
         ),
         backup=Backups(
             every_s=backup.optional("every", values.interval),

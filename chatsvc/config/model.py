@@ -89,13 +89,16 @@ class Server:
 class Limits:
     """Limits on load: requests a minute for each API key, requests in flight, and connections that have shown no valid key.
 
-    `connections_per_address` holds for an IPv4 address or an IPv6 /64 network.
+    `connections_per_address` holds for an IPv4 address or an IPv6 /64 network. `web_per_minute` is the number of messages of the widget
+    for each bot and address, `web_daily` that of a bot's new conversations in a day.
     """
 
     requests_per_minute: int
     max_in_flight: int
     connections: int
     connections_per_address: int
+    web_per_minute: int
+    web_daily: int
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,14 @@ class Webhooks:
     timeout_s: float
     allowed_networks: tuple[IPv4Network | IPv6Network, ...]
     ca_file: Path | None
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Addresses of the messaging platforms."""
+
+    telegram_api_url: str
+    whatsapp_graph_url: str
 
 
 @dataclass(frozen=True)
@@ -168,6 +179,7 @@ class Config:
     models: Mapping[str, Tier]
     plans: Mapping[str, Plan]
     webhooks: Webhooks
+    channels: Channels
     backup: Backups
     retention: Retention
     egress: str

@@ -27,6 +27,8 @@ def as_document(config: Config) -> dict[str, Any]:
             "max_in_flight": limits.max_in_flight,
             "connections": limits.connections,
             "connections_per_address": limits.connections_per_address,
+            "web_per_minute": limits.web_per_minute,
+            "web_daily": limits.web_daily,
         },
         "engines": {
             "anthropic": {
@@ -42,6 +44,10 @@ def as_document(config: Config) -> dict[str, Any]:
             "timeout_s": webhooks.timeout_s,
             "allowed_networks": [str(network) for network in webhooks.allowed_networks],
             "ca_file": str(webhooks.ca_file) if webhooks.ca_file else None,
+        },
+        "channels": {
+            "telegram": {"api_url": config.channels.telegram_api_url},
+            "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},
         },
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": dataclasses.asdict(config.retention),

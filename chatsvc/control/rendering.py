@@ -11,12 +11,14 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
     from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
     from chatsvc.domain.models import AccountUsage, ApiKey, Bot, Conversation, Entry, FirstRecords, ListedKey, NewKey
     from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
     from chatsvc.domain.paging import ResultPage
     from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
     from chatsvc.store.conversations import Thread
+    from chatsvc.store.handling import OperatorMessage
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.usecases.conversations import TranscriptPage
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
 
 Renderer = Callable[[Any], Any]
+MASK = "***"
 NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
 
 
@@ -68,7 +71,18 @@ def account(result: AccountUsage) -> Json:
 
 def bot(result: Bot) -> Json:
     """Write a chatbot with its settings."""
-    settings = ("account_id", "instructions", "timezone", "country", "language", "opening_hours", "ask_back", "greeting", "fallback")
+    settings: tuple[str, ...] = (
+        "account_id",
+        "instructions",
+        "timezone",
+        "country",
+        "language",
+        "opening_hours",
+        "ask_back",
+        "greeting",
+        "fallback",
+    )
+    settings += ("hand_off", "hand_off_wait", "hand_off_return")
     return {**shapes.chatbot(result), **{name: getattr(result, name) for name in settings}}
 
 
@@ -262,12 +276,43 @@ def appointment(result: Appointment) -> Json:
 
 def conversation(result: Conversation) -> Json:
     """Write a conversation of a list."""
-    return {**shapes.conversation(result), "message_count": result.message_count}
+    return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
+
+
+def _handling(conversation: Conversation) -> Json:
+    return {
+        "handling": conversation.handling,
+        "handling_since": None if conversation.handling_since is None else times.with_millis(conversation.handling_since),
+        "operator": conversation.operator_name,
+        "source_page_host": conversation.source_page_host,
+    }
+
+
+def operator_message(result: OperatorMessage) -> Json:
+    """Write a message of a person, with the conversation that it belongs to."""
+    return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
+
+
+def channel(result: Channel) -> Json:
+    """Write a channel; each secret that it has is masked."""
+    secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
+    held = None if result.state == "needs_secret" else MASK
+    return {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held), **_channel_times(result)}
+
+
+def _channel_times(result: Channel) -> Json:
+    return {"created_at": times.without_fraction(result.created_at), "updated_at": times.without_fraction(result.updated_at)}
+
+
+def set_channel(result: SetChannel) -> Json:
+    """Write a channel that was just set, with a warning where its platform could not confirm it."""
+    return {**channel(result.channel), "warning": result.warning}
 
 
 def thread(result: Thread) -> Json:
     """Write a conversation with its newest messages."""
     detail = shapes.conversation_detail(result.conversation, result.messages)
+    detail |= _handling(result.conversation)
     return {**detail, "messages": [shapes.message_for_operator(message) for message in result.messages]}
 
 
@@ -393,6 +438,12 @@ RENDERERS: dict[str, Renderer] = {
     "bot.export": str,
     "bot.activate": bot,
     "bot.deactivate": bot,
+    "channel.set": set_channel,
+    "channel.list": list_of(channel),
+    "channel.pause": channel,
+    "channel.resume": channel,
+    "channel.remove": lambda result: {**channel(result), "removed": True},
+    "channel.snippet": lambda result: result._asdict(),
     "key.create": new_key,
     "key.list": page_of(key),
     "key.revoke": key,
@@ -425,6 +476,9 @@ RENDERERS: dict[str, Renderer] = {
     "appointment.set": appointment,
     "conversation.list": page_of(conversation),
     "conversation.show": thread,
+    "conversation.take": conversation,
+    "conversation.reply": operator_message,
+    "conversation.release": conversation,
     "conversation.export": transcripts,
     "conversation.erase": erased,
     "usage": shapes.analytics,

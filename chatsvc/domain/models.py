@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from chatsvc.domain.operators import NewOperator
 
-CHANNELS = ("api", "web", "whatsapp")
+CHANNELS = ("api", "web", "whatsapp", "telegram")
 SUBSCRIPTION_STATUSES = ("active", "trialing", "past_due", "canceled", "paused")
 MAY_SEND = frozenset({"active", "trialing"})
 
@@ -56,6 +56,9 @@ class Bot(NamedTuple):
     greeting: str | None = None
     fallback: str | None = None
     profile: str | None = None
+    hand_off: bool = False
+    hand_off_wait: int = 10
+    hand_off_return: int = 30
 
 
 class ApiKey(NamedTuple):
@@ -96,7 +99,10 @@ class FirstRecords(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """One visitor's thread with one bot on one channel (SPEC.md 2.4)."""
+    """One visitor's thread with one bot on one channel (SPEC.md 2.4).
+
+    `handling` is "bot", "waiting" or "operator", `handling_since` the time from which the visitor waits or of the operator's last word.
+    """
 
     id: str
     chatbot_id: str
@@ -108,6 +114,11 @@ class Conversation(NamedTuple):
     created_at: int
     updated_at: int
     message_count: int
+    handling: str = "bot"
+    handling_since: int | None = None
+    operator_id: str | None = None
+    operator_name: str | None = None
+    source_page_host: str = ""
 
 
 class HistoryMessage(NamedTuple):
@@ -118,13 +129,22 @@ class HistoryMessage(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn of a conversation; `role` is "user" or "assistant", `evidence` the origin of a reply as JSON, for the operator."""
+    """One message of a conversation; `role` is "user", "assistant" or "operator" (`author` names the person).
+
+    `evidence` is the origin of a reply as JSON. `delivery` (domain.channels.DELIVERIES) and `error` tell how it reached the visitor's
+    channel, `feedback` is the visitor's thumb. `number` orders the messages of a conversation; 0 where it was not read.
+    """
 
     id: str
     role: str
     content: str
     created_at: int
     evidence: str | None = None
+    author: str | None = None
+    delivery: str | None = None
+    error: str | None = None
+    feedback: str | None = None
+    number: int = 0
 
 
 class SendMessage(NamedTuple):

@@ -133,6 +133,26 @@ service_stopping = _code("service_stopping")
 
 # Conversations.
 visitor_busy = _code("visitor_busy")
+conversation_taken = _code("conversation_taken", "conversation", "operator")
+operator_without_role = _code("operator_without_role", "email", "role")
+minutes_out_of_range = _code("minutes_out_of_range", "field", "most")
+
+# Channels.
+channel_unknown = _code("channel_unknown", "channel", "known")
+channel_not_found = _code("channel_not_found", "bot", "channel")
+channel_setting_unfitting = _code("channel_setting_unfitting", "channel", "settings")
+channel_incomplete = _code("channel_incomplete", "channel", "missing")
+channel_paused = _code("channel_paused", "bot", "channel")
+channel_secret_missing = _code("channel_secret_missing", "bot", "channel")
+channel_secret_unusable = _code("channel_secret_unusable", "bot", "channel")
+channel_taken = _code("channel_taken", "channel")
+site_invalid = _code("site_invalid", "site")
+too_many_sites = _code("too_many_sites", "most")
+color_invalid = _code("color_invalid", "color")
+web_address_invalid = _code("web_address_invalid", "address")
+phone_number_id_invalid = _code("phone_number_id_invalid", "phone_number_id")
+token_invalid = _code("token_invalid", "channel")
+token_refused = _code("token_refused", "channel", "fault")
 
 # Import of an account.
 import_exists = _code("import_exists", "account")

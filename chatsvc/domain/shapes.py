@@ -67,8 +67,13 @@ def message(m: Message) -> Json:
 
 
 def message_for_operator(m: Message) -> Json:
-    """Write a message with the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null."""
-    return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence)}
+    """Write a message as the team sees it.
+
+    `evidence` is the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null. `author` is the person who wrote
+    it, `delivery` and `error` tell how it reached the visitor's channel, `feedback` is the visitor's thumb.
+    """
+    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "feedback": m.feedback}
+    return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence), **team}
 
 
 def conversation_detail(c: Conversation, messages: list[Message]) -> Json:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from chatsvc.domain import refusals
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQUEST_TYPES
+from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
 from chatsvc.domain.transfer_values import is_consistent, is_possible
 
@@ -24,14 +25,17 @@ _FIELDS = {
     "account": "id name plan? subscription_status messages_limit:number message_credits:number created_at:time updated_at:time",
     "allowance": "month messages_used:number",
     "bot": "id name description? model active:flag messages_used:number created_at:time updated_at:time"
-    " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback? profile?",
+    " instructions? timezone country language opening_hours? ask_back:flag? greeting? fallback? profile?"
+    " hand_off:flag hand_off_wait:number hand_off_return:number",
     "knowledge": "bot_id id question alt:texts answer language source? file? created_at:time",
     "synonyms": "bot_id words:texts source file",
     "unanswered": "bot_id folded question language times:number first_asked_at:time last_asked_at:time",
     "asker": "bot_id folded channel user_id wording times:number last_asked_at:time",
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",
-    "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?",
-    "message": "conversation_id id role content created_at:time evidence:object?",
+    "channel": "bot_id id channel state settings:object secrets:object? identity? created_at:time updated_at:time",
+    "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
+    " source_page_host",
+    "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
     " note? created_at:time updated_at:time",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
@@ -48,7 +52,11 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("asker", "channel"): CHANNELS,
     ("usage", "channel"): CHANNELS,
     ("bot", "fallback"): (None, "knowledge"),
-    ("message", "role"): ("user", "assistant"),
+    ("message", "role"): ("user", "assistant", "operator"),
+    ("message", "delivery"): (None, *DELIVERIES),
+    ("message", "feedback"): (None, *FEEDBACK),
+    ("channel", "channel"): tuple(SETTABLE),
+    ("channel", "state"): STATES,
     ("request", "request_type"): REQUEST_TYPES,
     ("request", "status"): REQUEST_STATUSES,
     ("appointment", "status"): APPOINTMENT_STATUSES,

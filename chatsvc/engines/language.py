@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from chatsvc.domain.language import primary
+from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
 from chatsvc.engines.reading.language_detection import guess, load
 
-__all__ = ["among", "detected", "guess", "load", "of"]
+__all__ = ["among", "detected", "guess", "load", "of", "spoken"]
 
 _LOOKED_BACK = 6  # earlier messages of the visitor
 
@@ -23,13 +24,13 @@ def detected(turn: Turn) -> str | None:
 
     So "ok", a time or a number keeps the language of the conversation.
     """
-    return guess(turn.message) or _before(turn)
+    return spoken(turn.message, turn.history)
 
 
-def _before(turn: Turn) -> str | None:
-    """Return the detected language of the visitor's last earlier message that shows one."""
-    spoken = [past.content for past in turn.history if past.role == "user"][-_LOOKED_BACK:]
-    return next((found for text in reversed(spoken) if (found := guess(text))), None)
+def spoken(message: str, history: Sequence[HistoryMessage]) -> str | None:
+    """Return the detected language of a message, else of the visitor's last earlier one that shows one."""
+    earlier = [past.content for past in history if past.role == "user"][-_LOOKED_BACK:]
+    return next((found for text in (message, *reversed(earlier)) if (found := guess(text))), None)
 
 
 def among(turn: Turn, available: Container[str], heard: str | None = None) -> str:

@@ -15,7 +15,8 @@ CHANGEABLE = frozenset(Bot._fields) - {"id", "account_id", "messages_used", "cre
 
 def _bot(row: tuple[object, ...]) -> Bot:
     bot = Bot(*row)  # type: ignore[arg-type]  # the columns are the fields
-    return bot._replace(active=bool(bot.active), ask_back=None if bot.ask_back is None else bool(bot.ask_back))
+    ask_back = None if bot.ask_back is None else bool(bot.ask_back)
+    return bot._replace(active=bool(bot.active), ask_back=ask_back, hand_off=bool(bot.hand_off))
 
 
 def bots_of(connection: Connection, account_id: str) -> list[Bot]:

@@ -13,7 +13,11 @@ from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
 
 MAX_RECORDS = 20
-COLUMNS = "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count"
+COLUMNS = (
+    "id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at, message_count,"
+    " handling, handling_since, operator_id, operator_name, source_page_host"
+)
+MESSAGE_COLUMNS = ", ".join(Message._fields)
 
 
 class Page(NamedTuple):
@@ -25,7 +29,7 @@ class Page(NamedTuple):
     last: tuple[int, int] | None
 
 
-OF_A_PAGE = "c.id, c.bot_id, c.channel, c.user_id, c.visitor_name, c.visitor_email, c.last_message_at, c.created_at, c.updated_at"
+OF_A_PAGE = ", ".join(f"c.{name.strip()}" for name in COLUMNS.split(","))
 
 
 class _Asked(NamedTuple):
@@ -70,7 +74,7 @@ def _page(connection: Connection, asked: _Asked) -> Page:
     # As one text: fetching a row releases the interpreter lock and acquires it again.
     total, found = connection.execute(
         f"""
-        SELECT total.conversations, json_group_array(json_array({OF_A_PAGE}, c.message_count, c.number)) FROM (
+        SELECT total.conversations, json_group_array(json_array({OF_A_PAGE}, c.number)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page
@@ -97,7 +101,7 @@ class Thread(NamedTuple):
 
 def _messages(connection: Connection, number: int, limit: int) -> list[Message]:
     rows = connection.execute(
-        "SELECT id, role, content, created_at, evidence FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
+        f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (number, limit)
     ).fetchall()
     return [Message(*row) for row in reversed(rows)]
 
@@ -145,10 +149,10 @@ def _histories(connection: Connection, asked: list[tuple[str, str, str, int, int
 def _history(connection: Connection, asked: tuple[str, str, str, int, int]) -> ConversationHistory:
     rows = connection.execute(
         """
-        SELECT m.role, m.content, c.dialogue,
+        SELECT replace(m.role, 'operator', 'assistant'), m.content, c.dialogue,
             (SELECT count(*) FROM requests r WHERE r.conversation = c.number AND r.created_at >= ?5),
             (SELECT r.conversation FROM requests r WHERE r.conversation = c.number LIMIT 1)
-        FROM conversations c LEFT JOIN messages m ON m.conversation = c.number
+        FROM conversations c LEFT JOIN messages m ON m.conversation = c.number AND m.pending IS NULL
         WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 ORDER BY m.number DESC LIMIT ?4
         """,
         asked,

@@ -50,6 +50,9 @@ class NewExchange(NamedTuple):
     dialogue: str | None = None
     captured: NewCapture | None = None
     evidence: str | None = None
+    # Number of the visitor's message where its channel has stored it before, and the delivery state of the reply.
+    stored: int | None = None
+    delivery: str | None = None
 
 
 class Counts(NamedTuple):
@@ -65,7 +68,7 @@ IDEMPOTENCY_MS = DAY_MS
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
-def _ids(count: int) -> list[str]:
+def new_ids(count: int) -> list[str]:
     """Make random UUIDs (version 4) from one call of urandom: uuid.uuid4() takes five times as long."""
     h = os.urandom(16 * count).hex()
     return [
@@ -74,7 +77,7 @@ def _ids(count: int) -> list[str]:
     ]
 
 
-def _id_by_time(instant: int) -> str:
+def id_by_time(instant: int) -> str:
     """Make a UUID of version 7, which begins with the time: new ones are neighbours in an index, so few pages are written."""
     time, h = f"{instant:012x}", os.urandom(10).hex()
     return f"{time[:8]}-{time[8:]}-7{h[:3]}-{_VARIANT[h[3]]}{h[4:7]}-{h[7:19]}"
@@ -82,10 +85,12 @@ def _id_by_time(instant: int) -> str:
 
 def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list[int]:
     """Insert or update the conversations of the exchanges; return their numbers."""
-    ids = [_id_by_time(x.accepted_at) for x in exchanges]
+    ids = [id_by_time(x.accepted_at) for x in exchanges]
     rows: list[object] = []
     for conversation_id, x in zip(ids, exchanges, strict=True):
-        rows += conversation_id, x.account_id, x.bot_id, x.channel, x.user_id, x.replied_at, x.accepted_at, x.replied_at, x.dialogue
+        messages = 2 if x.stored is None else 1
+        rows += conversation_id, x.account_id, x.bot_id, x.channel, x.user_id
+        rows += x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages
     # The time of the last message never decreases: a list must not show a conversation on two pages.
     written = at_once(
         connection,
@@ -93,13 +98,13 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id,
             last_message_at, created_at, updated_at, dialogue, message_count) VALUES
         """,
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, 2)",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
         """
         ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
             last_message_at = max(last_message_at, excluded.last_message_at),
             updated_at = max(updated_at, excluded.updated_at),
-            message_count = message_count + 2,
+            message_count = message_count + excluded.message_count,
             dialogue = excluded.dialogue
         RETURNING id, number, bot_id, channel, user_id
         """,
@@ -122,12 +127,26 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
 
 
 def _messages(connection: Connection, exchanges: list[NewExchange], numbers: list[int]) -> None:
-    ids = iter(_ids(2 * len(exchanges)))
+    ids = iter(new_ids(2 * len(exchanges)))
     rows: list[object] = []
     for x, number in zip(exchanges, numbers, strict=True):
-        rows += number, next(ids), "user", x.message, x.accepted_at, None
-        rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence
-    at_once(connection, "INSERT INTO messages (conversation, id, role, content, created_at, evidence) VALUES ", "(?, ?, ?, ?, ?, ?)", rows)
+        if x.stored is None:
+            rows += number, next(ids), "user", x.message, x.accepted_at, None, None
+        rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence, x.delivery
+    begin = "INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery) VALUES "
+    at_once(connection, begin, "(?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _is_wanted(connection: Connection, x: NewExchange) -> bool:
+    """Settle the turn of a message that its channel has stored; False where it was settled or an operator took over meanwhile."""
+    if x.stored is None:
+        return True
+    row = connection.execute(
+        "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1"
+        " RETURNING (SELECT handling FROM conversations WHERE number = conversation)",
+        (x.stored,),
+    ).fetchone()
+    return bool(row == ("bot",))
 
 
 def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
@@ -205,7 +224,8 @@ def _accounts(connection: Connection, ids: Iterable[str]) -> dict[str, _Balance]
 def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
     """Write exchanges in order; the result is that of writing them one by one."""
     accounts = _accounts(connection, {x.account_id for x in exchanges})
-    kept = [x for x in exchanges if x.account_id in accounts]
+    wanted = [x.account_id in accounts and _is_wanted(connection, x) for x in exchanges]
+    kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
     numbers = _conversations(connection, kept)
     search.queue(connection, numbers)
     _messages(connection, kept, numbers)
@@ -215,11 +235,11 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
             captures.write(connection, x.bot_id, number, x.captured.request, x.captured.appointment, tell=x.captured.tell)
     _keys(connection, kept)
     counts = iter(_counts(connection, kept, accounts))
-    return [next(counts) if x.account_id in accounts else None for x in exchanges]
+    return [next(counts) if is_wanted else None for is_wanted in wanted]
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
-    """Write an exchange; return None and write nothing if its account has been deleted."""
+    """Write an exchange; return None and write nothing if its account has been deleted or its turn needs no reply any more."""
     return await db.write(Together(_write, exchange), applied)
 
 

@@ -119,7 +119,7 @@ def _walk(connection: Connection, search: _Search, after: _Position, limit: int)
 
 def _records(connection: Connection, numbers: list[int]) -> list[tuple[Conversation, int]]:
     rows = connection.execute(
-        f"SELECT {OF_A_PAGE}, c.message_count, c.number FROM conversations c WHERE c.number IN (SELECT value FROM json_each(?))",
+        f"SELECT {OF_A_PAGE}, c.number FROM conversations c WHERE c.number IN (SELECT value FROM json_each(?))",
         (json.dumps(numbers),),
     )
     by_number: dict[int, Any] = {row[-1]: row for row in rows}

@@ -19,7 +19,7 @@ _PARENTS = {BOT: "bots p JOIN {0} t ON t.bot_id = p.id", BOT_NUMBER: "bots p JOI
     CONVERSATION: "conversations p JOIN {0} t ON t.conversation = p.number"
 }
 # Purposes of the keys that seal secrets.
-SIGNING_KEYS, SECOND_FACTORS = "webhook signing keys", "second factors"
+SIGNING_KEYS, SECOND_FACTORS, CHANNEL_SECRETS = "webhook signing keys", "second factors", "channel secrets"
 # `deleted_at` of an account during its import: invisible, and not deleted by the sweep.
 IMPORTING = 0
 
@@ -175,11 +175,15 @@ TABLES = (
         retention=RetentionRule("conversations_days", "last_asked_at"),
     ),
     Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at", sealed=Sealed(("signing_key",), BOT, SIGNING_KEYS)),
+    Table("channels", BOT, ("id",), "channel", changed="updated_at", sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS)),
+    # Digests without a visitor; the store deletes old ones as new ones come.
+    Table("incoming_keys", BOT, ("digest",)),
     Table(
         "conversations",
         ACCOUNT,
         record="conversation",
-        local={"message_count": "0"},
+        # Nobody of the other installation is here to take a conversation over.
+        local={"message_count": "0", "handling": "'bot'", "handling_since": "NULL", "operator_id": "NULL", "operator_name": "NULL"},
         visitor=Erasure("conversation", "number = ?1", "conversations"),
         retention=RetentionRule("conversations_days", "last_message_at", prefix=_ANY_CHANNEL),
         changed="updated_at",
@@ -188,6 +192,7 @@ TABLES = (
         "messages",
         CONVERSATION,
         record="message",
+        local={"incoming": "NULL", "pending": "NULL"},
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
     ),

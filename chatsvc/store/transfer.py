@@ -23,6 +23,8 @@ WINDOWS = 40  # in one unit
 _EACH = 200
 
 _OF = {table.record: table for table in TABLES if table.record}
+# Fields that hold a sealed secret in the store.
+SECRETS = {"webhook": "signing_key", "channel": "secrets"}
 # Tables walked by number. Rows that are written after the walk began are left out.
 _BY_NUMBER = {kind: table.name for kind, table in _OF.items() if table.key == ("number",)}
 _OF_BOTS = "IN (SELECT id FROM bots WHERE account_id = ?1)"
@@ -53,7 +55,7 @@ def _select(kind: str) -> str:
 
 
 # The column by which the others are walked.
-_KEYS = {"account": "id", "allowance": "month", "webhook": "bot_id", "answer": "key", "key": "id"}
+_KEYS = {"account": "id", "allowance": "month", "webhook": "bot_id", "channel": "id", "answer": "key", "key": "id"}
 _SELECT = {kind: _select(kind) for kind in RECORDS}
 _LAST = {kind: f"SELECT coalesce(max(number), 0) FROM {name}" for kind, name in _BY_NUMBER.items()}
 _KINDS = tuple(RECORDS)
@@ -77,7 +79,7 @@ async def begin(db: Database) -> ExportPosition:
 
 
 async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
-    """Read the records after a position; return them with the next position, None at the end. Signing keys are sealed, in base64."""
+    """Read the records after a position; return them with the next position, None at the end. Secrets are sealed, in base64."""
 
     def unit(connection: Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
         records: list[tuple[str, Record]] = []
@@ -165,8 +167,13 @@ class Unfitting(Exception):
     """A record exists already, or its parent does not; the text is its kind."""
 
 
-async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record]], seal: Callable[[bytes, Record], bytes]) -> None:
-    """Write records of an account during its import, all or none; raises Unfitting. `seal` seals a webhook's signing key."""
+async def put(
+    db: Database, account_id: str, records: Sequence[tuple[str, Record]], seal: Callable[[bytes, str, Record], bytes | None]
+) -> None:
+    """Write records of an account during its import, all or none; raises Unfitting.
+
+    `seal` seals the secret of a record (check value, kind, record); SECRETS names its field.
+    """
 
     kind = ""
 
@@ -176,8 +183,8 @@ async def put(db: Database, account_id: str, records: Sequence[tuple[str, Record
         changed: set[object] = set()
         for kind, record in records:
             values = {**record, "account_id": account_id}
-            if kind == "webhook":
-                values["signing_key"] = seal(facts.check_in(connection), record)
+            if kind in SECRETS:
+                values[SECRETS[kind]] = seal(facts.check_in(connection), kind, record)
             if connection.execute(_INSERT[kind], values).rowcount != 1:
                 raise Unfitting(kind)
             if kind == "message":

@@ -92,6 +92,10 @@ class AccountCache:
             state = self._accounts.get(account_id)
         return state
 
+    def cached(self, account_id: str) -> AccountState | None:
+        """Return an account that is in memory."""
+        return self._accounts.get(account_id)
+
     def _add(self, holding: accounts.Holding | None) -> None:
         if holding is not None:
             self._accounts.setdefault(holding.account.id, AccountState(holding))

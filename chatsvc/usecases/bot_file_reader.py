@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.config.document import List, Map, Node, Scalar, parse
@@ -20,6 +21,7 @@ from chatsvc.usecases.services import Services
 
 MAX_CHARACTERS = 200_000
 SETTINGS = ("name", "model", "description", "instructions", "timezone", "country", "language", "opening_hours", "greeting", "fallback")
+_OF_THE_BOT = frozenset({"ask_back", "hand_off", "hand_off_wait", "hand_off_return"})
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _MOST_FIELDS, _MOST_CLOSED, _LONGEST_TEXT = 12, 200, 1_000
 _FIELD_KEYS = ("name", "kind", "ask", "choices", "required")
@@ -88,7 +90,10 @@ class BotFileReader:
             "address": self._address,
             "texts": self._texts,
             "forms": self._forms,
-            "ask_back": self._ask_back,
+            "ask_back": self._switch,
+            "hand_off": self._switch,
+            "hand_off_wait": partial(self._minutes, "hand_off_wait"),
+            "hand_off_return": partial(self._minutes, "hand_off_return"),
         }
         changes: dict[str, object] = {}
         owned: dict[str, object] = {}
@@ -96,8 +101,8 @@ class BotFileReader:
             name = key.text
             if name in SETTINGS:
                 changes.update(self._setting(name, value))
-            elif name == "ask_back":
-                changes[name] = self._ask_back(value)
+            elif name in _OF_THE_BOT:
+                changes[name] = readers[name](value)
             elif name in readers:
                 owned[name] = readers[name](value)
             else:
@@ -152,7 +157,16 @@ class BotFileReader:
             self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
             return {}
 
-    def _ask_back(self, node: Node) -> bool:
+    def _minutes(self, name: str, node: Node) -> int:
+        text = self._text(node)
+        minutes = int(text[:9]) if text.isascii() and text.isdecimal() else 0
+        try:
+            bots.checked(self._services, {name: minutes})
+        except Refused as fault:
+            self._refuse(node, "setting_invalid", setting=name, refusal=fault.code, facts=fault.facts)
+        return minutes
+
+    def _switch(self, node: Node) -> bool:
         text = self._text(node).lower()
         if text not in _SWITCHES:
             self._refuse(node, "no_switch")

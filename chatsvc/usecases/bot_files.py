@@ -24,6 +24,7 @@ async def take_out(services: Services, caller: Caller, *, bot: str) -> str:
     settings: dict[str, object] = {name: getattr(found, name) or "" for name in SETTINGS}
     settings["fallback"] = found.fallback or "none"
     settings["ask_back"] = found.ask_back is not False
+    settings |= {"hand_off": found.hand_off, "hand_off_wait": found.hand_off_wait, "hand_off_return": found.hand_off_return}
     owned = profile.to_json()
     forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
     closed = owned.get("closed", [])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from chatsvc.domain import language, opening_hours, paging, refusals, times
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.models import Bot
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.profiles import Profile
@@ -18,6 +19,7 @@ from chatsvc.usecases.accounts import plain_text
 from chatsvc.usecases.services import Services
 
 MOST_INSTRUCTIONS = 20_000
+_MINUTES = frozenset({"hand_off_wait", "hand_off_return"})
 _TEXTS = {"description": 1000, "instructions": MOST_INSTRUCTIONS, "greeting": 1000}
 
 
@@ -34,6 +36,8 @@ def checked(services: Services, given: Mapping[str, object]) -> dict[str, object
     """Check each given setting by its name; "" removes an optional text."""
     settings = {name: value for name, value in given.items() if value is not None}
     for name, value in settings.items():
+        if name in _MINUTES and (not isinstance(value, int) or not 1 <= value <= MOST_MINUTES):
+            raise refusals.minutes_out_of_range(field=name, most=MOST_MINUTES)
         if not isinstance(value, str):
             continue
         if name == "name":

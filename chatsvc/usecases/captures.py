@@ -47,7 +47,9 @@ def _message(bot: Bot, kept: Captured) -> str:
     return "\n".join([kept.message, *(f"{name}: {value}" for name, value in kept.details)])[: captures.MAX_MESSAGE]
 
 
-def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -> tuple[Request, Appointment | None]:
+def records(
+    bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
+) -> tuple[Request, Appointment | None]:
     """Make the records of a capture, keeping only verified data; `spoken` are the visitor's own messages."""
     kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
@@ -58,7 +60,7 @@ def records(bot: Bot, captured: Captured, spoken: list[str], accepted_at: int) -
         visitor_name=kept.visitor_name,
         visitor_email=kept.visitor_email,
         visitor_phone=kept.visitor_phone,
-        source_page_host="",
+        source_page_host=page_host,
         created_at=accepted_at,
     )
     # A change leaves one appointment, not two: the team moves it.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Coroutine
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.deadlines import Deadlines
 from chatsvc.domain.models import Exchange
 from chatsvc.usecases.history_cache import ConversationKey
 
+T = TypeVar("T")
 # Futures of the requests that wait for a lock, first in, first out.
 WaitQueue = deque[asyncio.Future[None]]
 
@@ -101,7 +102,7 @@ class ConversationLocks:
         """List a visitor's locked conversations, with one bot or with all."""
         return [conversation for conversation in self._queues if conversation[2] == user_id and bot_id in (None, conversation[0])]
 
-    def start(self, work: Coroutine[Any, Any, Exchange]) -> asyncio.Task[Exchange]:
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a request in a new task, which several callers may await."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -114,7 +115,7 @@ class ConversationLocks:
             # Retrieved here: if all callers have gone, asyncio would log the exception as never retrieved.
             task.exception()
 
-    async def run(self, work: Coroutine[Any, Any, Exchange]) -> Exchange:
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a request in the caller's own task, for which `drain` waits."""
         task = asyncio.current_task(self.deadlines.loop)
         if task is None:

@@ -51,6 +51,11 @@ class HistoryCache:
         while len(self._cached) > MOST_CONVERSATIONS or self._characters > MOST_CHARACTERS:
             self._characters -= self._cached.pop(next(iter(self._cached))).characters
 
+    def drop(self, conversation: ConversationKey) -> None:
+        """Drop one history, to which something was added; one that is being answered is not put back."""
+        self.generation += 1
+        self.pop(conversation, 0)
+
     def clear(self) -> None:
         """Drop all histories, since messages of some conversation were deleted."""
         self.generation += 1

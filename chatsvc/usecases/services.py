@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
+    from chatsvc.usecases.channel_secrets import ChannelCache
+    from chatsvc.usecases.conversation_events import ConversationEvents
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
     from chatsvc.usecases.previews import Computations
@@ -108,6 +110,20 @@ class Services:
         from chatsvc.usecases.trials import Trials
 
         return Trials()
+
+    @cached_property
+    def channels(self) -> ChannelCache:
+        """Channels of bots with their secrets. Built at first use: few commands need them."""
+        from chatsvc.usecases.channel_secrets import ChannelCache
+
+        return ChannelCache(self.db, self.secret)
+
+    @cached_property
+    def events(self) -> ConversationEvents:
+        """News of conversations for those who wait for them."""
+        from chatsvc.usecases.conversation_events import ConversationEvents
+
+        return ConversationEvents()
 
     @cached_property
     def egress(self) -> Egress:

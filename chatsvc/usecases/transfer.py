@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import refusals, signing
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
 from chatsvc.domain.models import AccountUsage
 from chatsvc.domain.transfer import Record, checked
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import transfer as stored
 from chatsvc.store.transfer import ExportPosition, Unfitting
 from chatsvc.store.webhooks import KEPT, PENDING
-from chatsvc.usecases import accounts
+from chatsvc.usecases import accounts, channel_secrets
+from chatsvc.usecases.channel_secrets import new_web_secrets
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 from chatsvc.webhooks.courier import row
@@ -45,7 +48,7 @@ async def take_out(
 ) -> ExportPage:
     """Export the next records of an account behind `after`; raises Refused.
 
-    Signing keys are included only `with_secrets`; API keys as digests.
+    Signing keys and channels' secrets are included only `with_secrets`; API keys as digests.
     """
     state = await accounts.resolve(services, caller, account)
     place = ExportPosition(*after) if after is not None else await stored.begin(services.db)  # type: ignore[arg-type]  # as this gave it
@@ -53,6 +56,8 @@ async def take_out(
     for kind, record in records:
         if kind == "webhook":
             record["signing_key"] = _opened(services, record) if with_secrets else None
+        elif kind == "channel":
+            record["secrets"] = _opened_secrets(services, record) if with_secrets else None
     return ExportPage(records, following)
 
 
@@ -62,6 +67,16 @@ def _opened(services: Services, record: Record) -> str:
         return sealing.unseal_with_any(services.secret.every(sealing.PURPOSE), sealed, row(bot_id))
     except sealing.Unsealable:
         raise refusals.signing_key_unusable(bot=bot_id) from None
+
+
+def _opened_secrets(services: Services, record: Record) -> str | None:
+    if record["secrets"] is None:
+        return None
+    channel_id, sealed = str(record["id"]), b64decode(str(record["secrets"]))
+    try:
+        return channel_secrets.unseal(services.secret, channel_id, sealed)
+    except sealing.Unsealable:
+        raise refusals.channel_secret_unusable(bot=record["bot_id"], channel=record["channel"]) from None
 
 
 async def begin(services: Services, caller: Caller, *, record: Record) -> ImportedAccount:
@@ -79,7 +94,7 @@ async def begin(services: Services, caller: Caller, *, record: Record) -> Import
     return ImportedAccount(account_id)
 
 
-def _no_seal(_: bytes, __: Record) -> bytes:
+def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
     raise RuntimeError("an account's own record has nothing to seal")
 
 
@@ -93,7 +108,10 @@ async def put(services: Services, caller: Caller, *, account: str, records: Sequ
             record["signing_key"] = signing.generate_signing_key()
             new.append(ImportedWebhook(str(record["bot_id"]), str(record["signing_key"])))
 
-    def seal(check: bytes, record: Record) -> bytes:
+    def seal(check: bytes, kind: str, record: Record) -> bytes | None:
+        if kind == "channel":
+            secrets = record["secrets"]
+            return channel_secrets.seal(services.secret.of(check), str(record["id"]), str(secrets)) if secrets is not None else None
         bot_id, key = str(record["bot_id"]), str(record["signing_key"])
         return sealing.seal(services.secret.of(check)(sealing.PURPOSE), key, row(bot_id))
 
@@ -110,11 +128,24 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
         raise refusals.import_second_account()
     if kind == "bot" and record["model"] not in services.config.models:
         raise refusals.import_tier_unknown(tier=record["model"], tiers=list(services.config.models))
+    if kind == "channel":
+        _adapt_channel(record)
+    if kind == "message" and record["delivery"] == "queued":
+        record["delivery"] = "unknown"
     if kind == "event":
         record["state"] = KEPT if record["state"] == PENDING else record["state"]
     if kind == "attempt" and record["success"] is None:
         record.update(success=False, error="interrupted", duration_ms=0)
     return record
+
+
+def _adapt_channel(record: Record) -> None:
+    """Leave a platform's channel switched off: the other installation may still use it. A widget gets a key of its own."""
+    if record["channel"] == WEB:
+        record["secrets"] = record["secrets"] or json.dumps(new_web_secrets())
+        return
+    record["state"] = NEEDS_SECRET if record["secrets"] is None else PAUSED
+    record["identity"] = None if record["secrets"] is None else record["identity"]
 
 
 async def end(services: Services, caller: Caller, *, account: str, complete: bool) -> AccountUsage | ImportedAccount:

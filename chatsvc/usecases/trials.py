@@ -18,8 +18,8 @@ from chatsvc.domain.captures import CapturedRecord, as_captured
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.usecases import bots, captures
-from chatsvc.usecases.messages import FALLBACK, HISTORY_MESSAGES
 from chatsvc.usecases.services import Services
+from chatsvc.usecases.turns import FALLBACK, HISTORY_MESSAGES
 
 if TYPE_CHECKING:
     from chatsvc.engines import Knowledge, SearchResult

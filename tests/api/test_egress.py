@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chatsvc.outbound.egress import PURPOSES
 from tests.cli.support import environment
 
 # On asyncio's own loop, all of whose connections and look-ups the interpreter's audit sees; libuv's it would not.
@@ -73,13 +74,16 @@ def run(folder: Path, egress: str, *options: str) -> Any:
     return json.loads(done.stdout)
 
 
+NONE = dict.fromkeys(PURPOSES, 0)
+
+
 def test_with_egress_none_nothing_is_connected_to_and_no_name_looked_up(tmp_path: Path) -> None:
     done = run(tmp_path, "none", "webhook")
     assert done["seen"] == []
     assert done["model"] == ["assistant_unavailable", "unreachable"]
     assert done["attempt"] == "egress_refused"
     assert done["knowledge"] == "From nine to six."
-    assert done["egress"] == [{"model": 0, "webhook": 0, "acme": 0}, {"model": 1, "webhook": 1, "acme": 0}]
+    assert done["egress"] == [NONE, {**NONE, "model": 1, "webhook": 1}]
 
 
 def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path) -> None:
@@ -88,7 +92,7 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
     assert ["connect", "127.0.0.1"] in done["seen"]
     assert done["model"] == ["assistant_unavailable", "unreachable"]
     opened, refused = done["egress"]
-    assert (opened["model"] >= 1, opened["webhook"], refused) == (True, 0, {"model": 0, "webhook": 0, "acme": 0})
+    assert (opened["model"] >= 1, opened["webhook"], refused) == (True, 0, NONE)
 
 
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:9", "http://localhost:9"])

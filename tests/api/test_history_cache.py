@@ -14,7 +14,8 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, Capt
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import conversations
-from chatsvc.usecases import captures, erasure, history_cache, messages, retention
+from chatsvc.usecases import captures, erasure, history_cache, retention
+from chatsvc.usecases import turns as turns_module
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
@@ -33,7 +34,7 @@ async def stored(caller: Caller, visitor: str, clock: FakeClock) -> conversation
     held = await app.services.account_cache.account(caller.account)
     assert held
     since = captures.start_of_day(held.bots[caller.bot], clock.now)
-    return await conversations.history(app.services.db, (caller.bot, "api", visitor), messages.HISTORY_MESSAGES, since)
+    return await conversations.history(app.services.db, (caller.bot, "api", visitor), turns_module.HISTORY_MESSAGES, since)
 
 
 async def set_statuses(caller: Caller, chance: random.Random) -> None:
@@ -50,8 +51,8 @@ async def test_every_answer_is_given_what_the_store_would_give(
     seed: int, caller: Caller, engine: ScriptedEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history_cache, "MOST_CONVERSATIONS", 3)
-    monkeypatch.setattr(messages, "HISTORY_MESSAGES", 6)
-    monkeypatch.setattr(messages, "MOST_A_DAY", 2)
+    monkeypatch.setattr(turns_module, "HISTORY_MESSAGES", 6)
+    monkeypatch.setattr(turns_module, "MOST_A_DAY", 2)
     chance, services = random.Random(seed), caller.app.services
     visitors, seen = [f"v{number}" for number in range(5)], set[tuple[str, str]]()
 

@@ -18,7 +18,7 @@ ACCOUNT = {
 }  # fmt: skip
 BOT = {
     "id", "name", "description", "model", "active", "messages_used", "created_at", "updated_at", "account_id", "instructions", "timezone",
-    "country", "language", "opening_hours", "ask_back", "greeting", "fallback",
+    "country", "language", "opening_hours", "ask_back", "greeting", "fallback", "hand_off", "hand_off_wait", "hand_off_return",
 }  # fmt: skip
 KEY = {"id", "account_id", "name", "prefix", "status", "created_at", "expires_at", "revoked_at", "last_used_at"}
 ENTRY = {"id", "question", "alt", "answer", "language", "source"}
@@ -139,6 +139,9 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
         "ask_back": None,
         "greeting": None,
         "fallback": None,
+        "hand_off": False,
+        "hand_off_wait": 10,
+        "hand_off_return": 30,
     }
     settings = {
         "name": "Reception",
@@ -153,7 +156,9 @@ def test_a_bot_is_created_listed_shown_changed_and_switched_off_and_on(site: Sit
         "fallback": "knowledge",
     }
     options = [part for name, value in settings.items() for part in (f"--{name}", value)]
-    changed = site.json("bot", "set", made["id"], *options, "--ask-back", "on")
+    hand_off = ("--hand-off", "on", "--hand-off-wait", "5", "--hand-off-return", "60")
+    changed = site.json("bot", "set", made["id"], *options, "--ask-back", "on", *hand_off)
+    assert (changed["hand_off"], changed["hand_off_wait"], changed["hand_off_return"]) == (True, 5, 60)
     assert {name: changed[name.replace("-", "_")] for name in settings} == settings
     assert changed["ask_back"] is True
     assert site.json("bot", "show", made["id"]) == changed

@@ -24,7 +24,7 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.usecases import backups, retention, search, unanswered, webhooks
+from chatsvc.usecases import backups, handling, retention, search, unanswered, webhooks
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
@@ -42,6 +42,7 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "scheduled backup": (backups, "keep"),
     "retention": (retention, "once"),
     "search of conversations": (search, "work_off"),
+    "return of conversations": (handling, "return_overdue"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
 }

@@ -23,9 +23,10 @@ from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
 SETTINGS = (
-    "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, backup, retention, egress, log, metrics"
+    "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, channels, backup, retention, egress, log,"
+    " metrics"
 )
-LIMITS = "requests_per_minute, max_in_flight, connections, connections_per_address"
+LIMITS = "requests_per_minute, max_in_flight, connections, connections_per_address, web_per_minute, web_daily"
 REPOSITORY = Path(__file__).resolve().parents[2]
 SECRET = "sk-ant-api03-Zq81nothingToSee"
 
@@ -81,7 +82,7 @@ def test_the_defaults_are_those_of_the_decisions(tmp_path: Path, monkeypatch: py
     assert config.path is None
     assert config.server == Server("127.0.0.1", 8080, "http://127.0.0.1:8080", None)
     assert (config.data_dir, config.master_key) == (tmp_path / "data", None)
-    assert config.limits == Limits(120, 512, 1000, 100)
+    assert config.limits == Limits(120, 512, 1000, 100, 20, 1000)
     assert (config.anthropic.base_url, config.anthropic.api_key) == ("https://api.anthropic.com", None)
     assert (config.anthropic.timeout_s, config.anthropic.max_retries) == (30.0, 0)
     assert config.models == {
@@ -759,7 +760,7 @@ plans: {p: {messages: 1, bots: 1, webhooks: "${ON}"}}
 """
     config = folder.load(text, environ)
     assert config.data_dir == Path("/home/me/$cash/${HOME}/null")
-    assert config.limits == Limits(7, 17, 1000, 100)
+    assert config.limits == Limits(7, 17, 1000, 100, 20, 1000)
     assert (config.webhooks.timeout_s, config.plans["p"].webhooks) == (2.5, True)
 
 

@@ -32,7 +32,26 @@ async def outcomes(app: App) -> list[tuple[str, str | None]]:
 
 def test_operations_without_a_record_only_look() -> None:
     words = {name.rpartition(".")[2] for name, operation in OPERATIONS.items() if operation.effect is Effect.LOOK}
-    assert words == {"list", "show", "search", "attempts", "attempt", "run", "usage", "audit", "sessions", "kept"}
+    assert words == {
+        "assignees",
+        "attempt",
+        "attempts",
+        "audit",
+        "history",
+        "kept",
+        "lint",
+        "list",
+        "preview_show",
+        "run",
+        "search",
+        "sessions",
+        "show",
+        "show_change",
+        "snippet",
+        "try",
+        "type",
+        "usage",
+    }
     looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
     assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()
 

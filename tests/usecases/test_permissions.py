@@ -23,16 +23,16 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
     " knowledge.lint knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show inbox.list inbox.assignees usage",
+    " conversation.list conversation.show inbox.list inbox.assignees usage channel.list channel.snippet",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
-    " request.set appointment.set",
+    " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type",
     Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
     " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
     " webhook.resend webhook.resend_failed webhook.events"
     " conversation.export conversation.erase audit operator.add operator.list operator.set operator.link operator.sessions"
-    " operator.remove",
+    " operator.remove channel.set channel.pause channel.resume channel.remove",
     Role.ADMINISTRATOR: "init account.create account.set account.delete account.export account.import_begin account.import_put"
     " account.import_end master_key.rotate backup.create backup.list backup.read egress.show"
     " doctor.run doctor.show system.show metrics.show license.list",
@@ -97,6 +97,8 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "request.set": {"status": "done"},
         "appointment.set": {"status": "done"},
         "conversation.erase": {"user_id": "nobody"},
+        "conversation.reply": {"text": "A person here."},
+        **{name: {"channel": "web"} for name in ("channel.set", "channel.pause", "channel.resume", "channel.remove")},
         "operator.add": {"email": "new@example.com", "role": "reader"},
         "operator.set": {"email": f"{ids.get('account', UNKNOWN)}@example.com", "role": "editor"},
         **{
@@ -176,7 +178,7 @@ async def test_a_record_outside_the_scope_is_refused_as_a_missing_one(
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".list") or name == "webhook.attempts"])
 async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
-    if name in ("knowledge.list", "backup.list", "license.list"):
+    if name in ("channel.list", "knowledge.list", "backup.list", "license.list"):
         pytest.skip("has no list over accounts")
     mine, other, third = [await make_caller() for _ in range(3)]
     for one in (mine, other, third):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.domain import times
+from chatsvc.store import channel_messages
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
@@ -161,6 +162,7 @@ def install(scratch: Path, target: Path, now: int) -> None:
         with closing(sqlite3.connect(scratch, isolation_level=None)) as copy:
             copy.execute("BEGIN")
             interrupt_all(copy, now)
+            channel_messages.interrupt_all(copy)
             end_all(copy)
             copy.execute("COMMIT")
         with scratch.open("rb+") as stream:

@@ -429,6 +429,53 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX appointments_by_status ON appointments (bot_id, status, request);
     CREATE INDEX appointments_by_time ON appointments (bot_id, appointment_at);
     """,
+    # 14: channels, and conversations that a person takes over. `identity` is a platform's own name of the bot's account there.
+    # `handling_since` is the time from which a visitor waits, or of the operator's last word. A visitor's message is `pending` until its
+    # turn is settled, and `incoming` is the digest of the key with which its channel sent it. `incoming_keys` keeps those digests when
+    # the message is erased: platforms deliver again for days.
+    """
+    CREATE TABLE channels (
+        id TEXT PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        channel TEXT NOT NULL,
+        state TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        secrets BLOB,
+        identity TEXT,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        UNIQUE (bot_id, channel),
+        UNIQUE (channel, identity)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE incoming_keys (
+        digest BLOB PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        created_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX incoming_keys_of_bot ON incoming_keys (bot_id, created_at);
+
+    ALTER TABLE bots ADD COLUMN hand_off INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE bots ADD COLUMN hand_off_wait INTEGER NOT NULL DEFAULT 10;
+    ALTER TABLE bots ADD COLUMN hand_off_return INTEGER NOT NULL DEFAULT 30;
+
+    ALTER TABLE conversations ADD COLUMN handling TEXT NOT NULL DEFAULT 'bot';
+    ALTER TABLE conversations ADD COLUMN handling_since INTEGER;
+    ALTER TABLE conversations ADD COLUMN operator_id TEXT;
+    ALTER TABLE conversations ADD COLUMN operator_name TEXT;
+    ALTER TABLE conversations ADD COLUMN source_page_host TEXT NOT NULL DEFAULT '';
+    CREATE INDEX conversations_handed_off ON conversations (handling, handling_since) WHERE handling <> 'bot';
+
+    ALTER TABLE messages ADD COLUMN author TEXT;
+    ALTER TABLE messages ADD COLUMN delivery TEXT;
+    ALTER TABLE messages ADD COLUMN error TEXT;
+    ALTER TABLE messages ADD COLUMN feedback TEXT;
+    ALTER TABLE messages ADD COLUMN incoming BLOB;
+    ALTER TABLE messages ADD COLUMN pending INTEGER;
+    CREATE UNIQUE INDEX messages_incoming ON messages (incoming) WHERE incoming IS NOT NULL;
+    CREATE INDEX messages_pending ON messages (number) WHERE pending = 1;
+    CREATE INDEX messages_queued ON messages (number) WHERE delivery = 'queued';
+    """,
 )
 
 

@@ -1,0 +1,158 @@
+"""`chatsvc channel`: set, list, pause, resume, remove, snippet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.output import call, echo, json_option, show
+from chatsvc.cli.words import BOT, SET_CHANNEL
+from chatsvc.domain.errors import CommandError
+
+COLUMNS = ("channel", "state", "created_at", "updated_at")
+_FILES = ("token", "app_secret", "verify_token")
+
+
+@click.group()
+def channel() -> None:
+    """Manage a bot's channels: web widget, Telegram, WhatsApp."""
+
+
+@channel.command("set")
+@click.argument("bot", type=BOT)
+@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
+@click.option("--site", "sites", multiple=True, metavar="URL", help="web: a site that may embed the widget; any-link: the page /chat/BOT.")
+@click.option("--title", metavar="T", help="web: the heading; the default is the bot's name.")
+@click.option("--color", metavar="#RRGGBB", help="web: the colour of the button and the heading.")
+@click.option("--privacy-url", metavar="URL", help="web: the address of your privacy notice.")
+@click.option("--phone-number-id", metavar="N", help="whatsapp: the id of the phone number.")
+@click.option("--token-file", type=InputPath(), metavar="F", help="telegram, whatsapp: the file with the access token.")
+@click.option("--app-secret-file", type=InputPath(), metavar="F", help="whatsapp: the file with the app secret.")
+@click.option(
+    "--verify-token-file", type=InputPath(), metavar="F", help="whatsapp: the file with the token of the callback's verification."
+)
+@click.option("--monthly-limit", type=click.IntRange(0), metavar="N", help="whatsapp: the largest number of replies in a month.")
+@json_option
+@click.pass_context
+def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, sites: tuple[str, ...], **given: Any) -> None:
+    """Set a channel of a bot, or change its settings.
+
+    CHANNEL is web, telegram or whatsapp. A channel is on once it is set. Options that are not given change nothing; given sites replace
+    the list, and --site "" empties it: then nobody may embed the widget. The token of a platform is confirmed by a call: a refused one is
+    not kept; where the platform cannot be reached, the channel is set with a warning. Tokens are stored encrypted and never shown again.
+
+    \b
+    Examples:
+      chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
+      chatsvc channel set 6f1c... web --site any-link
+      chatsvc channel set 6f1c... telegram --token-file token
+      chatsvc channel set 6f1c... whatsapp --phone-number-id 1055 --token-file token --app-secret-file secret --verify-token-file verify
+    """
+    secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
+    done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
+    if done["warning"]:
+        echo(f"warning: {done['warning']}", err=True)
+    show(done, as_json)
+
+
+def _secret(file: InputFile | None) -> str | None:
+    """Return the secret in a file; raises CommandError for an empty one."""
+    if file is None:
+        return None
+    secret = file.read_bytes().decode("utf-8", "replace").strip()
+    if not secret:
+        raise CommandError(f"{file} is empty")
+    return secret
+
+
+@channel.command("list")
+@click.argument("bot", type=BOT)
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """List the channels of a bot.
+
+    Shows whether each is active, paused, or lacks its secret after an import. Tokens are masked.
+
+    \b
+    Examples:
+      chatsvc channel list 6f1c...
+    """
+    show(call(ctx, "channel.list", bot=bot), as_json, COLUMNS)
+
+
+@channel.command()
+@click.argument("bot", type=BOT)
+@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
+@json_option
+@click.pass_context
+def pause(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
+    """Pause a channel of a bot.
+
+    The widget says that it is away, Telegram is not asked for messages, and WhatsApp's are stored without an answer. Messages of
+    operators are refused.
+
+    \b
+    Examples:
+      chatsvc channel pause 6f1c... web
+    """
+    show(call(ctx, "channel.pause", bot=bot, channel=channel_name), as_json)
+
+
+@channel.command()
+@click.argument("bot", type=BOT)
+@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
+@json_option
+@click.pass_context
+def resume(ctx: click.Context, bot: str, channel_name: str, as_json: bool) -> None:
+    """Resume a paused channel of a bot.
+
+    A channel that was imported without its secrets must be set first.
+
+    \b
+    Examples:
+      chatsvc channel resume 6f1c... telegram
+    """
+    show(call(ctx, "channel.resume", bot=bot, channel=channel_name), as_json)
+
+
+@channel.command()
+@click.argument("bot", type=BOT)
+@click.argument("channel_name", type=SET_CHANNEL, metavar="CHANNEL")
+@click.option("--yes", is_flag=True, help="Confirm the removal.")
+@json_option
+@click.pass_context
+def remove(ctx: click.Context, bot: str, channel_name: str, yes: bool, as_json: bool) -> None:
+    """Remove a channel of a bot with its tokens.
+
+    Its conversations are kept. Visitors of a removed web channel cannot continue theirs.
+
+    \b
+    Examples:
+      chatsvc channel remove 6f1c... whatsapp --yes
+    """
+    if not yes:
+        raise click.UsageError("this deletes the channel with its tokens: add --yes")
+    show(call(ctx, "channel.remove", bot=bot, channel=channel_name), as_json)
+
+
+@channel.command()
+@click.argument("bot", type=BOT)
+@json_option
+@click.pass_context
+def snippet(ctx: click.Context, bot: str, as_json: bool) -> None:
+    """Print the line of HTML that embeds the widget.
+
+    Put it into the pages of the sites that `channel set` names, anywhere in the body.
+
+    \b
+    Examples:
+      chatsvc channel snippet 6f1c...
+    """
+    made = call(ctx, "channel.snippet", bot=bot)
+    if as_json:
+        show(made, True)
+    else:
+        echo(made["snippet"])

@@ -1,0 +1,103 @@
+"""Channels of a bot: the web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+WEB, TELEGRAM, WHATSAPP = SETTABLE = ("web", "telegram", "whatsapp")
+ACTIVE, PAUSED, NEEDS_SECRET = STATES = ("active", "paused", "needs_secret")
+DELIVERIES = ("queued", "sent", "delivered", "read", "failed", "unknown")
+FEEDBACK = ("up", "down")
+ANY_LINK = "any-link"
+MOST_SITES = 100
+MOST_TITLE = 80
+MOST_URL = 500
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\]")
+_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
+_PHONE_NUMBER_ID = re.compile(r"[0-9]{1,20}")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Channel(NamedTuple):
+    """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id."""
+
+    id: str
+    bot_id: str
+    channel: str
+    state: str
+    settings: Mapping[str, object]
+    identity: str | None
+    created_at: int
+    updated_at: int
+
+    @property
+    def sites(self) -> list[str]:
+        """The origins that may embed the widget, or ANY_LINK alone."""
+        sites = self.settings.get("sites")
+        return [str(site) for site in sites] if isinstance(sites, list) else []
+
+    def text(self, name: str) -> str | None:
+        """Return a text among the settings."""
+        value = self.settings.get(name)
+        return value if isinstance(value, str) else None
+
+
+class SetChannel(NamedTuple):
+    """A channel after it was set; `warning` says why the platform could not confirm it."""
+
+    channel: Channel
+    warning: str | None
+
+
+def first_delivery(channel: str, role: str) -> str | None:
+    """Return the delivery state of a new message of the team: a widget gets the bot's replies at once, the interface has no states."""
+    if channel not in SETTABLE:
+        return None
+    return "sent" if channel == WEB and role == "assistant" else "queued"
+
+
+def origin_of(text: str) -> str:
+    """Return `scheme://host[:port]` of an address, without a default port; raises ValueError for anything else."""
+    parts = urlsplit(text.strip())
+    host, port = (parts.hostname or ""), parts.port
+    if parts.scheme not in _DEFAULT_PORTS or parts.path not in ("", "/") or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError(text)
+    host = f"[{host}]" if ":" in host else host.encode("idna").decode() if not host.isascii() else host
+    if not _HOST.fullmatch(host):
+        raise ValueError(text)
+    return f"{parts.scheme}://{host}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
+
+
+def host_of(origin: str) -> str:
+    """Return the host of an origin without its port."""
+    return (urlsplit(origin).hostname or "") if origin else ""
+
+
+def is_color(text: str) -> bool:
+    """Report whether a text is a colour as #RRGGBB."""
+    return _COLOR.fullmatch(text) is not None
+
+
+def is_web_address(text: str) -> bool:
+    """Report whether a text is an http or https address that a page may link to."""
+    if len(text) > MOST_URL or not text.isascii() or not text.isprintable() or any(mark in text for mark in " \"'<>"):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
+def telegram_identity(token: str) -> str | None:
+    """Return the id of the bot to which a Telegram token belongs; None for a text that is no token."""
+    return token.partition(":")[0] if _TOKEN.fullmatch(token) else None
+
+
+def is_phone_number_id(text: str) -> bool:
+    """Report whether a text may be the id of a WhatsApp phone number."""
+    return _PHONE_NUMBER_ID.fullmatch(text) is not None

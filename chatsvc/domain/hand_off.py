@@ -1,0 +1,39 @@
+"""Rules of the hand-off: whether a conversation goes to a person, and when it returns to the bot (DECISIONS.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from chatsvc.domain import opening_hours, profiles
+from chatsvc.domain.models import Bot
+
+BOT, WAITING, OPERATOR = HANDLINGS = ("bot", "waiting", "operator")
+MINUTE_MS = 60_000
+MOST_MINUTES = 1440
+# Intents of a message, as the dialogue names them, for which a person is called.
+_CALLING = frozenset({"person", "complaint"})
+
+
+def is_due(bot: Bot, intents: AbstractSet[str], now: datetime) -> bool:
+    """Return whether a message calls a person now; `now` is the wall time of the bot."""
+    return bot.hand_off and not intents.isdisjoint(_CALLING) and is_open(bot, now)
+
+
+def is_open(bot: Bot, now: datetime) -> bool:
+    """Return whether the business is open; without opening hours it always is."""
+    if profiles.load(bot.profile).is_closed(now.date()):
+        return False
+    try:
+        week = opening_hours.parse(bot.opening_hours) if bot.opening_hours else None
+    except ValueError:
+        return True
+    if week is None:
+        return True
+    minute = now.hour * 60 + now.minute
+    return any(opens <= minute < closes for opens, closes in week.get(opening_hours.DAYS[now.weekday()], []))
+
+
+def patience_ms(bot: Bot, handling: str) -> int:
+    """Return for how long a conversation stays as it is: waiting for an operator, or for the operator's next word."""
+    return MINUTE_MS * (bot.hand_off_wait if handling == WAITING else bot.hand_off_return)

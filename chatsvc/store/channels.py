@@ -1,0 +1,124 @@
+"""Channels of bots, with their sealed secrets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chatsvc.domain.channels import Channel
+from chatsvc.store import facts
+from chatsvc.store.database import Connection, Database
+
+_COLUMNS = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
+_OF_CHANNEL = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
+
+# Seals the secrets of the channel with this id for the store with this check value: asked within the unit, since the master key may
+# just be changing.
+Seal = Callable[[bytes, str], bytes]
+
+
+class SealedChannel(NamedTuple):
+    """A channel with its sealed secrets and the account of its bot."""
+
+    channel: Channel
+    secrets: bytes | None
+    account_id: str
+
+
+class IdentityTaken(Exception):
+    """Another bot has the same account at the platform."""
+
+
+def _channel(row: tuple[object, ...]) -> Channel:
+    made = Channel(*row)  # type: ignore[arg-type]  # the columns are the fields
+    return made._replace(settings=json.loads(str(row[4])))
+
+
+async def of_bot(db: Database, bot_id: str) -> list[SealedChannel]:
+    """List the channels of a bot."""
+
+    def unit(connection: Connection) -> list[SealedChannel]:
+        rows = connection.execute(
+            f"""
+            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
+            WHERE h.bot_id = ? ORDER BY h.created_at, h.channel
+            """,
+            (bot_id,),
+        )
+        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
+
+    return await db.read(unit)
+
+
+async def of_kind(db: Database, kind: str) -> list[SealedChannel]:
+    """List all channels of a kind, such as all Telegram bots that are to be polled."""
+
+    def unit(connection: Connection) -> list[SealedChannel]:
+        rows = connection.execute(
+            f"""
+            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
+            JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.id
+            """,
+            (kind,),
+        )
+        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
+
+    return await db.read(unit)
+
+
+async def is_taken(db: Database, channel: Channel) -> bool:
+    """Report whether another bot has the same account at the platform."""
+
+    def unit(connection: Connection) -> bool:
+        return _is_taken(connection, channel)
+
+    return await db.read(unit)
+
+
+def _is_taken(connection: Connection, channel: Channel) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM channels WHERE channel = ? AND identity = ? AND bot_id <> ?", (channel.channel, channel.identity, channel.bot_id)
+    ).fetchone()
+    return row is not None
+
+
+async def put(db: Database, channel: Channel, seal: Seal) -> Channel:
+    """Write a bot's channel; raises IdentityTaken. An existing one keeps its id and creation time."""
+
+    def unit(connection: Connection) -> Channel:
+        if _is_taken(connection, channel):
+            raise IdentityTaken
+        kept = connection.execute("SELECT id FROM channels WHERE bot_id = ? AND channel = ?", (channel.bot_id, channel.channel)).fetchone()
+        c = channel._replace(id=kept[0]) if kept else channel
+        row = connection.execute(
+            f"""
+            INSERT INTO channels ({_COLUMNS}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings,
+                identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
+            RETURNING {_COLUMNS}
+            """,
+            (*c._replace(settings={})[:4], json.dumps(c.settings), *c[5:], seal(facts.check_in(connection), c.id)),
+        ).fetchone()
+        return _channel(row)
+
+    return await db.write(unit)
+
+
+async def set_state(db: Database, channel: Channel, state: str, now: int) -> bool:
+    """Write the state of a channel; False where it was removed meanwhile."""
+
+    def unit(connection: Connection) -> bool:
+        changed = connection.execute("UPDATE channels SET state = ?, updated_at = ? WHERE id = ?", (state, now, channel.id))
+        return changed.rowcount == 1
+
+    return await db.write(unit)
+
+
+async def remove(db: Database, channel: Channel) -> bool:
+    """Delete a channel with its secrets; False where it was removed meanwhile."""
+
+    def unit(connection: Connection) -> bool:
+        return connection.execute("DELETE FROM channels WHERE id = ?", (channel.id,)).rowcount == 1
+
+    return await db.write(unit)

@@ -1,0 +1,158 @@
+"""Conversations that a person takes over: taken, answered, given back, and returned to the bot after a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
+from chatsvc.domain.models import Conversation, Message
+from chatsvc.store.channel_messages import Sentence, say
+from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
+
+_FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+
+
+class Handler(NamedTuple):
+    """The person who handles a conversation; `id` is the operator's, None for a local user of the command line."""
+
+    id: str | None
+    name: str
+
+
+# Decides on a change of the conversation as it is in the transaction; raises Refused.
+Check = Callable[[Conversation], None]
+
+
+def _found(connection: Connection, accounts: Accounts, conversation_id: str) -> tuple[Conversation, int] | None:
+    row = connection.execute(_FIND, (listed(accounts), conversation_id)).fetchone()
+    return (Conversation(*row[:-1]), row[-1]) if row else None
+
+
+def _set(connection: Connection, number: int, handling: str, at: int | None, handler: Handler | None) -> Conversation:
+    """Write the handling. Turns that wait for the bot's reply are settled: a late one is dropped."""
+    who = handler or Handler(None, "")
+    if handling == OPERATOR:
+        connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (number,))
+    row = connection.execute(
+        f"""
+        UPDATE conversations SET handling = ?, handling_since = ?, operator_id = ?, operator_name = ?, updated_at = max(updated_at, ?)
+        WHERE number = ? RETURNING {COLUMNS}
+        """,
+        (handling, at, who.id, who.name or None, at or 0, number),
+    ).fetchone()
+    return Conversation(*row)
+
+
+async def take(
+    db: Database, accounts: Accounts, conversation_id: str, handler: Handler, at: int, check: Check, applied: Callable[[object], None]
+) -> Conversation | None:
+    """Give a conversation to a person; None where there is none in the scope."""
+
+    def unit(connection: Connection) -> Conversation | None:
+        found = _found(connection, accounts, conversation_id)
+        if found is None:
+            return None
+        check(found[0])
+        return _set(connection, found[1], OPERATOR, at, handler)
+
+    return await db.write(unit, applied)
+
+
+class OperatorMessage(NamedTuple):
+    """A message of a person with its conversation."""
+
+    conversation: Conversation
+    message: Message
+
+
+async def reply(
+    db: Database,
+    accounts: Accounts,
+    conversation_id: str,
+    sentence: Sentence,
+    handler: Callable[[Conversation], Handler],
+    applied: Callable[[object], None],
+) -> OperatorMessage | None:
+    """Store a person's message, which takes the conversation; None where there is none in the scope.
+
+    `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
+    than the interface, where nothing is delivered.
+    """
+
+    def unit(connection: Connection) -> OperatorMessage | None:
+        found = _found(connection, accounts, conversation_id)
+        if found is None:
+            return None
+        who = handler(found[0])
+        delivery = None if found[0].channel == "api" else sentence.delivery
+        number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
+        message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
+        return OperatorMessage(_set(connection, found[1], OPERATOR, sentence.at, who), Message(*message))
+
+    return await db.write(unit, applied)
+
+
+async def release(
+    db: Database, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], Sentence], applied: Callable[[object], None]
+) -> Conversation | None:
+    """Give a conversation back to the bot, with one notice unless it was the bot's; None where there is none in the scope."""
+
+    def unit(connection: Connection) -> Conversation | None:
+        found = _found(connection, accounts, conversation_id)
+        if found is None or found[0].handling == "bot":
+            return found[0] if found else None
+        if found[0].channel != "api":
+            say(connection, found[1], notice(found[0]))
+        return _set(connection, found[1], "bot", None, None)
+
+    return await db.write(unit, applied)
+
+
+class Overdue(NamedTuple):
+    """A conversation for which nobody came, or whose operator has been silent, with the visitor's last words."""
+
+    account_id: str
+    conversation: Conversation
+    said: str
+
+
+async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
+    """List conversations that have waited, or whose operators were silent, for as long as their bots' settings say."""
+
+    def unit(connection: Connection) -> list[Overdue]:
+        rows = connection.execute(
+            f"""
+            SELECT c.account_id, coalesce((SELECT m.content FROM messages m WHERE m.conversation = c.number AND m.role = 'user'
+                ORDER BY m.number DESC LIMIT 1), ''), {OF_A_PAGE}
+            FROM conversations c INDEXED BY conversations_handed_off CROSS JOIN bots b ON b.id = c.bot_id
+            WHERE c.handling <> 'bot' AND c.handling_since <=
+                ?1 - {MINUTE_MS} * CASE c.handling WHEN '{WAITING}' THEN b.hand_off_wait ELSE b.hand_off_return END
+            LIMIT ?2
+            """,
+            (now, limit),
+        )
+        return [Overdue(row[0], Conversation(*row[2:]), row[1]) for row in rows]
+
+    return await db.read(unit)
+
+
+async def give_back(db: Database, overdue: Conversation, sentence: Sentence, applied: Callable[[bool], None]) -> bool:
+    """Return an overdue conversation to the bot with a sentence; False where its handling has changed meanwhile."""
+
+    def unit(connection: Connection) -> bool:
+        row = connection.execute(
+            """
+            UPDATE conversations SET handling = 'bot', handling_since = NULL, operator_id = NULL, operator_name = NULL
+            WHERE id = ? AND handling = ? AND handling_since = ? RETURNING number
+            """,
+            (overdue.id, overdue.handling, overdue.handling_since),
+        ).fetchone()
+        if row is None:
+            return False
+        say(connection, row[0], sentence if overdue.channel != "api" else sentence._replace(delivery=None))
+        return True
+
+    return await db.write(unit, applied)

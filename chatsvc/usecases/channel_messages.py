@@ -1,0 +1,193 @@
+"""Messages that arrive by a channel: stored first, then answered by the bot, by a sentence in place of an answer, or by a person.
+
+A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
+reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from typing import NamedTuple
+
+from chatsvc.domain import hand_off, times
+from chatsvc.domain.channels import ACTIVE, first_delivery
+from chatsvc.domain.errors import ProblemError
+from chatsvc.domain.hand_off import BOT, WAITING
+from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
+from chatsvc.engines import EngineError
+from chatsvc.store import channel_messages as stored
+from chatsvc.store import conversations
+from chatsvc.store.channel_messages import NewMessage, Sentence, StoredMessage
+from chatsvc.usecases import turns, unanswered
+from chatsvc.usecases.account_cache import AccountState
+from chatsvc.usecases.conversation_locks import Busy
+from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.usecases.services import Services
+from chatsvc.usecases.turns import MessageRequest
+
+log = logging.getLogger(__name__)
+
+
+class ArrivedMessage(NamedTuple):
+    """A visitor's message as a channel brings it; `key` identifies it on the channel, `at` is its time in milliseconds."""
+
+    account_id: str
+    bot_id: str
+    channel: str
+    user_id: str
+    text: str
+    key: str
+    at: int
+    page_host: str = ""
+
+
+class _ChannelTurn(NamedTuple):
+    """A stored message with all that its turn needs."""
+
+    services: Services
+    state: AccountState
+    bot: Bot
+    message: StoredMessage
+    is_active: bool
+    deadline: float
+
+    @property
+    def conversation(self) -> ConversationKey:
+        m = self.message
+        return m.bot_id, m.channel, m.user_id
+
+
+def digest_of(bot_id: str, channel: str, key: str) -> bytes:
+    """Return the digest by which a message is recognised when it comes again."""
+    return hashlib.sha256(f"{bot_id}\n{channel}\n{key}".encode("utf-8", "surrogatepass")).digest()
+
+
+async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
+    """Store a visitor's message; the stored one where it came before, None where the visitor or the account was erased since."""
+    a = arrived
+    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest_of(a.bot_id, a.channel, a.key), a.at, a.page_host)
+
+    def applied(message: StoredMessage | None) -> None:
+        if message is not None and message.is_new:
+            state = services.account_cache.cached(a.account_id)
+            if state is not None:
+                state.pages = {}
+            conversation = (a.bot_id, a.channel, message.user_id)
+            services.events.stop_typing(conversation, "visitor")
+            services.events.notify(conversation)
+
+    return await stored.receive(services.db, new, applied)
+
+
+async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
+    """Settle the turn of a stored message, once however often it is called; returns when it is settled.
+
+    Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
+    cancelled. Raises StoreUnavailable.
+    """
+    await asyncio.shield(services.conversation_locks.start(_answer(services, account_id, message)))
+
+
+async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
+    state = await services.account_cache.account(account_id)
+    bot = state.bots.get(message.bot_id) if state else None
+    if state is None or bot is None:
+        return
+    channel = (await services.channels.of_bot(bot.id)).get(message.channel)
+    is_active = channel is not None and channel.channel.state == ACTIVE
+    loop, timeout_s = services.conversation_locks.deadlines.loop, services.config.anthropic.timeout_s
+    turn = _ChannelTurn(services, state, bot, message, is_active, loop.time() + timeout_s)
+    try:
+        async with services.conversation_locks.lock(turn.conversation, turn.deadline):
+            for waiting, handling in await stored.unsettled(services.db, message):
+                await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
+    except Busy:
+        await _say(turn, "unavailable")
+    finally:
+        services.events.notify(turn.conversation)
+
+
+async def _settle(turn: _ChannelTurn, handling: str) -> None:
+    if handling != BOT:
+        await _write(turn, None)
+    elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
+        await _say(turn, "closed")
+    elif await _calls_a_person(turn):
+        await _say(turn, "handoff.waiting", WAITING)
+    else:
+        await _reply(turn)
+
+
+async def _calls_a_person(turn: _ChannelTurn) -> bool:
+    if not turn.bot.hand_off:
+        return False
+
+    from chatsvc.engines.knowledge.dialogue import intents
+
+    now = times.local(turn.services.clock(), turn.bot.timezone)
+    return hand_off.is_due(turn.bot, intents.of(turn.message.text), now)
+
+
+async def _reply(turn: _ChannelTurn) -> None:
+    """Reply by the bot's engine, charged; or by a sentence where there is no reply, uncharged."""
+    services, bot, message = turn.services, turn.bot, turn.message
+    sent = SendMessage(bot.id, message.text, message.user_id)
+    request = MessageRequest(
+        services,
+        services.conversation_locks,
+        turn.state,
+        sent,
+        message.channel,
+        page_host=message.source_page_host,
+        stored=message.number,
+        delivery=first_delivery(message.channel, "assistant"),
+    )
+    try:
+        accepted = turns.accept(request)
+    except ProblemError as problem:
+        is_spent = problem.extra.get("reason") == "allowance_exhausted"
+        await _say(turn, "unavailable" if is_spent else "closed")
+        return
+    accepted = accepted._replace(deadline=turn.deadline)
+    try:
+        tier, engine = turns.engine_of(services, bot)
+        reply, context = await turns.ask(request, accepted, tier, engine)
+        exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
+        if not await turns.record(request, accepted, context, exchange, reply, tier):
+            services.account_cache.histories.drop(turn.conversation)
+    except EngineError as fault:
+        if fault.reason != "no_answer":
+            log.warning("bot %s gave no reply: %s", bot.id, fault)
+            await _say(turn, "unavailable")
+            return
+        await unanswered.note(services, bot, sent, message.channel)
+        await _say(turn, "unknown", text=fault.fallback)
+    finally:
+        accepted.reservation.release()
+
+
+async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> None:
+    """Settle the turn with one of the bot's sentences; `text` is said instead where there is one."""
+    said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
+    delivery = first_delivery(turn.message.channel, "assistant")
+    await _write(turn, Sentence(said, turn.services.clock(), delivery), handling)
+
+
+async def _write(turn: _ChannelTurn, said: Sentence | None, handling: str | None = None) -> None:
+    await stored.settle(turn.services.db, turn.message.number, said, handling)
+    turn.state.pages = {}
+    turn.services.account_cache.histories.drop(turn.conversation)
+
+
+async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
+    """Return one of the bot's sentences in the language of a conversation; `said` is the visitor's last message."""
+    from chatsvc.engines import language
+    from chatsvc.engines.knowledge.dialogue import texts
+
+    tongue = language.guess(said)
+    if tongue is None:
+        history = await conversations.history(services.db, conversation, turns.HISTORY_MESSAGES, 0)
+        tongue = language.spoken(said, history.messages)
+    return texts.of(bot, tongue or bot.language)(key)

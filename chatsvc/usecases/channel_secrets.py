@@ -1,0 +1,83 @@
+"""Secrets of channels: sealed with the master key as one JSON object, and cached in memory beside the channel."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chatsvc.domain.channels import Channel
+from chatsvc.store import channels as stored
+from chatsvc.store.database import Database
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sealed import row_name
+from chatsvc.store.tables import CHANNEL_SECRETS
+from chatsvc.webhooks import sealing
+
+log = logging.getLogger(__name__)
+
+_MOST = 4096  # bots
+VISITORS = "visitors"
+
+
+class OpenChannel(NamedTuple):
+    """A channel with its secrets by name and the account of its bot; without secrets where they cannot be opened."""
+
+    channel: Channel
+    secrets: Mapping[str, str]
+    account_id: str
+
+
+def new_web_secrets() -> dict[str, str]:
+    """Make the secrets of a web channel: the key that signs the tokens of its visitors."""
+    return {VISITORS: secrets.token_urlsafe(32)}
+
+
+def seal(key: MasterKey, channel_id: str, secrets: str) -> bytes:
+    """Seal the secrets of a channel, a JSON object."""
+    return sealing.seal(key(CHANNEL_SECRETS), secrets, row_name("channels", channel_id))
+
+
+def unseal(key: MasterKey, channel_id: str, sealed: bytes) -> str:
+    """Open the secrets of a channel; raises Unsealable."""
+    return sealing.unseal_with_any(key.every(CHANNEL_SECRETS), sealed, row_name("channels", channel_id))
+
+
+def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
+    """Open the secrets of a stored channel."""
+    secrets: dict[str, str] = {}
+    if found.secrets is not None:
+        try:
+            secrets = json.loads(unseal(key, found.channel.id, found.secrets))
+        except sealing.Unsealable as fault:
+            log.error("a channel cannot be used: %s", fault)
+    return OpenChannel(found.channel, secrets, found.account_id)
+
+
+class ChannelCache:
+    """Read-through cache of the channels of bots; each change of a bot's channels drops that bot's."""
+
+    def __init__(self, db: Database, key: MasterKey) -> None:
+        self._db, self._key = db, key
+        self._bots: dict[str, dict[str, OpenChannel]] = {}
+        self._generation = 0
+
+    async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
+        """Return the channels of a bot by their kind; raises StoreUnavailable."""
+        found = self._bots.get(bot_id)
+        if found is None:
+            generation = self._generation
+            found = {one.channel.channel: opened(self._key, one) for one in await stored.of_bot(self._db, bot_id)}
+            # Channels read before a change must not be cached after it; bots without any are not, since anybody may ask for them.
+            if found and generation == self._generation:
+                if len(self._bots) >= _MOST:
+                    self._bots.clear()
+                self._bots[bot_id] = found
+        return found
+
+    def drop(self, bot_id: str) -> None:
+        """Drop the channels of a bot."""
+        self._generation += 1
+        self._bots.pop(bot_id, None)

@@ -1,0 +1,70 @@
+"""News of conversations inside the process: wakes those who wait for a message, and remembers for seconds who is typing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from chatsvc.usecases.history_cache import ConversationKey
+
+TYPING_S = 6.0
+VISITOR, OPERATOR = "visitor", "operator"
+
+
+class ConversationEvents:
+    """Waiters and typing marks by conversation (bot, channel, user); both are bounded by the open widgets and pages."""
+
+    def __init__(self) -> None:
+        self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
+        self._typing: dict[tuple[ConversationKey, str], float] = {}
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """Number of conversations that somebody waits for."""
+        return len(self._waiters)
+
+    def notify(self, conversation: ConversationKey) -> None:
+        """Wake all who wait for the conversation: a message, its handling or a typing mark has changed."""
+        for waiter in self._waiters.pop(conversation, ()):
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self, conversation: ConversationKey, timeout_s: float) -> None:
+        """Return at the next change of the conversation, after `timeout_s` seconds, or when the service stops."""
+        if self._closed:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(conversation, set()).add(waiter)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await waiter
+        finally:
+            waiters = self._waiters.get(conversation, set())
+            waiters.discard(waiter)
+            if not waiters:
+                self._waiters.pop(conversation, None)
+
+    def close(self) -> None:
+        """Wake everybody, and let nobody wait any more."""
+        self._closed = True
+        for conversation in list(self._waiters):
+            self.notify(conversation)
+
+    def type(self, conversation: ConversationKey, who: str) -> None:
+        """Mark that the visitor or the operator is typing, for TYPING_S seconds."""
+        now = asyncio.get_running_loop().time()
+        began = not self.is_typing(conversation, who)
+        self._typing = {mark: until for mark, until in self._typing.items() if until > now}
+        self._typing[conversation, who] = now + TYPING_S
+        if began:
+            self.notify(conversation)
+
+    def stop_typing(self, conversation: ConversationKey, who: str) -> None:
+        """Remove a typing mark: the message has come."""
+        self._typing.pop((conversation, who), None)
+
+    def is_typing(self, conversation: ConversationKey, who: str) -> bool:
+        """Report whether the visitor or the operator is typing."""
+        return self._typing.get((conversation, who), 0.0) > asyncio.get_running_loop().time()

@@ -1,0 +1,215 @@
+"""A person takes a conversation over, writes in it and gives it back; the bot takes it back after a while (DECISIONS.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller, Role
+from chatsvc.domain.captures import MOST_A_DAY
+from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
+from chatsvc.domain.hand_off import OPERATOR, WAITING
+from chatsvc.domain.models import Bot, Conversation, HistoryMessage
+from chatsvc.domain.operators import actor_of
+from chatsvc.store import conversations, owners
+from chatsvc.store import handling as stored
+from chatsvc.store.channel_messages import Sentence
+from chatsvc.store.handling import Handler, OperatorMessage
+from chatsvc.usecases import captures, channel_messages, operators, turns
+from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.usecases.messages import FALLBACK
+from chatsvc.usecases.services import Services
+
+T = TypeVar("T")
+MOST_TEXT = 4000
+_BATCH = 100  # overdue conversations returned at a time
+
+
+def key_of(conversation: Conversation) -> ConversationKey:
+    """Return the key of a conversation: bot, channel, user."""
+    return conversation.chatbot_id, conversation.channel, conversation.user_id
+
+
+async def take(services: Services, caller: Caller, *, conversation: str, email: str | None = None, yes: bool = False) -> Conversation:
+    """Take a conversation over, for the caller or the operator `email`; another's only with `yes`. The bot is silent from then on."""
+    handler = await _handler(services, caller, conversation, email)
+
+    def check(found: Conversation) -> None:
+        if found.handling == OPERATOR and not yes and not _is_same(found, handler):
+            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+
+    taken = await stored.take(services.db, caller.scope.accounts, conversation, handler, services.clock(), check, _changed(services))
+    return _existing(taken, conversation)
+
+
+async def reply(services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False) -> OperatorMessage:
+    """Write a message to the visitor, which takes the conversation; a local user writes for the operator who has it.
+
+    Raises Refused for an empty text, a paused channel, and a conversation that another operator has.
+    """
+    text = text.strip()
+    if not text:
+        raise refusals.text_empty(field="text")
+    if len(text) > MOST_TEXT:
+        raise refusals.text_too_long(field="text", most=MOST_TEXT, length=len(text))
+    if "\0" in text:
+        raise refusals.text_invalid(field="text")
+    own = await _handler(services, caller, conversation, None)
+    await _check_channel(services, caller, conversation)
+
+    def handler(found: Conversation) -> Handler:
+        if found.handling != OPERATOR or yes or _is_same(found, own):
+            return own
+        if own.id is None:
+            return Handler(found.operator_id, found.operator_name or own.name)
+        raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+
+    said = Sentence(text, services.clock(), "queued")
+    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services))
+    return _existing(written, conversation)
+
+
+async def release(services: Services, caller: Caller, *, conversation: str) -> Conversation:
+    """Give a conversation back to the bot, which says so once."""
+    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
+    found = _existing(thread, conversation).conversation
+    account = await services.account_cache.account(_existing(await _account(services, caller, conversation), conversation))
+    bot = account.bots.get(found.chatbot_id) if account else None
+    if bot is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    notice = await _notice(services, bot, found, "")
+    released = await stored.release(services.db, caller.scope.accounts, conversation, lambda _: notice, _changed(services))
+    return _existing(released, conversation)
+
+
+async def show_typing(services: Services, caller: Caller, *, conversation: str) -> Conversation:
+    """Show the visitor for a few seconds that the operator is typing; return the conversation."""
+    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
+    found = _existing(thread, conversation).conversation
+    services.events.type(key_of(found), "operator")
+    return found
+
+
+async def return_overdue(services: Services) -> int:
+    """Return conversations to the bot whose visitors waited in vain or whose operators fell silent; return how many.
+
+    Where nobody came the bot begins to take a request; after an operator's silence it gives one notice.
+    """
+    found = await stored.overdue(services.db, services.clock(), _BATCH)
+    for account_id, conversation, said in found:
+        account = await services.account_cache.account(account_id)
+        bot = account.bots.get(conversation.chatbot_id) if account else None
+        if account is None or bot is None:
+            continue
+        waited = conversation.handling == WAITING
+        sentence = await (_nobody_came if waited else _notice)(services, bot, conversation, said)
+        await stored.give_back(services.db, conversation, sentence, partial(_given_back, services, key_of(conversation)))
+        account.pages = {}
+    return len(found)
+
+
+async def _notice(services: Services, bot: Bot, conversation: Conversation, said: str) -> Sentence:
+    text = await channel_messages.sentence(services, bot, key_of(conversation), said, "handoff.returned")
+    return Sentence(text, services.clock(), first_delivery(conversation.channel, "assistant"))
+
+
+async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> Sentence:
+    """Begin a request as the knowledge engine does; another engine goes on from the sentence alone."""
+    from chatsvc.engines import Turn
+    from chatsvc.engines.knowledge.dialogue import nobody
+
+    now = services.clock()
+    history = await conversations.history(services.db, key_of(conversation), turns.HISTORY_MESSAGES, captures.start_of_day(bot, now))
+    turn = Turn(
+        bot=bot,
+        channel=conversation.channel,
+        message=said,
+        history=_before_last_word(history.messages),
+        language=None,
+        knowledge=await services.knowledge.of(bot),
+        model="",
+        timeout_s=services.config.anthropic.timeout_s,
+        now_ms=now,
+        may_capture=history.captured < MOST_A_DAY,
+        captured=history.records,
+    )
+    begun = nobody.came(turn)
+    tier = services.config.models.get(bot.model)
+    dialogue = begun.dialogue if tier is not None and tier.engine == FALLBACK else None
+    return Sentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
+
+
+def _before_last_word(messages: list[HistoryMessage]) -> list[HistoryMessage]:
+    """Return the messages before the visitor's last one."""
+    last = max((place for place, one in enumerate(messages) if one.role == "user"), default=0)
+    return messages[:last]
+
+
+async def _account(services: Services, caller: Caller, conversation: str) -> str | None:
+    return await owners.account_of(services.db, "conversation", conversation, caller.scope.accounts)
+
+
+async def _handler(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
+    """Return the person who takes the conversation: the operator with this e-mail address, or the caller."""
+    account_id = _existing(await _account(services, caller, conversation), conversation)
+    actor = caller.actor
+    if email is None:
+        return Handler(actor.id if actor.kind == "operator" else None, actor.name or f"uid {actor.id}")
+    found = await operators.find(services, caller, email)
+    if actor.kind == "operator" and actor.id != found.id:
+        raise refusals.forbidden(operation="conversation.take", role="administrator")
+    role = found.scope.role(account_id)
+    if role is None or role < Role.EDITOR:
+        raise refusals.operator_without_role(email=email, role="editor")
+    return Handler(found.id, actor_of(found).name)
+
+
+async def _check_channel(services: Services, caller: Caller, conversation: str) -> None:
+    """Raise Refused where the conversation's channel sends nothing; on the interface nothing is sent."""
+    thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
+    bot_id, channel, _ = key_of(_existing(thread, conversation).conversation)
+    if channel == "api":
+        return
+    found = (await services.channels.of_bot(bot_id)).get(channel)
+    if found is None:
+        raise refusals.channel_not_found(bot=bot_id, channel=channel)
+    if found.channel.state == PAUSED:
+        raise refusals.channel_paused(bot=bot_id, channel=channel)
+    if found.channel.state == NEEDS_SECRET:
+        raise refusals.channel_secret_missing(bot=bot_id, channel=channel)
+
+
+def _is_same(found: Conversation, handler: Handler) -> bool:
+    return (found.operator_id, found.operator_name) == handler if handler.id is None else found.operator_id == handler.id
+
+
+def _existing(found: T | None, conversation: str) -> T:
+    if found is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    return found
+
+
+def _changed(services: Services) -> Callable[[object], None]:
+    """Return the callback of a commit: the cached history is dropped, and who waits for the conversation is woken."""
+
+    def applied(result: object) -> None:
+        match result:
+            case Conversation() as conversation:
+                _apply(services, key_of(conversation))
+            case OperatorMessage(conversation=conversation):
+                _apply(services, key_of(conversation))
+
+    return applied
+
+
+def _given_back(services: Services, conversation: ConversationKey, done: bool) -> None:
+    if done:
+        _apply(services, conversation)
+
+
+def _apply(services: Services, conversation: ConversationKey) -> None:
+    services.account_cache.histories.drop(conversation)
+    services.events.stop_typing(conversation, "operator")
+    services.events.notify(conversation)

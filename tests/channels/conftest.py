@@ -1,0 +1,122 @@
+"""Fixtures: a bot with a web channel, messages that arrive by it, and a platform that answers as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.store.conversations import Thread
+from chatsvc.usecases import channel_messages, conversations
+from chatsvc.usecases.administration import perform
+from chatsvc.usecases.channel_messages import ArrivedMessage
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+
+
+@dataclass
+class Platform:
+    """A messaging platform on loopback; `status` and `body` are its answer to everything, `seen` the paths asked for."""
+
+    status: int = 200
+    body: Any = field(default_factory=lambda: {"ok": True, "result": {"id": 1, "is_bot": True}})
+    seen: list[str] = field(default_factory=list)
+    url: str = ""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Answer one request."""
+        self.seen.append(f"{request.path_qs} {request.headers.get('Authorization', '-')}")
+        return web.json_response(self.body, status=self.status)
+
+
+@pytest.fixture
+async def platform() -> AsyncIterator[Platform]:
+    """A running platform."""
+    made = Platform()
+    site = web.Application()
+    site.router.add_route("*", "/{rest:.*}", made.answer)
+    runner = web.AppRunner(site)
+    await runner.setup()
+    listener = web.TCPSite(runner, "127.0.0.1", 0)
+    await listener.start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+@pytest.fixture
+def config(config: Config, platform: Platform) -> Config:
+    """The configuration with both platforms on loopback."""
+    return replace(config, channels=Channels(platform.url, f"{platform.url}/v26.0"))
+
+
+class Visitor:
+    """A visitor of a bot's web channel, one layer below HTTP."""
+
+    def __init__(self, caller: Caller, clock: FakeClock, user_id: str = "visitor") -> None:
+        self.services, self.caller, self.clock, self.user_id, self.sent = caller.app.services, caller, clock, user_id, 0
+
+    async def say(self, text: str, *, key: str | None = None, page_host: str = "") -> list[tuple[str, str]]:
+        """Send a message; return role and text of all messages that follow the visitor's."""
+        self.sent += 1
+        arrived = ArrivedMessage(
+            self.caller.account,
+            self.caller.bot,
+            "web",
+            self.user_id,
+            text,
+            key or f"{self.user_id}-{self.sent}",
+            self.services.clock(),
+            page_host,
+        )
+        message = await channel_messages.receive(self.services, arrived)
+        assert message is not None
+        await channel_messages.answer(self.services, self.caller.account, message)
+        messages = (await self.thread()).messages
+        at = next(place for place, one in enumerate(messages) if one.number == message.number)
+        return [(one.role, one.content) for one in messages[at + 1 :]]
+
+    async def thread(self) -> Thread:
+        """The conversation as the team sees it."""
+        return await conversations.show(self.services, ADMIN, conversation=await self.conversation())
+
+    async def conversation(self) -> str:
+        """The id of the conversation."""
+        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        return next(one.id for one in page.items if one.user_id == self.user_id)
+
+    async def act(self, operation: str, **arguments: Any) -> Any:
+        """Perform an operation on the conversation as a local user."""
+        return await perform(self.services, ADMIN, operation, {"conversation": await self.conversation(), **arguments})
+
+
+async def begun(engine: ScriptedEngine, turns: int) -> None:
+    """Wait until the engine was asked for so many turns."""
+    async with asyncio.timeout(10):
+        while len(engine.turns) < turns:  # noqa: ASYNC110  # the engine has no event for it
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
+    """A visitor of a bot with an active web channel."""
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
+    return Visitor(caller, clock)
+
+
+@pytest.fixture
+def make_visitor(make_caller: MakeCaller, clock: FakeClock) -> MakeCaller:
+    """Makes a visitor of a bot with an active web channel, and the bot's owner."""
+
+    async def make(**settings: Any) -> tuple[Visitor, Caller]:
+        caller = await make_caller(**settings)
+        await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web"})
+        return Visitor(caller, clock), caller
+
+    return make
