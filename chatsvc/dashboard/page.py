@@ -141,7 +141,7 @@ class Page:
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
         body = environment().get_template(template).render({**self._context(), **values})
-        return responses.respond(status, body.encode("utf-8", "replace"), HTML, more)
+        return responses.respond(status, responses.encode(body), HTML, more)
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
         """Render the error page of a status; `detail` replaces its sentence."""
