@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie
+from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import Access, Route
@@ -167,6 +167,7 @@ class Page:
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),
             "size": partial(formats.size, language=language),
+            "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
             "clock": lambda at, there=zone: formats.clock(at, there),
             "date_and_time": lambda at, there=zone: formats.date_and_time(at, language, there),
