@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -143,6 +143,10 @@ class Page:
         body = environment().get_template(template).render({**self._context(), **values})
         return responses.respond(status, responses.encode(body), HTML, more)
 
+    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+        """Make a response that the browser saves as the file `name` (ASCII letters, digits, "-", "." and "_")."""
+        return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"'), *more])
+
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
         """Render the error page of a status; `detail` replaces its sentence."""
         title, text = self.text(f"errors.title_{status}"), detail or self.text(f"errors.text_{status}")
@@ -160,6 +164,7 @@ class Page:
             "page": self,
             "language": language,
             "t": self.text,
+            "has": catalogue.has,
             "url": self.url,
             "fault": None,
             "notice": self.text(f"done.{done}") if self.is_signed_in and catalogue.has(f"done.{done}") else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.templating import environment
@@ -30,7 +30,7 @@ def encode(html: str) -> bytes:
     return _FORBIDDEN.sub("\ufffd", html).encode("utf-8", "replace")
 
 
-def respond(status: int, body: bytes, kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
     """Make a response that no cache stores."""
     return HttpResponse(status, body, [("Content-Type", kind), *HEADERS, *more])
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from chatsvc.dashboard.pages import (
     account,
+    accounts,
     audit,
     bot,
     bot_forms,
     bot_texts,
     bots,
+    keys,
     knowledge,
     knowledge_entry,
     knowledge_history,
@@ -20,9 +22,13 @@ from chatsvc.dashboard.pages import (
     second_factor,
     setup,
     shown,
+    system,
     today,
     try_bot,
     unanswered,
+    usage,
+    webhook,
+    webhooks,
 )
 from chatsvc.dashboard.route import Route
 
@@ -47,4 +53,10 @@ ROUTES: tuple[Route, ...] = (
     *operators.ROUTES,
     *account.ROUTES,
     *audit.ROUTES,
+    *webhook.ROUTES,
+    *webhooks.ROUTES,
+    *keys.ROUTES,
+    *usage.ROUTES,
+    *accounts.ROUTES,
+    *system.ROUTES,
 )
