@@ -4,7 +4,7 @@ CLINC150 is a bot of 150 entries with `--k` training phrasings each, asked by th
 a seed. Our own sets are in tests/answers/businesses; the vocabulary was made with four of the twelve (tuned on), the
 confidence weighed with four more (weighed on), the rest only measured by (held out).
 right: share of the questions that have an answer and get it; or hedged: the same with hedged answers counted, and the precision of
-both together; refused: share of the foreign questions that are not answered outright;
+both together; refused: share of the foreign questions that are not answered outright; nor hedged: not even with a hedged answer;
 offered: of the questions not rightly answered, the share that is asked back with the right entry among the first three.
 """
 
@@ -32,6 +32,7 @@ FIGURES = {
     "or hedged": "rightly_with_hedged",
     "its precision": "precision_with_hedged",
     "refused": "refused",
+    "nor hedged": "refused_with_hedged",
     "silent": "silent",
     "offered": "ask_coverage",
 }

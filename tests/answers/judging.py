@@ -47,6 +47,7 @@ class Tally:
     offered: int = 0  # not rightly answered, but asked back with the right entry among the first three
     foreign: int = 0  # questions that it has no answer to
     misled: int = 0  # of these: answered all the same
+    misled_hedged: int = 0  # of these: answered, or with a hedged answer
     abstained: int = 0  # of these: not even asked back
 
     def __add__(self, other: Tally) -> Tally:
@@ -98,6 +99,11 @@ class Tally:
         return 1.0 - _share(self.misled, self.foreign, 0.0)
 
     @property
+    def refused_with_hedged(self) -> float:
+        """Share of the foreign questions that get no answer, hedged ones counted as answers."""
+        return 1.0 - _share(self.misled_hedged, self.foreign, 0.0)
+
+    @property
     def silent(self) -> float:
         """Share of the foreign questions that are not even asked back."""
         return _share(self.abstained, self.foreign)
@@ -120,7 +126,7 @@ def judge(index: Knowledge, questions: Iterable[Question], language: str | None 
         ids = [hit.entry.id for hit in finding.hits]
         answers, asks = finding.decision == "answer", finding.decision == "ask"
         if question.expected is None:
-            total += Tally(foreign=1, misled=answers, abstained=finding.decision == "abstain")
+            total += Tally(foreign=1, misled=answers, misled_hedged=answers or finding.hedged, abstained=finding.decision == "abstain")
             continue
         place = ids.index(question.expected) if question.expected in ids else len(ids)
         found = question.expected in ids

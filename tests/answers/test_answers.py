@@ -25,13 +25,14 @@ def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language
     assert (tally.asked, tally.foreign) == (480, 240)
     assert tally.accuracy >= 0.80
     assert tally.recall3 >= 0.90
-    assert tally.precision >= 0.97
-    assert tally.precision_in_all >= 0.89
-    assert tally.answered_rightly >= 0.58
-    assert tally.rightly_with_hedged >= 0.71
-    assert tally.precision_with_hedged >= 0.92
-    assert tally.refused >= 0.88
-    assert tally.ask_coverage >= 0.54
+    assert tally.precision >= 0.96
+    assert tally.precision_in_all >= 0.92
+    assert tally.answered_rightly >= 0.68
+    assert tally.rightly_with_hedged >= 0.74
+    assert tally.precision_with_hedged >= 0.94
+    assert tally.refused >= 0.91
+    assert tally.refused_with_hedged >= 0.83
+    assert tally.ask_coverage >= 0.42
 
 
 def test_turkish_is_answered_as_well_as_english(tallies: dict[str, Tally]) -> None:

@@ -1,38 +1,20 @@
-"""Confidence (0 to 1) that the first hit is right, and the decision that follows from it."""
+"""Confidence (0 to 1) that the first hit is right, and the decision that follows from it.
+
+The confidence is the sum of gradient-boosted decision trees over the signals of a search. scripts/bench/fit.py fits the trees and
+writes them to `confidence.txt`: a tree has the same depth everywhere, and its line holds the splits level by level, then the leaves.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
 
-ANSWER = 0.64  # least confidence of an answer
-HEDGE = 0.32  # least confidence of a hedged answer
+from chatsvc.engines.wordlists import WordFile
+
+ANSWER = 0.60  # least confidence of an answer
+HEDGE = 0.45  # least confidence of a hedged answer
 ASK = 0.15  # least confidence of asking back
-
-# A logistic regression over 21,200 searches, which scripts/bench/fit.py repeats: bots made of 8, 20, 50 and all 150 intents of
-# CLINC150 with 3 to 10 training phrasings an entry, asked by its validation set, and eight small businesses of our own in both
-# languages, as they are, without other phrasings and as documents, which weigh more. A third of the questions had no answer in
-# the bot. CLINC150's test set was never looked at.
-_BIAS = -6.69
-_WEIGHTS = {  # of each signal, and of its product with the size of the index
-    "score": (-3.07, 5.30),
-    "coverage": (4.20, -4.10),
-    "known": (0.42, -1.50),
-    "alien": (-0.66, -3.48),
-    "stray": (-1.16, 1.87),
-    "back": (1.75, -1.77),
-    "margin": (0.37, 2.27),
-    "share": (1.13, 0.58),
-    "letters": (-2.84, 6.28),
-    "spelled": (-0.55, 5.92),
-    "topics": (6.27, -7.88),
-    "others": (-1.34, 2.12),
-    "content": (3.71, -3.30),
-    "length": (2.96, -2.75),
-    "passage": (1.00, -1.90),
-    "entries": (-0.35, 2.87),
-    "phrasings": (-1.72, 1.14),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +38,50 @@ class Signals:
     passage: float  # 1 where the first hit has no other phrasings and is found by its answer's sentences, as passages of documents are
     entries: float  # of the index, logarithmic
     phrasings: float  # of the first hit, logarithmic
+    apart: float  # share of the question's information in words that the entry lacks and that belong to other topics
 
 
-def inputs(signals: Signals) -> tuple[float, ...]:
-    """Return the inputs of the regression: each signal, and each times the size of the index."""
-    values = astuple(signals)
-    return (*values, *(value * signals.entries for value in values))
+NAMES = tuple(field.name for field in fields(Signals))
+_FILE = WordFile("knowledge/search/confidence.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A complete binary decision tree; a split is (number of the signal, greatest value that goes left)."""
+
+    splits: tuple[tuple[int, float], ...]
+    leaves: tuple[float, ...]
+
+    def value(self, values: Sequence[float]) -> float:
+        """Return the leaf that the values lead to."""
+        at, inner = 0, len(self.splits)
+        while at < inner:
+            signal, most = self.splits[at]
+            at = 2 * at + 1 + (values[signal] > most)
+        return self.leaves[at - inner]
+
+
+def tree_of(line: str) -> Tree:
+    """Parse a tree: splits as `coverage<0.5`, then the leaves."""
+    items = line.split()
+    named = [item.partition("<") for item in items if "<" in item]
+    splits = tuple((NAMES.index(name), float(most)) for name, _, most in named)
+    return Tree(splits, tuple(map(float, items[len(splits) :])))
+
+
+_BIAS = float(_FILE.text("bias"))
+_TREES = tuple(tree_of(line) for name, line in _FILE.entries if name == "tree")
 
 
 def of(signals: Signals) -> float:
     """Return the probability that the first hit is right."""
-    weights, with_size = zip(*_WEIGHTS.values(), strict=True)
-    z = _BIAS + sum(weight * value for weight, value in zip((*weights, *with_size), inputs(signals), strict=True))
+    return probability(signals, _BIAS, _TREES)
+
+
+def probability(signals: Signals, bias: float, trees: Sequence[Tree]) -> float:
+    """Return the probability according to these trees."""
+    values = astuple(signals)
+    z = bias + sum(tree.value(values) for tree in trees)
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
 
 

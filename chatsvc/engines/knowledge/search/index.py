@@ -95,6 +95,8 @@ class KnowledgeIndex:
         if not shown.coverage and shown.letters < _SAME:
             # No informative word is known; what is left ("where are you") stands in any question.
             sure = min(sure, _NO_GROUND)
+        elif not signals.is_grounded(query, self._corpus, ranked[0].entry):
+            sure = min(sure, _NO_GROUND)
         elif shown.letters >= _ITSELF:
             sure = max(sure, confidence.ANSWER)
         hits = []

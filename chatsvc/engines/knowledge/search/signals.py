@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from chatsvc.domain.models import Entry
+from chatsvc.engines.knowledge.search import topics
 from chatsvc.engines.knowledge.search.confidence import Signals
 from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, is_passage, phrasings_of
 from chatsvc.engines.knowledge.search.query import Query
@@ -14,6 +16,8 @@ from chatsvc.engines.knowledge.search.stemming import trigrams
 from chatsvc.engines.reading.folding import words
 
 _RIVALS = 4  # hits whose topics are compared, the first included
+_ALIKE = 2.0  # factor of the topic similarity of a word and an entry; half of the greatest one counts as alike
+_UNKNOWN = 0.5  # distance of a word that belongs to no topic
 _LETTERS = 2_000  # of an entry's phrasings whose trigrams are compared
 
 
@@ -58,7 +62,31 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
         passage=float(is_passage(found)),
         entries=min(1.5, size),
         phrasings=min(1.5, math.log(stop - start) / 3),
+        apart=_apart(query, corpus, entry, held) / asked_for,
     )
+
+
+def is_grounded(query: Query, corpus: Corpus, entry: int) -> bool:
+    """Return whether an entry shares a word or a topic with the words of the question that name its subject."""
+    own = [word for word in query.words if word.informs and not word.light]
+    if not own or any(corpus.postings.holds(feature, entry) for word in own for feature in word.features):
+        return True
+    about = corpus.topics.of(entry)
+    return any(topic in about for topic in topics.of_words([word.read for word in own], corpus.lexicon))
+
+
+def _apart(query: Query, corpus: Corpus, entry: int, held: AbstractSet[int]) -> float:
+    """Return the information of the words that the entry lacks, by how far their topics are from those of the entry."""
+    about, total = corpus.topics.of(entry), 0.0
+    for word in query.words:
+        if word.light or not word.informs or not held.isdisjoint(word.features):
+            continue
+        if any(corpus.postings.holds(feature, entry) for feature in word.features):
+            continue
+        own = topics.of_words([word.read], corpus.lexicon)
+        likeness = sum(weight * about.get(topic, 0.0) for topic, weight in own.items())
+        total += word.informs * (1.0 - min(1.0, _ALIKE * likeness) if own else _UNKNOWN)
+    return total
 
 
 def _informing(row: Sequence[int], corpus: Corpus) -> list[tuple[float, tuple[int, ...]]]:

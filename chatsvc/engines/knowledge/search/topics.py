@@ -42,7 +42,7 @@ class EntryTopics:
     """Topic vectors of the entries of an index."""
 
     def __init__(self) -> None:
-        self._topics, self._weights = array("H"), array("f")  # MOST for each entry; until `filled`
+        self._topics, self._weights = array("H"), array("f")  # MOST for each entry
 
     def add(self, about: Mapping[int, float]) -> None:
         """Add the topics of the next entry."""
@@ -58,7 +58,11 @@ class EntryTopics:
             if weight:
                 self._postings.put(place // MOST, ((topic, weight),))
         self._postings.filled()
-        del self._topics, self._weights
+
+    def of(self, entry: int) -> dict[int, float]:
+        """Return the topic vector of an entry."""
+        own = slice(entry * MOST, (entry + 1) * MOST)
+        return {topic: weight for topic, weight in zip(self._topics[own], self._weights[own], strict=True) if weight}
 
     def like(self, about: Mapping[int, float]) -> dict[int, float]:
         """Return the similarity (0 to 1) of each entry that shares a topic."""
