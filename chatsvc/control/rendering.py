@@ -246,9 +246,7 @@ def webhook(result: WebhookSettings) -> Json:
 
 def attempt(result: Attempt) -> Json:
     """Write an attempt to deliver an event."""
-    shown = {**result._asdict(), "at": times.with_millis(result.at)}
-    del shown["bot_id"]
-    return shown
+    return {**result._asdict(), "at": times.with_millis(result.at)}
 
 
 def resent(result: ResentPage) -> Json:

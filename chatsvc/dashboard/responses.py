@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.templating import environment
@@ -21,16 +20,7 @@ HEADERS = (
 )
 
 
-# Characters that HTML forbids: controls and noncharacters, which visitors may send.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
-
-
-def encode(html: str) -> bytes:
-    """Encode a page; characters that HTML forbids become U+FFFD."""
-    return _FORBIDDEN.sub("\ufffd", html).encode("utf-8", "replace")
-
-
-def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+def respond(status: int, body: bytes, kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
     """Make a response that no cache stores."""
     return HttpResponse(status, body, [("Content-Type", kind), *HEADERS, *more])
 
@@ -54,4 +44,4 @@ def fault(status: int, language: str, request_id: str = "", more: Iterable[tuple
             request_id=request_id,
         )
     )
-    return respond(status, encode(body), HTML, more)
+    return respond(status, body.encode(), HTML, more)

@@ -363,8 +363,10 @@ class Unsure(KnowledgeIndex):
     """Knowledge that is never sure."""
 
     def search(self, *asked: Any, **rest: Any) -> SearchResult:
-        hits = tuple(Hit(one, 0.4) for one in (ENTRIES[2], ENTRIES[4], ENTRIES[3]))
-        return replace(super().search(*asked, **rest), decision="ask", hits=hits, hedged=False)
+        found = super().search(*asked, **rest)
+        why = {hit.entry.id: hit.why for hit in found.hits}
+        hits = tuple(Hit(one, 0.4, why.get(one.id, ())) for one in (ENTRIES[2], ENTRIES[4], ENTRIES[3]))
+        return replace(found, decision="ask", hits=hits, hedged=False)
 
 
 async def test_a_question_back_is_kept_for_the_next_message() -> None:

@@ -265,7 +265,7 @@ def test_at_most_one_in_a_hundred_other_questions_is_taken_for_an_intent() -> No
         ("are you open on sunday?", "We are closed Sunday. Our next opening is Monday at 09:00."),
         ("yarın açık mısınız", "Yarın (Cumartesi) günü 10:00-14:00"),
         ("are you open christmas day", "public holidays we are closed"),
-        ("1 ocakta açık mısınız", "tatil gününe özel bir bilgi elimde yok"),
+        ("1 ocakta açık mısınız", "resmî tatillerde kapalıyız"),
     ],
 )
 def test_opening_hours_are_computed(message: str, holds: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, hearing, lookup, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.reading.folding import words
 
@@ -33,7 +33,8 @@ def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
     if finding.decision != "ask" or turn.bot.ask_back is False:
         return None
     if not finding.hedged:
-        return replace(ask_back.ask(turn, finding), evidence=Evidence.of(finding))
+        asked = ask_back.ask(turn, finding)
+        return replace(asked, evidence=Evidence.of(finding)) if asked else None
     entry = finding.hits[0].entry
     opening = texts.of(turn.bot, language.among(turn, LANGUAGES))("back.hedged", question=entry.question.rstrip(" ?!.:"))
     return Reply(f"{opening}\n\n{told(entry, turn.message)}", evidence=Evidence.of(finding))
@@ -82,7 +83,11 @@ def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
     finding = lookup.find(replace(turn, message=part, history=()))
     if finding.decision != "answer" and before:
         finding = lookup.find(replace(turn, message=part, history=(HistoryMessage("user", before),)))
-    return finding.hits[0] if finding.decision == "answer" else None
+    if finding.decision == "answer":
+        return finding.hits[0]
+    own = facts.subject(words(part))
+    shares = finding.hedged and any(followups.holds_words(finding.hits[0].entry, [word]) for word in own)
+    return finding.hits[0] if shares else None
 
 
 def entry_for(bot: Bot, knowledge: Knowledge, question: str) -> Entry | None:

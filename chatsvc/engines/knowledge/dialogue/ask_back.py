@@ -13,11 +13,11 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import texts
+from chatsvc.engines.knowledge.dialogue import facts, texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
 from chatsvc.engines.reading import is_no, is_yes
 from chatsvc.engines.reading.folding import words
 from chatsvc.engines.wordlists import WordFile
@@ -33,19 +33,25 @@ _PLACES = {word: int(place) for place, found in _FILE.group("place ").items() fo
 _NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.words("pointing")
 
 
-def ask(turn: Turn, finding: SearchResult) -> Reply:
-    """Return the question back, with the entries that the next message may choose from."""
-    entries = _likely(finding)
+def ask(turn: Turn, finding: SearchResult) -> Reply | None:
+    """Return the question back, with the entries that the next message may choose from; None if no entry fits the message."""
+    entries = _likely(turn, finding)
+    if not entries:
+        return None
     return ask_among(turn, "one" if len(entries) == 1 else "several", entries)
 
 
-def answered(turn: Turn) -> Reply | None:
-    """Return the reply to a message that chooses one of the entries offered, or none; None for any other message."""
-    entries = _kept(turn)
+def answered(turn: Turn, finding: SearchResult) -> Reply | None:
+    """Return the reply to a message that chooses one of the entries offered, or none; None for any other message.
+
+    A message that names an entry which was not offered is a question of its own.
+    """
+    entries = offered(turn)
     said = words(turn.message)
     if not entries or not said or len(said) > _CHOICE_WORDS:
         return None
-    chosen = _by_place(said, entries) or _by_words(said, entries)
+    other = finding.decision == "answer" and finding.hits[0].entry not in entries
+    chosen = _by_place(said, entries) or (None if other else _by_words(said, entries))
     if chosen is not None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
@@ -66,14 +72,24 @@ def _text(turn: Turn, key: str) -> str:
     return texts.of(turn.bot, language.among(turn, LANGUAGES))(f"back.{key}")
 
 
-def _likely(finding: SearchResult) -> list[Entry]:
-    """Return the entries to offer: those in the language of the first one, near it in score."""
+def _likely(turn: Turn, finding: SearchResult) -> list[Entry]:
+    """Return the entries to offer: those in the language of the first one, near it in score, that share a word with the message."""
     first = finding.hits[0]
     near = [hit.entry for hit in finding.hits if hit.score >= _WORTH * first.score]
-    return [entry for entry in near if primary(entry.language) == primary(first.entry.language)][:_MOST]
+    alike = [entry for entry in near if primary(entry.language) == primary(first.entry.language)]
+    if not facts.subject(words(turn.message)) and not facts.names_price(turn.message):
+        return []
+    own = [word for word in words(turn.message) if not is_light(word)]
+    explained = {hit.entry.id: hit.why for hit in turn.knowledge.search(turn.message, primary(first.entry.language), explain=True).hits}
+    return [entry for entry in alike if _shares(explained.get(entry.id, ()), own)][:_MOST]
 
 
-def _kept(turn: Turn) -> list[Entry]:
+def _shares(reasons: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether a word that says something explains the hit, and not a topic alone."""
+    return any(reason.split(" ", 1)[0] in own for reason in reasons)
+
+
+def offered(turn: Turn) -> list[Entry]:
     """Return the entries that the last reply offered, if they still exist."""
     if not turn.dialogue or len(turn.dialogue) > _MAX_CHARACTERS:
         return []

@@ -68,7 +68,7 @@ def _first_of(message: VisitorMessage, readings: tuple[Reading, ...]) -> Reply:
 
 def _choice(message: VisitorMessage) -> Reply | None:
     """Read the choice among entries that the last reply offered."""
-    return ask_back.answered(message.turn)
+    return ask_back.answered(message.turn, message.finding)
 
 
 def _pending_change(message: VisitorMessage) -> Reply | None:
@@ -194,7 +194,7 @@ def _own_booking(message: VisitorMessage) -> Reply | None:
         return None
     if message.wish is not None and not message.wish.clear and wanted & {"cancel", "move"}:
         return flow.begin(message, message.wish.request_type)
-    if wanted & {"cancel", "move"} and (not message.heard.question or records.asks_leave(message)):
+    if wanted & {"cancel", "move"} and not message.heard.question:
         return flow.begin(message, "other")
     known = _hedged(message)
     return flow.offer(message, "other", known.text if known else "", "own.none")
@@ -258,11 +258,11 @@ READINGS: tuple[Reading, ...] = (
     _opening_hours,
     _answer,
     _overview,
+    _lets_go,
     _own_booking,
     _weak_wish,
     _opening_hours_beside,
     _act,
     _insult,
-    _lets_go,
     _unsure,
 )

@@ -22,6 +22,8 @@ _ASKED = {name.removeprefix("asks "): _FILE.pattern(name) for name, _ in _FILE.e
 _ASKING_WORDS, _LEANING = _FILE.words("asking_words"), _FILE.words("leaning")
 _NO_NAMES = _FILE.words("no_names")
 _ABBREVIATIONS = frozenset(_FILE.items("abbreviations"))
+_OF_BUSINESS = {name.removeprefix("of_business "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("of_business ")}
+_PRICE = _FILE.pattern("price")
 _CAPITAL = re.compile(r"(?<=[a-zçğıöşü,&] )[A-ZÇĞİÖŞÜ][a-zçğıöşü]{2,}")  # a name, unless it is a day or a month
 _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n+")
 _LONG, _MANY = 120, 3  # characters or sentences from which an answer is rearranged
@@ -49,6 +51,16 @@ def stated(sentence: str) -> frozenset[str]:
 def subject(said: Sequence[str]) -> list[str]:
     """Return the folded words of a question that name its subject, without the asking words."""
     return [word for word in said if word not in _ASKING_WORDS and not is_light(word)]
+
+
+def names_price(question: str) -> bool:
+    """Return whether a question names prices as such."""
+    return bool(_PRICE.search(f" {fold(question)} "))
+
+
+def question_of_business(kind: str, language: str) -> str | None:
+    """Return the question for the business's own fact of a kind, its address or its contact data; None for other kinds."""
+    return _OF_BUSINESS.get(f"{kind} {language}")
 
 
 def sentences(answer: str) -> list[str]:

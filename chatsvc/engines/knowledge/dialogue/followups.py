@@ -9,14 +9,14 @@ from itertools import islice
 
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult, Turn
-from chatsvc.engines.knowledge.dialogue import facts, smalltalk
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, smalltalk
 from chatsvc.engines.knowledge.search import confidence, lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.reading.folding import words
 from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/followups.txt")
-_OPENINGS, _POINTING = _FILE.words("openings"), _FILE.words("pointing")
+_OPENINGS, _POINTING, _ACTS = _FILE.words("openings"), _FILE.words("pointing"), _FILE.words("acts")
 _SHORT = 5  # words of a message that may be a follow-up without saying so
 _LONGEST = 9  # words of a message that may be one at all
 _REPLIES = 4  # replies of the bot that are looked through for the entry spoken of
@@ -30,10 +30,15 @@ _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if 
 
 
 def is_open(said: Sequence[str], finding: SearchResult) -> bool:
-    """Return whether a message may be a follow-up: it says so, or it is short and finds no answer by itself."""
+    """Return whether a message may be a follow-up: it says so, or it is short and names no subject or finds no answer by itself."""
     if not said or len(said) > _LONGEST:
         return False
-    return points(said) or (len(said) <= _SHORT and finding.decision != "answer")
+    if points(said) or (len(said) <= _SHORT and not facts.subject(said)):
+        return True
+    kinds = facts.asked(" ".join(said))
+    if finding.decision == "answer":
+        return bool(kinds) and not facts.states_any(finding.hits[0].entry.answer, kinds)
+    return len(said) <= _SHORT or bool(kinds)
 
 
 def points(said: Sequence[str]) -> bool:
@@ -42,15 +47,19 @@ def points(said: Sequence[str]) -> bool:
 
 
 def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -> SearchResult | None:
-    """Return the current entry as the answer if it holds the words or the fact asked for."""
+    """Return the current entry as the answer if it holds the words or the fact asked for.
+
+    Where nothing else answers, one of the words and the fact are enough: "and granny too, how much to get in?".
+    """
     kinds = facts.asked(turn.message)
-    own = [word for word in facts.subject(said) if word not in _POINTING and word not in _OPENINGS]
+    own = [word for word in facts.subject(said) if word not in _POINTING and word not in _OPENINGS and not (kinds and word in _ACTS)]
     if not kinds and not own:
         return None
     for entry in spoken_of(turn):
         if finding.decision == "answer" and finding.hits[0].entry.id != entry.id and own and not _POINTING.intersection(said):
             continue  # a question of its own that only begins with "and"
-        if (own and not holds(entry, own)) or (kinds and not facts.states_any(entry.answer, kinds)):
+        fits = not own or holds(entry, own) or (finding.decision != "answer" and kinds and any(holds(entry, [word]) for word in own))
+        if not fits or (kinds and not facts.states_any(entry.answer, kinds)):
             continue
         others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
         return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
@@ -89,7 +98,10 @@ def contexts(turn: Turn) -> list[str]:
 
 
 def spoken_of(turn: Turn) -> list[Entry]:
-    """Return the entries of the last reply that gave an answer."""
+    """Return the only entry that the last reply offered, else the entries of the last reply that gave an answer."""
+    back = ask_back.offered(turn)
+    if len(back) == 1:
+        return back
     replies = [past.content for past in reversed(turn.history) if past.role == "assistant"][:_REPLIES]
     return next((found for found in map(partial(_stated_in, turn), replies) if found), [])
 
@@ -106,6 +118,12 @@ def _stated_in(turn: Turn, reply: str) -> list[Entry]:
 def holds(entry: Entry, own: Sequence[str]) -> bool:
     """Return whether an entry holds all of the folded words, by their stems or a concept."""
     return holds_all(words("\n".join((entry.question, *entry.alt, entry.answer))), own)
+
+
+def holds_words(entry: Entry, own: Sequence[str]) -> bool:
+    """Return whether an entry holds the stems of all of the folded words."""
+    stems = {stem(word) for word in words("\n".join((entry.question, *entry.alt, entry.answer)))}
+    return all(stem(word) in stems for word in own)
 
 
 def holds_all(held: Sequence[str], own: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import facts, followups, smalltalk
+from chatsvc.engines.knowledge.dialogue import facts, followups, smalltalk, stories
 from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.reading import mask_contacts
 from chatsvc.engines.reading.folding import words
@@ -31,6 +31,7 @@ _LOOKED_AT = 10  # entries in which the counterpart of one in another language i
 _PHRASINGS = 6  # other phrasings that help to find it
 _RIVALS = 3  # hits that may be named by the same words, or state the fact asked for
 _NEAR = 0.6  # share of the first score from which another hit may come before it
+_SHORT = 6  # words of a message whose words alone may point to an entry
 _LIKE = 0.05  # score from which two may be counterparts
 
 
@@ -38,6 +39,8 @@ def find(turn: Turn) -> SearchResult:
     """Search for the message; for a follow-up, in the entry spoken of and together with the earlier questions."""
     said = words(turn.message)
     finding = _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))
+    if len(said) >= stories.LONG and finding.decision != "answer":
+        return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
     if not followups.is_open(said, finding):
         return finding
     spoken = followups.of_entry_spoken_of(turn, said, finding)
@@ -47,7 +50,17 @@ def find(turn: Turn) -> SearchResult:
         together = search(turn, f"{context} {turn.message}")
         if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
-    return finding
+    return _of_business(turn, finding)
+
+
+def _of_business(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Search for the address, or the contact data, where a message asks for one and names no subject: "where is it?"."""
+    kinds = facts.asked(turn.message)
+    if finding.decision == "answer" or len(kinds) != 1 or facts.subject(words(turn.message)):
+        return finding
+    (kind,) = kinds
+    of_business = facts.question_of_business(kind, language.of(turn))
+    return search(turn, of_business) if of_business else finding
 
 
 def parts(message: str) -> list[str]:
@@ -121,15 +134,20 @@ def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _named(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Make a result an answer if only its first entry is named by all subject words."""
-    own = facts.subject(words(turn.message))
-    if finding.decision != "ask" or not own:
+    """Make a result an answer if one entry alone is named by all subject words, or a short message's words stand in one alone."""
+    own, kinds = facts.subject(words(turn.message)), facts.asked(turn.message)
+    if finding.decision == "answer" or not own or not finding.hits:
         return finding
-    named = [hit.entry for hit in finding.hits[:_RIVALS] if _is_named(hit.entry, own)]
-    kinds = facts.asked(turn.message)
-    if named != [finding.hits[0].entry] or (kinds and not facts.states_any(named[0].answer, kinds)):
+    named = [hit for hit in finding.hits[:_RIVALS] if _is_named(hit.entry, own)] if finding.decision == "ask" else []
+    if not named and len(words(turn.message)) <= _SHORT:
+        named = [hit for hit in finding.hits if followups.holds_words(hit.entry, own)]
+        named = named if len(named) == 1 and (finding.decision == "ask" or named == [finding.hits[0]]) else []
+    elif named != [finding.hits[0]]:
+        named = []
+    if not named or (kinds and not facts.states_any(named[0].entry.answer, kinds)):
         return finding
-    return replace(finding, decision="answer", confidence=confidence.ANSWER)
+    others = tuple(hit for hit in finding.hits if hit is not named[0])
+    return replace(finding, decision="answer", confidence=confidence.ANSWER, hits=(*named, *others))
 
 
 def _is_named(entry: Entry, own: Sequence[str]) -> bool:

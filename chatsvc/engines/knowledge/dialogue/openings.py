@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import hours, texts
+from chatsvc.engines.knowledge.dialogue import closures, hours, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
@@ -14,10 +14,12 @@ _FILE = WordFile("knowledge/dialogue/openings.txt")
 _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == "asks"))
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
+_BUSINESS = _FILE.pattern("business")
 _NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
 _HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
 _THANKSGIVING, _THURSDAY = " thanksgiving ", 3
+_BEFORE = 2  # words before "until when?" that say until when what
 
 
 def asks(message: VisitorMessage) -> bool:
@@ -37,15 +39,45 @@ def asks_only(message: VisitorMessage) -> bool:
     return asks(message) and all(map(_AROUND.match, message.said))
 
 
+def asks_of_business(message: VisitorMessage) -> bool:
+    """Return whether the message asks, beside something else, when the business is open; not when breakfast ends."""
+    if not asks(message):
+        return False
+    match = _ASKS.search(message.line) or _COMES_NOW.search(message.line)
+    if match is None or _BUSINESS.search(match[0]):
+        return match is not None
+    beside = [*message.line[: match.start()].split()[-_BEFORE:], *match[0].split()]
+    return all(map(_AROUND.match, beside))
+
+
 def is_day_alone(message: VisitorMessage) -> bool:
     """Return whether the message is no more than a day: `pazar?`, `and on Saturday?`."""
     return day_of(message) is not None and message.heard.clock is None and all(map(_AROUND.match, message.said))
 
 
-def names_special_day(message: VisitorMessage) -> bool:
-    """Return whether the day asked for may have hours of its own, which only the knowledge can tell."""
+def names_holiday(message: VisitorMessage) -> bool:
+    """Return whether the day asked for is a holiday, which may have hours of its own."""
     day = day_of(message)
-    return day is not None and (is_holiday(day, message.turn.bot.country) or day > message.now.date() + timedelta(days=13))
+    return day is not None and is_holiday(day, message.turn.bot.country)
+
+
+def names_long_time(message: VisitorMessage) -> bool:
+    """Return whether the message asks about a month, a season or holidays as a whole, for which nothing can be computed."""
+    return day_of(message) is None and (closures.month_of(message.line) is not None or closures.names_season(message.line))
+
+
+def stated(message: VisitorMessage) -> str | None:
+    """Return what the knowledge states of the day or the month asked for: a winter break, holidays; None without a statement."""
+    if day_of(message) is None and _LISTED.search(message.line) and not message.says_now and not names_long_time(message):
+        return None
+    month, day = closures.month_of(message.line), day_of(message) or message.now.date()
+    if day_of(message) is None and month is not None:
+        return closures.stated(message.turn, lambda one: one.concerns_month(month), _AROUND, message.tongue)
+    if names_long_time(message):
+        return closures.stated(message.turn, lambda one: one.concerns_season(message.line), _AROUND, message.tongue)
+    holiday = is_holiday(day, message.turn.bot.country)
+    names = [phrase for phrase, name in _NAMED if name == f"{day:%m-%d}"]
+    return closures.stated(message.turn, lambda one: one.concerns(day, names, is_holiday=holiday), _AROUND, message.tongue)
 
 
 def asked_before(turn: Turn) -> bool:
@@ -84,6 +116,12 @@ def is_holiday(day: date, country: str) -> bool:
 def _thanksgiving(year: int) -> date:
     first = date(year, 11, 1)
     return first + timedelta(days=(_THURSDAY - first.weekday()) % 7 + 21)
+
+
+def usual_hours(message: VisitorMessage) -> str | None:
+    """Return the hours of a usual week, for a time that may have its own; None if the bot has no opening hours."""
+    week, say = hours.week_of(message.turn.bot.opening_hours), texts.of(message.turn.bot, message.tongue)
+    return say("hours.season", hours=hours.in_words(week, say.days)) if week else None
 
 
 def answer(message: VisitorMessage) -> str | None:

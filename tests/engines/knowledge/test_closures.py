@@ -1,0 +1,92 @@
+"""Opening hours of days, months and holidays of which the knowledge states something, and of those of which it does not."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import EngineError, Turn
+from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
+
+POOL = {
+    "Bakım": "Ağustosta bakım için kapalıyız. Resmi tatillerde 10:00-17:00 arası açığız.",
+    "Yüzme kursu": "Çocuk kursu haftada 2 gün, aylık 1.600 TL. Yetişkin kursu akşam 20:00.",
+    "Küçük havuz": "Küçük havuz ekimde kapalı. 60 cm derinlikte.",
+    "Kafe": "Tost ve çay var, fiyatlar duvarda.",
+}
+RENTAL = {
+    "Christmas": "Closed 24 December to 2 January. Cars can stay out over the break.",
+    "Vans": "Nine seats, £85 a day. Not in February, when they are in the garage.",
+    "Inventory": "We are closed on March 15 for stocktaking.",
+    "Winter tyres": "Fitted from November to March, free of charge.",
+}
+
+
+def asked(message: str, facts: dict[str, str], tongue: str, *history: str, at: str = "2026-12-01T10:00") -> Turn:
+    index = KnowledgeIndex([Entry(name, name, (), answer, tongue) for name, answer in facts.items()], tongue)
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=tongue, opening_hours="mon-sat 08:00-18:00; sun 09:00-13:00")
+    bot = bot._replace(country="TR" if tongue == "tr" else "GB", timezone="Europe/London")
+    now = int(datetime.fromisoformat(at).replace(tzinfo=ZoneInfo("Europe/London")).timestamp() * 1_000)
+    told = [HistoryMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(history)]
+    return Turn(bot, "api", message, told, None, index, "", 30.0, now)
+
+
+async def said(turn: Turn) -> str:
+    return (await KnowledgeEngine().reply(turn)).text
+
+
+@pytest.mark.parametrize(
+    ("message", "holds"),
+    [
+        ("are you open on boxing day", "Closed 24 December to 2 January."),
+        ("open on 28 december?", "Closed 24 December to 2 January."),
+        ("are you open on 1 january", "Closed 24 December to 2 January."),
+        ("are u open in january", "Closed 24 December to 2 January."),
+        ("are you open on 3 january", "Sunday 3 January 2027 we are open 09:00-13:00"),
+        ("are you open on 15 march", "closed on March 15"),
+        ("are you open on 16 march", "Tuesday 16 March 2027 we are open"),
+        ("are you open on 10 february", "Wednesday 10 February 2027 we are open"),
+        ("do you open at easter", "Our usual hours are Monday-Saturday 08:00-18:00, Sunday 09:00-13:00. I don't know"),
+        ("are you open in summer", "I don't know whether other hours apply then"),
+    ],
+)
+async def test_a_closure_that_the_knowledge_states_comes_before_computed_hours(message: str, holds: str) -> None:
+    assert holds in await said(asked(message, RENTAL, "en"))
+
+
+@pytest.mark.parametrize(
+    ("message", "starts"),
+    [
+        ("ağustosta açık mısınız", "Ağustosta bakım için kapalıyız."),
+        ("12 ağustosta açık mısınız", "Ağustosta bakım için kapalıyız."),
+        ("bayramda açık mısınız", "Resmi tatillerde 10:00-17:00 arası açığız."),
+        ("19 mayısta açık mısınız", "Resmi tatillerde 10:00-17:00 arası açığız."),
+        ("ekimde açık mısınız", "Normal çalışma saatlerimiz: Pazartesi-Cumartesi 08:00-18:00"),
+        ("kışın açık mısınız", "Normal çalışma saatlerimiz: Pazartesi-Cumartesi 08:00-18:00"),
+        ("şu an açık mısınız", "Evet, şu anda açığız"),
+    ],
+)
+async def test_months_and_holidays_are_answered_from_what_is_stated_of_the_business(message: str, starts: str) -> None:
+    assert (await said(asked(message, POOL, "tr"))).startswith(starts)
+
+
+async def test_the_present_day_is_checked_against_what_is_stated() -> None:
+    assert (await said(asked("açık mısınız", POOL, "tr", at="2026-08-05T11:00"))).startswith("Ağustosta bakım için kapalıyız.")
+    assert (await said(asked("açık mısınız", POOL, "tr", at="2026-09-02T11:00"))).startswith("Evet, şu anda açığız")
+
+
+@pytest.mark.parametrize("message", ["kafe kaça kadar", "tost kaçta bitiyor"])
+async def test_the_hours_of_something_else_are_not_those_of_the_business(message: str) -> None:
+    try:
+        told = await said(asked(message, POOL, "tr"))
+    except EngineError:
+        return
+    assert "açığız" not in told
+
+
+async def test_a_day_after_a_question_about_opening_hours_is_about_them() -> None:
+    first = await said(asked("are you open on sunday", RENTAL, "en"))
+    assert "Monday we are open 08:00-18:00" in await said(asked("hows monday", RENTAL, "en", "are you open on sunday", first))
