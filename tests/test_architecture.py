@@ -337,6 +337,15 @@ def test_no_module_of_ours_is_a_drawer_for_everything() -> None:
     assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
 
 
+def test_no_two_classes_share_a_name() -> None:
+    files: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                files.setdefault(node.name.lstrip("_"), []).append(path.relative_to(ROOT).as_posix())
+    assert {name: found for name, found in files.items() if len(found) > 1} == {}
+
+
 PACKAGED = {("completion.py", "click.echo"), ("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
 
 

@@ -23,7 +23,7 @@ from chatsvc.cli.output import echo, json_option, to_json
 if TYPE_CHECKING:
     from chatsvc.app import App
     from chatsvc.cli.demo_history import DemoClock
-    from chatsvc.cli.listener import Delivery
+    from chatsvc.cli.listener import ReceivedDelivery
     from chatsvc.config import Config
 
 WEBHOOK_S = 15.0
@@ -77,7 +77,7 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
         # The receiver of the demo's webhook is on this machine, which webhooks refuse unless they are told otherwise.
         webhooks=replace(defaults.webhooks, allowed_networks=(ip_network("127.0.0.0/8"),), ca_file=pem[0]),
     )
-    deliveries: asyncio.Queue[Delivery] = asyncio.Queue()
+    deliveries: asyncio.Queue[ReceivedDelivery] = asyncio.Queue()
     receiver = Receiver("", deliveries.put_nowait)
     clock = demo_history.DemoClock()
     async with App(throw_away, clock) as app, receiver.listening(0, pem) as hook:
@@ -176,7 +176,7 @@ async def _talk(app: App, bot: str, key: str, say: Say) -> None:
             say(f"\n  > {data['message']}\n  < {reply}", {"event": "reply", **data})
 
 
-async def _await_webhook(deliveries: asyncio.Queue[Delivery], say: Say) -> None:
+async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) -> None:
     """Wait for the bot's signed webhook at the demo's own receiver."""
     from chatsvc.domain.errors import CommandError
 

@@ -105,15 +105,15 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
     """Show the past questions whose answers the files would change; the search runs in this process."""
     from chatsvc.usecases import knowledge_preview
     from chatsvc.usecases.knowledge import from_file
-    from chatsvc.usecases.knowledge_preview import Knowledge, PastQuestion
+    from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
 
     with progress.shown("reading") as told:
         shown = call(ctx, "bot.show", bot=bot)
         added = [from_file(file) for file in files]
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
-        before = Knowledge(*_whole(ctx, bot)[1:])
+        before = KnowledgeContent(*_whole(ctx, bot)[1:])
         rest = _knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
-        after = Knowledge(
+        after = KnowledgeContent(
             [*rest[0], *(entry for file in added for entry in file.entries)],
             [*rest[1], *(group for file in added for group in file.synonyms)],
         )

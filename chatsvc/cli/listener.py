@@ -21,7 +21,7 @@ from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
 
-class Delivery(NamedTuple):
+class ReceivedDelivery(NamedTuple):
     """A received delivery: whether its signature is valid, and its body where that is JSON."""
 
     valid: bool
@@ -34,7 +34,7 @@ class Delivery(NamedTuple):
 class Receiver:
     """HTTP handler: 204 for a delivery with a valid signature, else 401; calls `seen` with each."""
 
-    def __init__(self, key: str, seen: Callable[[Delivery], None]) -> None:
+    def __init__(self, key: str, seen: Callable[[ReceivedDelivery], None]) -> None:
         self.key = key
         self._seen = seen
 
@@ -47,7 +47,7 @@ class Receiver:
         except ValueError:
             envelope = None
         headers = request.headers
-        self._seen(Delivery(valid, headers.get("X-Service-Event"), headers.get("X-Service-Delivery"), len(body), envelope))
+        self._seen(ReceivedDelivery(valid, headers.get("X-Service-Event"), headers.get("X-Service-Delivery"), len(body), envelope))
         return web.Response(status=204 if valid else 401)
 
     @asynccontextmanager
@@ -70,7 +70,7 @@ class Receiver:
             await runner.cleanup()
 
 
-def _show(delivery: Delivery, *, as_json: bool) -> None:
+def _show(delivery: ReceivedDelivery, *, as_json: bool) -> None:
     if as_json:
         line = {"valid": delivery.valid, "event": delivery.event, "delivery_id": delivery.delivery_id, "body": delivery.envelope}
         echo(to_json(line))

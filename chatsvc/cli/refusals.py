@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chatsvc.domain import bot_file_faults, opening_hours
-from chatsvc.domain.knowledge_files.faults import Fault
+from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 
@@ -40,13 +40,13 @@ def _faults_of_settings(facts: Mapping[str, Any]) -> str:
 
 def _faults_of_files(facts: Mapping[str, Any]) -> str:
     return "\n".join(
-        f"{one_line(one['file'])}, {one['unit']} {one['line']}: {Fault(one['line'], one['code'], one['facts']).text}"
+        f"{one_line(one['file'])}, {one['unit']} {one['line']}: {FileFault(one['line'], one['code'], one['facts']).text}"
         for one in facts["faults"]
     )
 
 
 def _faults_of_entry(facts: Mapping[str, Any]) -> str:
-    return "\n".join(Fault(**one).text for one in facts["faults"])
+    return "\n".join(FileFault(**one).text for one in facts["faults"])
 
 
 def _opening_hours(facts: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Configuration (DECISIONS.md section 3): YAML to frozen dataclasses, with file, line and column of every fault."""
 
-from chatsvc.config.faults import ConfigError, Fault
-from chatsvc.config.load import Document, build, load, locate, read
+from chatsvc.config.faults import ConfigError, ConfigFault
+from chatsvc.config.load import ConfigDocument, build, load, locate, read
 from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Server, Tls, Webhooks
 
 __all__ = [
@@ -9,9 +9,9 @@ __all__ = [
     "Anthropic",
     "Backups",
     "Config",
+    "ConfigDocument",
     "ConfigError",
-    "Document",
-    "Fault",
+    "ConfigFault",
     "Limits",
     "Log",
     "Metrics",

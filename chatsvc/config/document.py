@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.config.faults import ConfigError, Fault
+from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.trusted_paths import open_trusted
 
 if TYPE_CHECKING:
@@ -74,18 +74,18 @@ def read_text(path: Path, descriptor: int | None = None) -> str:
         with os.fdopen(open_trusted(path) if descriptor is None else os.dup(descriptor), "rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as fault:
-        raise ConfigError([Fault(file, 0, 0, f"cannot be read: {why(fault)}")]) from None
+        raise ConfigError([ConfigFault(file, 0, 0, f"cannot be read: {why(fault)}")]) from None
     if len(raw) > MAX_BYTES:
-        raise ConfigError([Fault(file, 0, 0, "is larger than 1 MiB: not a configuration")])
+        raise ConfigError([ConfigFault(file, 0, 0, "is larger than 1 MiB: not a configuration")])
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         before = raw[: fault.start].decode("utf-8-sig", "replace")
-        raise ConfigError([Fault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
+        raise ConfigError([ConfigFault(file, *_place(before), "not UTF-8: save the file with this encoding")]) from None
     # The pattern takes as long to compile as the rest of a small file to read, and hardly any file needs it.
     if not text.translate(_LINES).isprintable() and (odd := re.search(_UNPRINTABLE, text)):
         place = _place(text[: odd.start()])
-        raise ConfigError([Fault(file, *place, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
+        raise ConfigError([ConfigFault(file, *place, f"the character U+{ord(odd.group()):04X} has no place in a configuration")])
     return text
 
 
@@ -98,7 +98,7 @@ def _place(before: str) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
-def parse(text: str, file: str, faults: list[Fault]) -> Node | None:
+def parse(text: str, file: str, faults: list[ConfigFault]) -> Node | None:
     """Parse the one document in `text`; None where it is empty. Raises ConfigError for invalid YAML."""
     import yaml
 
@@ -108,27 +108,27 @@ def parse(text: str, file: str, faults: list[Fault]) -> Node | None:
     except yaml.MarkedYAMLError as fault:
         raise ConfigError([*faults, _syntax_fault(fault, text, file)]) from None
     except yaml.YAMLError:
-        raise ConfigError([*faults, Fault(file, 0, 0, "is not valid YAML")]) from None
+        raise ConfigError([*faults, ConfigFault(file, 0, 0, "is not valid YAML")]) from None
 
 
-def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> Fault:
+def _syntax_fault(fault: MarkedYAMLError, text: str, file: str) -> ConfigFault:
     message = f"not valid YAML: {fault.problem or 'cannot be understood'}"
     mark = fault.problem_mark or fault.context_mark
     if mark is None:
-        return Fault(file, 0, 0, message)
+        return ConfigFault(file, 0, 0, message)
     begun = fault.context_mark
     if begun is not None and begun.line != mark.line and fault.context:
         message += f" ({fault.context}, begun at {begun.line + 1}:{begun.column + 1})"
     lines = text.split("\n")
     if mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t":
         message += " (a tab: indent with spaces)"
-    return Fault(file, mark.line + 1, mark.column + 1, message)
+    return ConfigFault(file, mark.line + 1, mark.column + 1, message)
 
 
 class _Builder:
     """Builds the tree of nodes from the parser's events."""
 
-    def __init__(self, events: Iterator[Event], file: str, faults: list[Fault]) -> None:
+    def __init__(self, events: Iterator[Event], file: str, faults: list[ConfigFault]) -> None:
         import yaml
 
         self._yaml = yaml
@@ -150,7 +150,7 @@ class _Builder:
         y = self._yaml
         line, column = _begin(event)
         if depth > MAX_DEPTH:
-            raise ConfigError([*self._faults, Fault(self._file, line, column, "nested too deeply for a configuration")])
+            raise ConfigError([*self._faults, ConfigFault(self._file, line, column, "nested too deeply for a configuration")])
         node: Node
         if isinstance(event, y.AliasEvent):
             self._refuse(event, "aliases (*name) are not taken here: write the value out")
@@ -181,10 +181,10 @@ class _Builder:
             if isinstance(key, Scalar):
                 yield key, value
             elif not isinstance(key, Broken):
-                self._faults.append(Fault(self._file, key.line, key.column, "expected the name of a setting"))
+                self._faults.append(ConfigFault(self._file, key.line, key.column, "expected the name of a setting"))
 
     def _refuse(self, event: Event, message: str) -> None:
-        self._faults.append(Fault(self._file, *_begin(event), message))
+        self._faults.append(ConfigFault(self._file, *_begin(event), message))
 
 
 def _begin(event: Event) -> tuple[int, int]:

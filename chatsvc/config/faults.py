@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class Fault(NamedTuple):
+class ConfigFault(NamedTuple):
     """One fault; lines and columns count from 1, and 0 stands for the whole file."""
 
     file: str
@@ -25,6 +25,6 @@ class Fault(NamedTuple):
 class ConfigError(Exception):
     """Raised for an invalid configuration; its text has a line for each fault."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[ConfigFault]) -> None:
         self.faults = tuple(sorted(set(faults)))
         super().__init__("\n".join(map(str, self.faults)))

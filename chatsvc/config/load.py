@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chatsvc.config import server, values
 from chatsvc.config.document import Node, parse, read_text, why
-from chatsvc.config.faults import ConfigError, Fault
+from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
 from chatsvc.config.section import Section, Source
 from chatsvc.domain.errors import CommandError
@@ -47,7 +47,7 @@ DATA_DIR = "data"
 LOW_PORTS = 1024
 
 
-class Document(NamedTuple):
+class ConfigDocument(NamedTuple):
     """A parsed configuration file whose settings are not yet interpreted; `path` None: no file."""
 
     path: Path | None
@@ -76,7 +76,7 @@ def locate(option: str | None, environ: Mapping[str, str], cwd: Path) -> Path | 
         path.stat()
     except OSError as fault:
         by = "-c" if option is not None else "$CHATSVC_CONFIG"
-        raise ConfigError([Fault(str(path), 0, 0, f"the configuration that {by} names cannot be read: {why(fault)}")]) from None
+        raise ConfigError([ConfigFault(str(path), 0, 0, f"the configuration that {by} names cannot be read: {why(fault)}")]) from None
     return path
 
 
@@ -85,15 +85,15 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Config:
     return build(read(path, environ))
 
 
-def read(path: Path | None, environ: Mapping[str, str] = os.environ, descriptor: int | None = None) -> Document:
+def read(path: Path | None, environ: Mapping[str, str] = os.environ, descriptor: int | None = None) -> ConfigDocument:
     """Read and parse a configuration file, from `descriptor` if it is given. Opens no other file; raises ConfigError."""
     if path is None:
-        return Document(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
+        return ConfigDocument(None, Source("(no configuration file)", Path.cwd(), environ, []), None)
     source = Source(str(path), path.absolute().parent, environ, [])
-    return Document(path.absolute(), source, parse(read_text(path, descriptor), source.file, source.faults))
+    return ConfigDocument(path.absolute(), source, parse(read_text(path, descriptor), source.file, source.faults))
 
 
-def build(document: Document) -> Config:
+def build(document: ConfigDocument) -> Config:
     """Interpret the settings and read the files with secrets; raises ConfigError with every fault."""
     config = _config(document.path, document.source, document.node)
     if document.source.faults:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from chatsvc.config.document import Broken, List, Map, Node, Scalar
-from chatsvc.config.faults import Fault
+from chatsvc.config.faults import ConfigFault
 
 T = TypeVar("T")
 _VARIABLE = re.compile(r"(\$)?\$\{([^{}]*)\}?")
@@ -27,11 +27,11 @@ class Source(NamedTuple):
     file: str
     folder: Path
     environ: Mapping[str, str]
-    faults: list[Fault]
+    faults: list[ConfigFault]
 
     def refuse(self, node: Node, path: str, message: str) -> None:
         """Note a fault at `node`."""
-        self.faults.append(Fault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
+        self.faults.append(ConfigFault(self.file, node.line, node.column, f"{path}: {message}" if path else message))
 
     def expand(self, text: str) -> tuple[str, list[str]]:
         """Return `text` with each ${NAME} replaced, and these names; $${ stands for a literal ${."""

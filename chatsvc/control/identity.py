@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from chatsvc import config
-from chatsvc.config import Config, Document
+from chatsvc.config import Config, ConfigDocument
 from chatsvc.control import client
 from chatsvc.domain.errors import CommandError
 from chatsvc.privileges import become
@@ -50,7 +50,7 @@ class Identity:
         self._become_owner(document)
         return config.build(document)
 
-    def _of_root(self, path: Path, environ: Mapping[str, str], *, is_implicit: bool) -> Document | None:
+    def _of_root(self, path: Path, environ: Mapping[str, str], *, is_implicit: bool) -> ConfigDocument | None:
         """Read a configuration of root's. Become the owner of any other one, and return None."""
         with resolved(path) as found:
             if found.file is None:
@@ -70,7 +70,7 @@ class Identity:
         finally:
             os.close(descriptor)
 
-    def _become_owner(self, document: Document) -> None:
+    def _become_owner(self, document: ConfigDocument) -> None:
         folder = document.data_dir()
         uid, gid = data_owner(folder)
         if uid:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.erasure import ErasedVisitor
     from chatsvc.usecases.health import EgressReport
     from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
-    from chatsvc.usecases.knowledge_preview import Knowledge
+    from chatsvc.usecases.knowledge_preview import KnowledgeContent
     from chatsvc.usecases.master_key import Rotation
     from chatsvc.usecases.transfer import ExportPage, ImportedWebhook
     from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
@@ -165,7 +165,7 @@ def addition(result: Addition) -> Json:
     return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
 
 
-def knowledge(result: Knowledge | WholeKnowledge) -> Json:
+def knowledge(result: KnowledgeContent | WholeKnowledge) -> Json:
     """Write entries and synonyms."""
     return {"entries": [entry(one) for one in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
 

@@ -173,11 +173,11 @@ class Page:
         }
 
     @property
-    def menu(self) -> list[navigation.Link]:
+    def menu(self) -> list[navigation.MenuLink]:
         """The main menu."""
         return navigation.links(navigation.MENU, self.request.path, self._templates, self.may_see) if self.is_signed_in else []
 
-    def bot_tabs(self, bot: str) -> list[navigation.Link]:
+    def bot_tabs(self, bot: str) -> list[navigation.MenuLink]:
         """The tabs of a bot's pages."""
         return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from chatsvc.dashboard import catalogue
 from chatsvc.domain import bot_file_faults, opening_hours
-from chatsvc.domain.knowledge_files.faults import WORDS, Fault
+from chatsvc.domain.knowledge_files.faults import WORDS, FileFault
 from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
@@ -38,13 +38,13 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
     if not isinstance(fault, dict):
         return str(fault)
     if "unit" in fault:
-        said = Fault(fault["line"], fault["code"], fault["facts"]).sentence(language)
+        said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
         return f"{fault['file']}, {WORDS[fault['unit']].of(language)} {fault['line']}: {said}"
     if fault["code"] in bot_file_faults.SENTENCES:
         said = bot_file_faults.sentence(fault["code"], fault["facts"], language)
         place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else str(fault["field"])
         return f"{place}: {said}"
-    said = Fault(fault["line"], fault["code"], fault["facts"]).sentence(language)
+    said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
     return said[:1].upper() + said[1:]
 
 

@@ -34,7 +34,7 @@ SENTENCES: dict[str, Sentence] = {  # worst first
 }
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """One weak spot: of `entry`, or between it and `other` (both ids)."""
 
     kind: str

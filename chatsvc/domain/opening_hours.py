@@ -87,7 +87,7 @@ def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
     return worded(SENTENCES, code, values, language)
 
 
-class _Token(NamedTuple):
+class _HoursToken(NamedTuple):
     """A word of the text: its kind, what it stands for, and how it was written."""
 
     kind: str
@@ -144,7 +144,7 @@ def _folded(text: str) -> str:
     return re.sub("[‐-―−]", "-", folded).replace("’", "'")
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str) -> list[_HoursToken]:
     folded, found, at = _folded(text).strip(), [], 0
     while at < len(folded):
         match = _TOKEN.match(folded, at)
@@ -154,16 +154,16 @@ def _tokens(text: str) -> list[_Token]:
         kind = match.lastgroup or ""
         word = match[0].strip()
         if match["hour"]:
-            found.append(_Token("time", _time(match, word), word))
+            found.append(_HoursToken("time", _time(match, word), word))
         elif kind == "day":
             name = next((one for one in (word, re.sub("(?:l[ae]r)?[is]$", "", word)) if one in _DAY_OF), None)
             if name is None:
                 raise OpeningHoursError("no_day", text=word)
-            found.append(_Token("day", (_DAY_OF[name],), word))
+            found.append(_HoursToken("day", (_DAY_OF[name],), word))
         elif kind == "group":
-            found.append(_Token("group", tuple(_GROUPS[word]), word))
+            found.append(_HoursToken("group", tuple(_GROUPS[word]), word))
         elif kind != "none":
-            found.append(_Token(kind, (), word))
+            found.append(_HoursToken(kind, (), word))
     return found
 
 
@@ -177,7 +177,7 @@ def _time(match: re.Match[str], word: str) -> tuple[int, ...]:
     return hour * 60 + minute, int(not half and 1 <= hour <= 12 and not word.startswith("0"))
 
 
-def _days(tokens: list[_Token], at: int) -> tuple[int, list[int], bool]:
+def _days(tokens: list[_HoursToken], at: int) -> tuple[int, list[int], bool]:
     if tokens[at].text == "24/7":
         return at, list(range(7)), True
     days: list[int] = []
@@ -196,7 +196,7 @@ def _days(tokens: list[_Token], at: int) -> tuple[int, list[int], bool]:
     return at, list(dict.fromkeys(days)), of_group
 
 
-def _spans(tokens: list[_Token], at: int) -> tuple[int, list[tuple[int, int]] | None]:
+def _spans(tokens: list[_HoursToken], at: int) -> tuple[int, list[tuple[int, int]] | None]:
     """Return where the spans end, and the spans; None for "closed"."""
     if at < len(tokens) and tokens[at].kind == "closed":
         return at + 1, None
@@ -215,7 +215,7 @@ def _spans(tokens: list[_Token], at: int) -> tuple[int, list[tuple[int, int]] | 
     return at, spans
 
 
-def _span(first: _Token, last: _Token) -> tuple[int, int]:
+def _span(first: _HoursToken, last: _HoursToken) -> tuple[int, int]:
     (opens, either), (closes, closes_either) = first.value, last.value
     if either and not closes_either and "p" in last.text and opens + _NOON < closes:
         opens += _NOON  # 1-6pm

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pypdf
 from pypdf.errors import PyPdfError
 
-from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError, Parsed, parse_lines
+from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, Parsed, parse_lines
 
 MOST_PAGES = 2_000
 _MOST_UNPACKED = 16 * 1024 * 1024  # bytes of one stream
@@ -93,4 +93,4 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 
 def _error(name: str, page: int, code: str, **facts: object) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [Fault(page, code, facts)], "page")
+    return KnowledgeFileError(name, [FileFault(page, code, facts)], "page")

@@ -14,7 +14,7 @@ from xml.dom.expatbuilder import ExpatBuilder
 
 import mammoth
 
-from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError, Parsed, parse_html
+from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError, Parsed, parse_html
 
 MOST_UNPACKED = 64 * 1024 * 1024  # bytes of all parts
 _MOST_PARTS = 5_000
@@ -110,4 +110,4 @@ def _without_declarations() -> Iterator[None]:
 
 
 def _error(name: str, code: str, **facts: object) -> KnowledgeFileError:
-    return KnowledgeFileError(name, [Fault(1, code, facts)], "paragraph")
+    return KnowledgeFileError(name, [FileFault(1, code, facts)], "paragraph")

@@ -126,7 +126,7 @@ async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMe
     return await db.read(unit)
 
 
-class Sentence(NamedTuple):
+class NoticeSentence(NamedTuple):
     """A sentence of the bot that is no reply of an engine; `dialogue` replaces the state of the dialogue where it is given."""
 
     text: str
@@ -135,7 +135,7 @@ class Sentence(NamedTuple):
     dialogue: str | None = None
 
 
-async def settle(db: Database, number: int, sentence: Sentence | None, handling: str | None = None) -> bool:
+async def settle(db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None) -> bool:
     """Settle a turn without charge: with a sentence, or silently; `handling` is that of the conversation from then on.
 
     Returns False and writes nothing where it was settled before. Where an operator took over meanwhile nothing is said.
@@ -161,7 +161,7 @@ async def settle(db: Database, number: int, sentence: Sentence | None, handling:
     return await db.write(unit)
 
 
-def say(connection: Connection, conversation: int, sentence: Sentence, role: str = "assistant", author: str | None = None) -> int:
+def say(connection: Connection, conversation: int, sentence: NoticeSentence, role: str = "assistant", author: str | None = None) -> int:
     """Append a message to a conversation within a unit; return its number."""
     s = sentence
     cursor = connection.execute(

@@ -20,7 +20,7 @@ COLUMNS = (
 MESSAGE_COLUMNS = ", ".join(Message._fields)
 
 
-class Page(NamedTuple):
+class ConversationPage(NamedTuple):
     """One page of a list, the total of all that match, and whether more follow; `last` is the keyset position of the last item."""
 
     items: list[Conversation]
@@ -32,7 +32,7 @@ class Page(NamedTuple):
 OF_A_PAGE = ", ".join(f"c.{name.strip()}" for name in COLUMNS.split(","))
 
 
-class _Asked(NamedTuple):
+class _ConversationsQuery(NamedTuple):
     account_id: str
     bot_id: str | None
     channels: tuple[str, ...]
@@ -42,19 +42,19 @@ class _Asked(NamedTuple):
 
 async def page(
     db: Database, account_id: str, limit: int, *, bot_id: str | None = None, channel: str | None = None, after: Position | None = None
-) -> Page:
+) -> ConversationPage:
     """Conversations by `last_message_at`, newest first: of a bot, which the caller has checked to be its own, or of an account."""
     channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
     if not channels:
-        return Page([], 0, False, None)
-    return await db.read(Together(_pages, _Asked(account_id, bot_id, channels, limit, after)))
+        return ConversationPage([], 0, False, None)
+    return await db.read(Together(_pages, _ConversationsQuery(account_id, bot_id, channels, limit, after)))
 
 
-def _pages(connection: Connection, asked: list[_Asked]) -> list[Page]:
+def _pages(connection: Connection, asked: list[_ConversationsQuery]) -> list[ConversationPage]:
     return [_page(connection, one) for one in asked]
 
 
-def _page(connection: Connection, asked: _Asked) -> Page:
+def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPage:
     # Imported here: commands start faster without it.
     from orjson import loads
 
@@ -84,12 +84,12 @@ def _page(connection: Connection, asked: _Asked) -> Page:
     ).fetchone()
     rows = loads(found)
     if rows[0][-1] is None:
-        return Page([], total, False, None)
+        return ConversationPage([], total, False, None)
     # They come in the order of the subquery, which SQL does not promise.
     rows.sort(key=itemgetter(6, -1), reverse=True)
     has_more = len(rows) > limit
     rows = rows[:limit]
-    return Page([Conversation(*row[:-1]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-1]))
+    return ConversationPage([Conversation(*row[:-1]) for row in rows], total, has_more, (rows[-1][6], rows[-1][-1]))
 
 
 class Thread(NamedTuple):

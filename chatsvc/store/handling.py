@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store.channel_messages import Sentence, say
+from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, Accounts, listed
@@ -72,7 +72,7 @@ async def reply(
     db: Database,
     accounts: Accounts,
     conversation_id: str,
-    sentence: Sentence,
+    sentence: NoticeSentence,
     handler: Callable[[Conversation], Handler],
     applied: Callable[[object], None],
 ) -> OperatorMessage | None:
@@ -96,7 +96,11 @@ async def reply(
 
 
 async def release(
-    db: Database, accounts: Accounts, conversation_id: str, notice: Callable[[Conversation], Sentence], applied: Callable[[object], None]
+    db: Database,
+    accounts: Accounts,
+    conversation_id: str,
+    notice: Callable[[Conversation], NoticeSentence],
+    applied: Callable[[object], None],
 ) -> Conversation | None:
     """Give a conversation back to the bot, with one notice unless it was the bot's; None where there is none in the scope."""
 
@@ -139,7 +143,7 @@ async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
     return await db.read(unit)
 
 
-async def give_back(db: Database, overdue: Conversation, sentence: Sentence, applied: Callable[[bool], None]) -> bool:
+async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentence, applied: Callable[[bool], None]) -> bool:
     """Return an overdue conversation to the bot with a sentence; False where its handling has changed meanwhile."""
 
     def unit(connection: Connection) -> bool:

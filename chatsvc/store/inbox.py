@@ -36,7 +36,7 @@ class FoundItems(NamedTuple):
     next: int | None
 
 
-class _Search(NamedTuple):
+class _InboxQuery(NamedTuple):
     owners: Owners
     filter: InboxFilter
     limit: int
@@ -63,7 +63,7 @@ _CHOSEN = f"""
 
 async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
     """Read requests of these accounts (None for all) that pass the filters, behind the request numbered `after`."""
-    search = _Search(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
+    search = _InboxQuery(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
 
     def unit(connection: Connection) -> FoundItems:
         rare = rarest(connection, search.owners, chosen.terms)
@@ -73,7 +73,7 @@ async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int
     return await db.read(unit)
 
 
-def _by_term(connection: Connection, search: _Search, rare: Term) -> tuple[list[int], int | None]:
+def _by_term(connection: Connection, search: _InboxQuery, rare: Term) -> tuple[list[int], int | None]:
     """Read the requests of all conversations with a rare term, and keep those that match."""
     chosen = search.filter
     rows = connection.execute(
@@ -92,7 +92,7 @@ def _by_term(connection: Connection, search: _Search, rare: Term) -> tuple[list[
     return numbers, numbers[-1] if len(rows) > search.limit else None
 
 
-def _along(connection: Connection, search: _Search) -> tuple[list[int], int | None]:
+def _along(connection: Connection, search: _InboxQuery) -> tuple[list[int], int | None]:
     """Walk the newest requests and keep those that match, until the page is full or enough were read."""
     found: list[int] = []
     after = search.after
@@ -110,7 +110,7 @@ def _along(connection: Connection, search: _Search) -> tuple[list[int], int | No
     return found, after
 
 
-def _walk(connection: Connection, search: _Search, after: int, limit: int) -> list[tuple[int, int]]:
+def _walk(connection: Connection, search: _InboxQuery, after: int, limit: int) -> list[tuple[int, int]]:
     """Read the next requests, each with whether it matches."""
     chosen = search.filter
     source = "assignee" if chosen.assignee else "status" if chosen.status else "all"

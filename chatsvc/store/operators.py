@@ -47,7 +47,7 @@ class Credentials(NamedTuple):
     totp_used: int
 
 
-class Link(NamedTuple):
+class SetupLink(NamedTuple):
     """Digest, creation and expiry of a set-up link, in milliseconds."""
 
     digest: bytes
@@ -107,7 +107,7 @@ async def is_empty(db: Database) -> bool:
     return await db.read(unit)
 
 
-async def create(db: Database, operator: Operator, link: Link) -> None:
+async def create(db: Database, operator: Operator, link: SetupLink) -> None:
     """Write a new operator with roles and set-up link; raises EmailTaken."""
     o = operator
 
@@ -141,7 +141,7 @@ async def change(db: Database, operator_id: str, changes: Mapping[str, object], 
     return await db.write(unit)
 
 
-async def add_link(db: Database, operator_id: str, link: Link) -> bool:
+async def add_link(db: Database, operator_id: str, link: SetupLink) -> bool:
     """Replace an operator's set-up link; return False if the operator is gone."""
 
     def unit(connection: Connection) -> bool:
@@ -189,7 +189,7 @@ def _put_role(connection: Connection, operator_id: str, account_id: str, role: R
     connection.execute("INSERT OR REPLACE INTO operator_roles VALUES (?, ?, ?)", (operator_id, account_id, role.name.lower()))
 
 
-def _put_link(connection: Connection, operator_id: str, link: Link) -> None:
+def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None:
     connection.execute("DELETE FROM operator_links WHERE operator_id = ?", (operator_id,))
     connection.execute("INSERT INTO operator_links VALUES (?, ?, ?, ?)", (link.digest, operator_id, link.created_at, link.expires_at))
 

@@ -36,7 +36,7 @@ class FoundConversations(NamedTuple):
     next: tuple[int, int] | None
 
 
-class _Search(NamedTuple):
+class _TermQuery(NamedTuple):
     owners: Owners
     channel: str | None
     terms: Sequence[Term]
@@ -48,11 +48,11 @@ async def conversations(
     db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
     """Find conversations of these accounts (None for all) that have all terms, behind the keyset position `after`."""
-    search = _Search(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, limit, after or (LAST, LAST))
+    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, limit, after or (LAST, LAST))
     return await db.read(lambda connection: _find(connection, search))
 
 
-def _find(connection: Connection, search: _Search) -> FoundConversations:
+def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     rare = rarest(connection, search.owners, search.terms)
     found, following = _by_term(connection, search, rare) if rare else _along(connection, search)
     return FoundConversations(_records(connection, [number for _, number in found]), following)
@@ -61,7 +61,7 @@ def _find(connection: Connection, search: _Search) -> FoundConversations:
 _Position = tuple[int, int]
 
 
-def _by_term(connection: Connection, search: _Search, rare: Term) -> tuple[list[_Position], _Position | None]:
+def _by_term(connection: Connection, search: _TermQuery, rare: Term) -> tuple[list[_Position], _Position | None]:
     """Read all conversations with a rare term, and sort those that match."""
     rows = connection.execute(
         f"""
@@ -80,7 +80,7 @@ def _by_term(connection: Connection, search: _Search, rare: Term) -> tuple[list[
     return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
 
 
-def _along(connection: Connection, search: _Search) -> tuple[list[_Position], _Position | None]:
+def _along(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
     """Walk the newest conversations and keep those that match, until the page is full or enough were read."""
     found: list[_Position] = []
     after = search.after
@@ -99,7 +99,7 @@ def _along(connection: Connection, search: _Search) -> tuple[list[_Position], _P
     return found, after
 
 
-def _walk(connection: Connection, search: _Search, after: _Position, limit: int) -> list[tuple[int, int, int]]:
+def _walk(connection: Connection, search: _TermQuery, after: _Position, limit: int) -> list[tuple[int, int, int]]:
     """Read the next conversations by time, each with whether it matches."""
     channels = json.dumps(CHANNELS if search.channel is None else [search.channel])
     # As one text: fetching a row releases the interpreter lock and acquires it again.

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from chatsvc.config.document import List, Map, Node, Scalar, parse
-from chatsvc.config.faults import ConfigError
-from chatsvc.config.faults import Fault as ConfigFault
+from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.domain import profiles
 from chatsvc.domain.captures import REQUEST_TYPES
 from chatsvc.domain.profiles import Form, FormField, Profile

@@ -19,7 +19,7 @@ from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations
-from chatsvc.store.channel_messages import NewMessage, Sentence, StoredMessage
+from chatsvc.store.channel_messages import NewMessage, NoticeSentence, StoredMessage
 from chatsvc.usecases import turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
@@ -172,10 +172,10 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, tex
     """Settle the turn with one of the bot's sentences; `text` is said instead where there is one."""
     said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
     delivery = first_delivery(turn.message.channel, "assistant")
-    await _write(turn, Sentence(said, turn.services.clock(), delivery), handling)
+    await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
 
 
-async def _write(turn: _ChannelTurn, said: Sentence | None, handling: str | None = None) -> None:
+async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> None:
     await stored.settle(turn.services.db, turn.message.number, said, handling)
     turn.state.pages = {}
     turn.services.account_cache.histories.drop(turn.conversation)

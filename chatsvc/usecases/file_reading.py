@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from chatsvc.domain import refusals
-from chatsvc.domain.knowledge_files import Fault, KnowledgeFileError
+from chatsvc.domain.knowledge_files import FileFault, KnowledgeFileError
 from chatsvc.domain.refusals import Refused
 from chatsvc.file_reader.child import seconds
 
@@ -66,14 +66,14 @@ class FileReader:
                 raise refusals.reader_closed()
             results += [_result(name, json.loads(line)) for (name, _), line in zip(rest, lines, strict=False)]
             if len(results) < len(files):
-                results.append(KnowledgeFileError(files[len(results)][0], [Fault(1, why)]))
+                results.append(KnowledgeFileError(files[len(results)][0], [FileFault(1, why)]))
                 if len(results) == len(files):
                     break
                 try:
                     self._process = self._start()
                 except Refused:
                     # Root has become a user who may not execute the program: the file that ended the process is what to report.
-                    results += [KnowledgeFileError(name, [Fault(1, "not_read")]) for name, _ in files[len(results) :]]
+                    results += [KnowledgeFileError(name, [FileFault(1, "not_read")]) for name, _ in files[len(results) :]]
         return results
 
     def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:
@@ -123,7 +123,7 @@ def _lines(answer: bytes) -> list[bytes]:
 
 def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
     if "faults" in found:
-        return KnowledgeFileError(name, [Fault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
+        return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
     return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}
 
 

@@ -15,7 +15,7 @@ from chatsvc.domain.models import Bot, Conversation, HistoryMessage
 from chatsvc.domain.operators import actor_of
 from chatsvc.store import conversations, owners
 from chatsvc.store import handling as stored
-from chatsvc.store.channel_messages import Sentence
+from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
 from chatsvc.usecases import captures, channel_messages, operators, turns
 from chatsvc.usecases.history_cache import ConversationKey
@@ -66,7 +66,7 @@ async def reply(services: Services, caller: Caller, *, conversation: str, text: 
             return Handler(found.operator_id, found.operator_name or own.name)
         raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
-    said = Sentence(text, services.clock(), "queued")
+    said = NoticeSentence(text, services.clock(), "queued")
     written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services))
     return _existing(written, conversation)
 
@@ -110,12 +110,12 @@ async def return_overdue(services: Services) -> int:
     return len(found)
 
 
-async def _notice(services: Services, bot: Bot, conversation: Conversation, said: str) -> Sentence:
+async def _notice(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
     text = await channel_messages.sentence(services, bot, key_of(conversation), said, "handoff.returned")
-    return Sentence(text, services.clock(), first_delivery(conversation.channel, "assistant"))
+    return NoticeSentence(text, services.clock(), first_delivery(conversation.channel, "assistant"))
 
 
-async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> Sentence:
+async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
     """Begin a request as the knowledge engine does; another engine goes on from the sentence alone."""
     from chatsvc.engines import Turn
     from chatsvc.engines.knowledge.dialogue import nobody
@@ -138,7 +138,7 @@ async def _nobody_came(services: Services, bot: Bot, conversation: Conversation,
     begun = nobody.came(turn)
     tier = services.config.models.get(bot.model)
     dialogue = begun.dialogue if tier is not None and tier.engine == FALLBACK else None
-    return Sentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
+    return NoticeSentence(begun.text, now, first_delivery(conversation.channel, "assistant"), dialogue)
 
 
 def _before_last_word(messages: list[HistoryMessage]) -> list[HistoryMessage]:

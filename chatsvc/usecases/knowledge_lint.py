@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import islice, zip_longest
 
-from chatsvc.domain.knowledge_findings import SENTENCES, Finding
+from chatsvc.domain.knowledge_findings import SENTENCES, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
@@ -68,9 +68,9 @@ def findings(
     *,
     everything: bool = False,
     progress: Progress = _silent,
-) -> list[Finding]:
+) -> list[LintFinding]:
     """Return all findings, worst first; `language` is the bot's, `progress` is called with the step, the amount done and the total."""
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     for done, entry in enumerate(entries, start=1):
         found.extend(_alone(entry))
         progress("looking at entries", done, len(entries))
@@ -101,12 +101,12 @@ def _in_turn(entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
         yield from (phrasing for phrasing in phrasings if phrasing)
 
 
-def _alone(entry: Entry) -> Iterator[Finding]:
+def _alone(entry: Entry) -> Iterator[LintFinding]:
     """Yield the findings about an entry by itself."""
     if len(entry.answer) > LONG_ANSWER:
-        yield Finding("long_answer", entry.id, None, {"question": entry.question, "length": len(entry.answer)})
+        yield LintFinding("long_answer", entry.id, None, {"question": entry.question, "length": len(entry.answer)})
     if seems := _other_language(entry):
-        yield Finding("foreign_language", entry.id, None, {"question": entry.question, "language": entry.language, "seems": seems})
+        yield LintFinding("foreign_language", entry.id, None, {"question": entry.question, "language": entry.language, "seems": seems})
 
 
 def _other_language(entry: Entry) -> str | None:
@@ -118,7 +118,7 @@ def _other_language(entry: Entry) -> str | None:
     return seems if guess(entry.answer) in {seems, None} else None
 
 
-def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
+def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
     """Yield pairs of entries that share a phrasing, the words of their questions, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
     asked: dict[tuple[str, frozenset[str]], Entry] = {}
@@ -130,7 +130,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
             other = phrased.setdefault((spoken, " ".join(words(phrasing)) or phrasing), entry)
             if other is not entry and other.id not in others:
                 others.add(other.id)
-                yield Finding(
+                yield LintFinding(
                     "duplicate_phrasing", entry.id, other.id, {"phrasing": phrasing, "question": entry.question, "other": other.question}
                 )
         telling = [word for word in words(entry.question) if word not in STOPWORDS]
@@ -143,18 +143,18 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Finding]:
                 yield _near(entry, other)
 
 
-def _near(entry: Entry, other: Entry) -> Finding:
-    return Finding("near_duplicate", entry.id, other.id, {"question": entry.question, "other": other.question})
+def _near(entry: Entry, other: Entry) -> LintFinding:
+    return LintFinding("near_duplicate", entry.id, other.id, {"question": entry.question, "other": other.question})
 
 
-def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
+def _searched(index: Knowledge, entry: Entry, phrasing: str) -> LintFinding | None:
     """Return the finding of a search for one of an entry's own phrasings."""
     hits = [hit for hit in index.search(phrasing, entry.language).hits if primary(hit.entry.language) == primary(entry.language)]
     if not hits:
         return None
     first = hits[0]
     if first.entry.id != entry.id:
-        return Finding(
+        return LintFinding(
             "answers_another", entry.id, first.entry.id, {"phrasing": phrasing, "question": entry.question, "other": first.entry.question}
         )
     if phrasing == entry.question and len(hits) > 1 and hits[1].score >= _ALIKE * first.score:
@@ -162,7 +162,7 @@ def _searched(index: Knowledge, entry: Entry, phrasing: str) -> Finding | None:
     return None
 
 
-def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], progress: Progress) -> Iterator[Finding]:
+def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], progress: Progress) -> Iterator[LintFinding]:
     """Yield the findings of searches for generated questions: overlaps, and the entries that are most likely to be missed."""
     lists = [(entry, generated(entry)[: max(1, MOST_SEARCHED // len(entries))]) for entry in entries[:MOST_SEARCHED]]
     lost: list[tuple[float, Entry, list[str], int]] = []
@@ -176,7 +176,7 @@ def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], 
     for _, entry, missed, of in sorted(lost, key=lambda one: (-one[0], -one[3]))[:MOST_MISSED]:
         examples = ", ".join(f"“{question}”" for question in missed[:_SHOWN])
         facts = {"question": entry.question, "missed": len(missed), "of": of, "questions": examples}
-        yield Finding("easily_missed", entry.id, None, facts)
+        yield LintFinding("easily_missed", entry.id, None, facts)
 
 
 def _finds(result: SearchResult, entry: Entry) -> bool:
@@ -184,7 +184,7 @@ def _finds(result: SearchResult, entry: Entry) -> bool:
     return (result.decision == "answer" or result.hedged) and result.hits[0].entry.id == entry.id
 
 
-def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: Container[object]) -> Iterator[Finding]:
+def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: Container[object]) -> Iterator[LintFinding]:
     """Yield the entries that answer several generated questions of another one."""
     by: dict[str, list[tuple[str, Entry]]] = {}
     for question, result in results:
@@ -193,7 +193,9 @@ def _overlaps(entry: Entry, results: Sequence[tuple[str, SearchResult]], told: C
     for other, pairs in by.items():
         if len(pairs) >= _OVERLAPS and (entry.id, other) not in told:
             questions = ", ".join(f"“{question}”" for question, _ in pairs[:_SHOWN])
-            yield Finding("overlap", entry.id, other, {"question": entry.question, "other": pairs[0][1].question, "questions": questions})
+            yield LintFinding(
+                "overlap", entry.id, other, {"question": entry.question, "other": pairs[0][1].question, "questions": questions}
+            )
 
 
 def generated(entry: Entry) -> list[str]:

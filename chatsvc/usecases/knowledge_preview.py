@@ -30,7 +30,7 @@ class PastQuestion(NamedTuple):
     times: int
 
 
-class Knowledge(NamedTuple):
+class KnowledgeContent(NamedTuple):
     """Entries and synonyms of a bot, before or after a change."""
 
     entries: Sequence[Entry]
@@ -58,13 +58,15 @@ async def past_questions(services: Services, caller: Caller, *, bot: str, limit:
     return [*asked, *unanswered][:limit]
 
 
-async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> Knowledge:
+async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[str], sources: Sequence[str]) -> KnowledgeContent:
     """Read the knowledge that a bot would keep when these files are added."""
     _, chatbot = await bots.resolve(services, caller, bot)
-    return Knowledge(*await knowledge.kept(services.db, chatbot.id, files, sources))
+    return KnowledgeContent(*await knowledge.kept(services.db, chatbot.id, files, sources))
 
 
-def changes(bot: Bot, before: Knowledge, after: Knowledge, questions: Iterable[PastQuestion], progress: Progress) -> list[AnswerChange]:
+def changes(
+    bot: Bot, before: KnowledgeContent, after: KnowledgeContent, questions: Iterable[PastQuestion], progress: Progress
+) -> list[AnswerChange]:
     """Compare the answers to past questions and to all phrasings in two versions of a bot's knowledge; worst first."""
     from chatsvc.engines.knowledge import KnowledgeIndex
     from chatsvc.engines.knowledge.dialogue import answers
@@ -83,7 +85,7 @@ def changes(bot: Bot, before: Knowledge, after: Knowledge, questions: Iterable[P
     return sorted(found, key=lambda change: (KINDS.index(change.kind), -change.times))
 
 
-def _phrasings(version: Knowledge) -> list[PastQuestion]:
+def _phrasings(version: KnowledgeContent) -> list[PastQuestion]:
     return [PastQuestion(text, "phrasing", 1) for entry in version.entries for text in (entry.question, *entry.alt)]
 
 

@@ -79,13 +79,13 @@ def plain(entries: Any, synonyms: Any) -> dict[str, Any]:
 def main() -> None:
     """Do the work of one request: the child's entry point."""
     from chatsvc.usecases import knowledge_lint, knowledge_preview
-    from chatsvc.usecases.knowledge_preview import Knowledge, PastQuestion
+    from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion
 
     gc.enable()
     os.nice(_NICER)
     work = json.load(sys.stdin.buffer)
     bot = Bot(**work["bot"])
-    versions = [Knowledge(*_knowledge(one)) for one in work["versions"]]
+    versions = [KnowledgeContent(*_knowledge(one)) for one in work["versions"]]
     if work["kind"] == "preview":
         questions = [PastQuestion(*one) for one in work["questions"]]
         before, after = versions

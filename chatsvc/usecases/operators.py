@@ -16,7 +16,7 @@ from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions
-from chatsvc.store.operators import EmailTaken, LastAdministrator, Link
+from chatsvc.store.operators import EmailTaken, LastAdministrator, SetupLink
 from chatsvc.usecases import accounts
 from chatsvc.usecases.own_session import own
 from chatsvc.usecases.services import Services
@@ -226,9 +226,9 @@ def _shown(caller: Caller, operator: Operator) -> Operator:
     return operator._replace(roles=roles)
 
 
-def _new_link(now: int) -> tuple[str, Link]:
+def _new_link(now: int) -> tuple[str, SetupLink]:
     token = operators.new_token()
-    return token, Link(operators.digest(token), now, now + operators.LINK_MS)
+    return token, SetupLink(operators.digest(token), now, now + operators.LINK_MS)
 
 
 def _address(services: Services, token: str) -> str:

@@ -17,12 +17,12 @@ from typing import Any
 from chatsvc import background
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
-from chatsvc.domain.knowledge_findings import Finding
+from chatsvc.domain.knowledge_findings import LintFinding
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.store import knowledge as stored
 from chatsvc.usecases import bots, knowledge, knowledge_preview, knowledge_work
 from chatsvc.usecases.knowledge_preview import AnswerChange
-from chatsvc.usecases.knowledge_preview import Knowledge as Version
+from chatsvc.usecases.knowledge_preview import KnowledgeContent as Version
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Computation:
     questions: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     changes: list[AnswerChange] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[LintFinding] = field(default_factory=list)
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -195,7 +195,7 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:
-        made.findings = [Finding(**item) for item in items]
+        made.findings = [LintFinding(**item) for item in items]
         made.counts = Counter(one.kind for one in made.findings)
 
     return await services.computations.run(made, work, take)

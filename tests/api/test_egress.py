@@ -99,12 +99,12 @@ def test_with_egress_all_the_same_is_seen_to_connect_and_counted(tmp_path: Path)
 async def test_the_models_client_is_refused_where_its_socket_would_be_made(base_url: str) -> None:
     """Whatever its caller has looked at before."""
     from chatsvc.engines.anthropic.client import Client
-    from chatsvc.engines.anthropic.faults import Fault
+    from chatsvc.engines.anthropic.faults import ModelFault
     from chatsvc.outbound.egress import Egress
 
     egress = Egress(allowed=False)
     client = Client(base_url, "key", hosted=False, egress=egress)
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(ModelFault) as raised:
         await client.send({"model": "m", "max_tokens": 1, "messages": []})
     await client.close()
     assert raised.value.reason == "unreachable"

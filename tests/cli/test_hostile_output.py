@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from chatsvc.cli import main as command_line
-from chatsvc.cli.listener import Delivery
+from chatsvc.cli.listener import ReceivedDelivery
 from chatsvc.cli.listener import _show as show_delivery
 from chatsvc.cli.words import _items as completions
 from chatsvc.control import framing
@@ -299,7 +299,7 @@ def test_what_answers_in_the_place_of_the_service_is_quoted_harmlessly(tmp_path:
 @pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("envelope", [None, {"data": HOSTILE}])
 def test_a_delivery_is_shown_harmlessly(as_json: bool, envelope: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    show_delivery(Delivery(False, "event" + HOSTILE, HOSTILE, 3, envelope), as_json=as_json)
+    show_delivery(ReceivedDelivery(False, "event" + HOSTILE, HOSTILE, 3, envelope), as_json=as_json)
     harmless(*capfd.readouterr())
 
 

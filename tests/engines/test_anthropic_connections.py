@@ -16,8 +16,8 @@ import pytest
 
 from chatsvc.engines.anthropic import client as client_module
 from chatsvc.engines.anthropic.client import Client
-from chatsvc.engines.anthropic.connection import Connection
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.connection import ModelConnection
+from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.pace import AT_A_TIME, Pace
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
@@ -102,7 +102,7 @@ NOT_AGAIN = {
 async def test_a_connection_that_was_used_oddly_is_not_used_again(make: Make, answer: bytes) -> None:
     async with Server(answer, OK) as server:
         client = make(server)
-        with suppress(Fault):  # that the server may say; what counts is the next one
+        with suppress(ModelFault):  # that the server may say; what counts is the next one
             await client.send(BODY)
         assert await client.send(BODY) == b"{}"
         assert server.requests == [1, 1]
@@ -167,7 +167,7 @@ async def test_a_server_that_lets_nobody_in_is_unreachable_in_time_and_worth_ano
         # Nobody accepts, and there is room for one to wait.
         first.connect(listener.getsockname())
         client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}", "", hosted=False, egress=Egress())
-        with pytest.raises(Fault) as raised:
+        with pytest.raises(ModelFault) as raised:
             await asyncio.wait_for(client.send(BODY), 5.0)
         await client.close()
     assert (raised.value.reason, raised.value.detail, raised.value.retryable) == ("unreachable", "TimeoutError", True)
@@ -208,13 +208,13 @@ async def test_what_has_been_sent_is_not_kept_while_the_answer_is_waited_for() -
     finally:
         tracemalloc.stop()
     await client.close()
-    assert all(isinstance(fault, Fault) for fault in await asyncio.gather(*tasks, return_exceptions=True))
+    assert all(isinstance(fault, ModelFault) for fault in await asyncio.gather(*tasks, return_exceptions=True))
     server.close()
 
 
 async def test_a_connection_that_has_gone_leaves_nothing_for_the_garbage_collector(make: Make) -> None:
     def left() -> int:
-        return sum(type(one) is Connection for one in gc.get_objects())
+        return sum(type(one) is ModelConnection for one in gc.get_objects())
 
     gc.collect()
     gc.disable()

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from chatsvc.engines import EngineError, Turn
 from chatsvc.engines.anthropic import AnthropicEngine, answer, sdk
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.faults import ModelFault
 from tests.engines.conftest import KEY
 from tests.engines.model_server import ModelServer, Step, answers, calls, fails, html, message, resets, says
 from tests.engines.test_anthropic import HOSTILE, TURN, past
@@ -154,7 +154,7 @@ async def test_the_models_of_a_server_are_listed_whoever_wrote_it(server: ModelS
     ],
 )
 async def test_a_server_without_a_list_says_why(server: ModelServer, step: Step, reason: str) -> None:
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(ModelFault) as raised:
         await offered(server, step)
     assert raised.value.reason == reason
     assert KEY not in str(raised.value)

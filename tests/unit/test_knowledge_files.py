@@ -12,7 +12,7 @@ from chatsvc import samples
 from chatsvc.domain.knowledge_files import (
     MAX_ANSWER,
     MAX_PHRASING,
-    Fault,
+    FileFault,
     KnowledgeFileError,
     ParsedEntry,
     ParsedSynonyms,
@@ -108,7 +108,7 @@ def test_all_faults_are_told_at_once_in_the_files_order() -> None:
 
 
 def test_the_message_names_the_file_and_the_lines() -> None:
-    error = KnowledgeFileError("faq.md", [Fault(1, "answer_missing"), Fault(7, "question_twice", {"unit": "line", "first": 1234})])
+    error = KnowledgeFileError("faq.md", [FileFault(1, "answer_missing"), FileFault(7, "question_twice", {"unit": "line", "first": 1234})])
     assert str(error) == (
         "faq.md, line 1: this question has no answer\nfaq.md, line 7: this question was asked on line 1234 already; keep one of the two"
     )
@@ -126,7 +126,7 @@ def test_a_fault_names_the_same_facts_in_both_languages(code: str) -> None:
 
 
 def test_numbers_are_written_as_the_language_has_them() -> None:
-    fault = Fault(1, "answer_too_long", {"length": 12345, "most": 8000})
+    fault = FileFault(1, "answer_too_long", {"length": 12345, "most": 8000})
     assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
     assert fault.sentence("tr") == "bu sorunun cevabı 12.345 karakter; en çok 8.000 olabilir"
 
@@ -239,7 +239,7 @@ PIECES = [
 def test_any_file_gives_entries_or_faults(text: str) -> None:
     entries: list[ParsedEntry] = []
     groups: list[ParsedSynonyms] = []
-    found: tuple[Fault, ...] = ()
+    found: tuple[FileFault, ...] = ()
     try:
         entries, groups = read("a.md", text, "tr")
     except KnowledgeFileError as error:

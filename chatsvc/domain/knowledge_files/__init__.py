@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from chatsvc.domain.knowledge_files.decoding import MAX_BYTES, decode
 from chatsvc.domain.knowledge_files.documents import parse_lines, parse_text
-from chatsvc.domain.knowledge_files.faults import Fault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
 from chatsvc.domain.knowledge_files.jsonl import parse_jsonl
 from chatsvc.domain.knowledge_files.markdown import parse_markdown
 from chatsvc.domain.knowledge_files.parsed import (
@@ -31,7 +31,7 @@ __all__ = [
     "MAX_ENTRIES",
     "MAX_PHRASING",
     "READERS",
-    "Fault",
+    "FileFault",
     "KnowledgeFileError",
     "Parsed",
     "ParsedEntry",
@@ -79,7 +79,7 @@ def reader_of(name: str, readers: Mapping[str, R]) -> R:
     reader = readers.get(ending)
     if reader is None:
         known = {"known": list(readers)}
-        fault = Fault(1, "ending_unknown", {"ending": ending, **known}) if ending else Fault(1, "ending_missing", known)
+        fault = FileFault(1, "ending_unknown", {"ending": ending, **known}) if ending else FileFault(1, "ending_missing", known)
         raise KnowledgeFileError(name, [fault])
     return reader
 

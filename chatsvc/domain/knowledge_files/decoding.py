@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from chatsvc.domain.knowledge_files.faults import Fault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
 
 MAX_BYTES = 32 * 1024 * 1024  # of one file
 
@@ -16,15 +16,15 @@ _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b
 def decode(name: str, data: bytes) -> str:
     """Decode UTF-8, with or without a byte order mark; raises KnowledgeFileError that names another encoding or format."""
     if len(data) > MAX_BYTES:
-        raise KnowledgeFileError(name, [Fault(1, "file_too_large", {"most": MAX_BYTES // 1024 // 1024})])
+        raise KnowledgeFileError(name, [FileFault(1, "file_too_large", {"most": MAX_BYTES // 1024 // 1024})])
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
     what = next((what for begins, what in _FORMATS.items() if data.startswith(begins)), None)
     if what:
-        raise KnowledgeFileError(name, [Fault(1, "other_format", {"format": what})])
-    raise KnowledgeFileError(name, [Fault(line, "other_encoding", {"encoding": _looks_like(data)})])
+        raise KnowledgeFileError(name, [FileFault(1, "other_format", {"format": what})])
+    raise KnowledgeFileError(name, [FileFault(line, "other_encoding", {"encoding": _looks_like(data)})])
 
 
 def _looks_like(data: bytes) -> str:

@@ -32,7 +32,7 @@ _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 
 @dataclass(slots=True)
-class _Section:
+class _DocumentSection:
     """Blocks below one heading, each with its first line; `asked` are the lines labelled Q: that stand above them."""
 
     path: tuple[str, ...]
@@ -40,9 +40,9 @@ class _Section:
     asked: list[tuple[int, str]] = field(default_factory=list)
     answered: bool = False
 
-    def unlabelled(self) -> _Section:
+    def unlabelled(self) -> _DocumentSection:
         """Return the section as text, its questions included."""
-        return _Section(self.path, [*((line, [text]) for line, text in self.asked), *self.blocks])
+        return _DocumentSection(self.path, [*((line, [text]) for line, text in self.asked), *self.blocks])
 
 
 class Sections:
@@ -51,7 +51,7 @@ class Sections:
     def __init__(self, unit: str = "line") -> None:
         self._step = int(unit == "line")  # pages and paragraphs do not count on with the lines of a block
         self._path: list[tuple[int, str]] = []
-        self._list: list[_Section] = [_Section(())]
+        self._list: list[_DocumentSection] = [_DocumentSection(())]
         self._open = False  # whether the next line goes on with the last block
         self._titles, self._title = 0, ""
         self._asking: list[list[tuple[int, str]]] = []  # the headings around each list of questions that is open
@@ -85,7 +85,7 @@ class Sections:
         if not self._list[-1].blocks and not self._list[-1].asked:
             self._list[-1].path = path  # nothing stands below the heading before
         else:
-            self._list.append(_Section(path))
+            self._list.append(_DocumentSection(path))
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
@@ -119,7 +119,7 @@ class Sections:
         blocks[-1][1].append(text)
         self._open, self.empty = True, False
 
-    def questions(self) -> Iterator[_Section]:
+    def questions(self) -> Iterator[_DocumentSection]:
         """Yield the sections labelled Q: and A:, where any is whole."""
         labelled = [section for section in self._list if section.asked]
         return iter(labelled if any(section.answered for section in labelled) else ())
@@ -211,7 +211,7 @@ def _shortened(text: str, length: int) -> str:
     return text[: length - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
-def _pieces(section: _Section, step: int) -> Iterator[tuple[int, str, str]]:
+def _pieces(section: _DocumentSection, step: int) -> Iterator[tuple[int, str, str]]:
     """Yield line, text and joint to the piece before; no piece is longer than a passage."""
     for line, lines in section.blocks:
         block = "\n".join(lines)

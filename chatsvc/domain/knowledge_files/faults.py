@@ -205,7 +205,7 @@ _PLACES = frozenset({"first", "place"})  # numbers that count a place: written w
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FileFault:
     """Fault for the author of a file; `line` counts from 1. `facts` are the values in its sentence."""
 
     line: int
@@ -228,7 +228,7 @@ class Fault:
 class KnowledgeFileError(ValueError):
     """A file with faults, in its order; `unit` is what their numbers count: line, page or paragraph."""
 
-    def __init__(self, source: str, faults: Sequence[Fault], unit: str = "line") -> None:
+    def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
         super().__init__("\n".join(f"{terminal.one_line(source)}, {unit} {fault.line}: {fault.text}" for fault in faults))
         self.source = source
         self.faults = tuple(faults)

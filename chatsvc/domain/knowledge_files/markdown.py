@@ -43,7 +43,7 @@ def parse_markdown(text: str, default_language: str, source: str) -> Parsed:
     """Read either form; raises KnowledgeFileError with all faults of the file."""
     lines = lines_of(text)
     if not _asks(lines):
-        return _Document(default_language, source).read(lines)
+        return _MarkdownParser(default_language, source).read(lines)
     reader = _Questions(default_language, source)
     for number, line in enumerate(lines, start=1):
         reader.read(number, line)
@@ -278,7 +278,7 @@ class _Questions:
             self._found.entry(draft.line, draft.question, draft.alt, "\n".join(draft.answer), draft.language)
 
 
-class _Document:
+class _MarkdownParser:
     """Parser of a document: sections under headings, split into passages."""
 
     def __init__(self, language: str, source: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chatsvc.domain.knowledge_files.faults import Fault, KnowledgeFileError
+from chatsvc.domain.knowledge_files.faults import FileFault, KnowledgeFileError
 from chatsvc.domain.language import is_tag, primary
 
 MAX_PHRASING = 500  # characters of a question or an alt line
@@ -54,14 +54,14 @@ class Gathering:
 
     source: str
     unit: str = "line"  # what the numbers of its faults count
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[FileFault] = field(default_factory=list)
     _entries: list[ParsedEntry] = field(default_factory=list)
     _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
     def fault(self, line: int, code: str, **facts: object) -> None:
         """Add a fault of a line; raises KnowledgeFileError at 1,000 faults."""
-        self.faults.append(Fault(line, code, facts))
+        self.faults.append(FileFault(line, code, facts))
         if len(self.faults) == _ENOUGH_FAULTS:
             raise self._error()
 

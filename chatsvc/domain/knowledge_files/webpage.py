@@ -12,7 +12,7 @@ from html import unescape as unescape_references
 from typing import NamedTuple
 
 from chatsvc.domain.knowledge_files import documents
-from chatsvc.domain.knowledge_files.faults import Fault
+from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.knowledge_files.parsed import NO_TEXT, Gathering, Parsed, is_language, one_line
 
 _TAG = re.compile(r"""<(/?)([A-Za-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')|=|[^>=]++)*+)>""")
@@ -40,12 +40,12 @@ class _TagToken(NamedTuple):
     tag: str
     closes: bool
     text: str
-    fault: Fault | None = None
+    fault: FileFault | None = None
 
 
 def parse_html(text: str, default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read a page in its declared language, else the default; raises KnowledgeFileError."""
-    page = _Page(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit), default_language)
+    page = _PageParser(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit), default_language)
     return page.read()
 
 
@@ -76,17 +76,17 @@ def _tokens(text: str) -> Iterator[_TagToken]:
             at = at or -1
         if at < 0:
             if opens[0] == "<!--":
-                yield _TagToken(start, "", False, "", Fault(0, "page_comment_open"))
+                yield _TagToken(start, "", False, "", FileFault(0, "page_comment_open"))
             elif name:
-                yield _TagToken(start, "", False, "", Fault(0, "element_open", {"name": name}))
+                yield _TagToken(start, "", False, "", FileFault(0, "element_open", {"name": name}))
             else:
-                yield _TagToken(start, "", False, "", Fault(0, "tag_open", {"tag": text[start : start + 12].strip()}))
+                yield _TagToken(start, "", False, "", FileFault(0, "tag_open", {"tag": text[start : start + 12].strip()}))
             return
     if at < len(text):
         yield _TagToken(at, "", False, text[at:])
 
 
-class _Page:
+class _PageParser:
     """Parser of a page's tokens, in order."""
 
     def __init__(self, text: str, found: Gathering, language: str) -> None:

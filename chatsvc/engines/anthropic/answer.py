@@ -11,7 +11,7 @@ import orjson
 
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply
-from chatsvc.engines.anthropic.faults import Fault, error_type, says_no_tools, says_too_long
+from chatsvc.engines.anthropic.faults import ModelFault, error_type, says_no_tools, says_too_long
 
 NO_ANSWER = "[NO_ANSWER]"
 """Reply that a model is told to give where neither its knowledge nor its instructions have the answer."""
@@ -114,7 +114,7 @@ def _parse(payload: bytes) -> dict[str, object]:
     if "content" not in data and "error" in data:
         # LM Studio answers some errors with status 200.
         reason = "context_exceeded" if says_too_long(data) else "bad_response"
-        raise Fault(reason, f"an error with status 200 {error_type(data)}".rstrip(), no_tools=says_no_tools(data))
+        raise ModelFault(reason, f"an error with status 200 {error_type(data)}".rstrip(), no_tools=says_no_tools(data))
     return data
 
 

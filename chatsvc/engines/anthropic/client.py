@@ -17,8 +17,8 @@ import orjson
 from chatsvc import __version__
 from chatsvc.deadlines import Deadlines
 from chatsvc.engines.anthropic import faults
-from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, Connection
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.connection import MAX_ANSWER_BYTES, ModelConnection
+from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.tls import client_context
@@ -54,14 +54,14 @@ class Client:
         self._dialler = Dialler(egress, "model", host, url.port or (443 if secure else 80), client_context() if secure else None)
         self._loop = asyncio.get_running_loop()
         self._idle_s = _IDLE_S_HOSTED if hosted else _IDLE_S_ON_PREM
-        self._idle: deque[tuple[float, Connection]] = deque()
-        self._busy: set[Connection] = set()
+        self._idle: deque[tuple[float, ModelConnection]] = deque()
+        self._busy: set[ModelConnection] = set()
         self._limit = asyncio.Semaphore(CONNECTIONS)
         self._connecting = Deadlines()
         self._evict_timer: asyncio.TimerHandle | None = None
 
     async def send(self, body: dict[str, object]) -> bytes:
-        """Post a body that orjson can encode; return the body of a 2xx answer. Raises Fault."""
+        """Post a body that orjson can encode; return the body of a 2xx answer. Raises ModelFault."""
         async with self._limit:
             connection = self._reuse() or await self._connect()
             self._busy.add(connection)
@@ -79,21 +79,21 @@ class Client:
         if not 200 <= answer.status < 300:
             raise faults.of_status(answer.status, answer.headers, answer.body.decode("utf-8", "replace"))
         if not answer.whole:
-            raise Fault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+            raise ModelFault("bad_response", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
         return answer.body
 
     def _request(self, body: dict[str, object]) -> bytes:
         content = orjson.dumps(body)
         return b"%b%d\r\n\r\n%b" % (self._head, len(content), content)
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> ModelConnection:
         try:
             with self._connecting.until(self._loop.time() + CONNECT_TIMEOUT_S):
-                return await self._dialler.open(partial(Connection, self._loop))
+                return await self._dialler.open(partial(ModelConnection, self._loop))
         except (OSError, UnicodeError) as error:
-            raise Fault("unreachable", type(error).__name__, retryable=True) from None
+            raise ModelFault("unreachable", type(error).__name__, retryable=True) from None
 
-    def _reuse(self) -> Connection | None:
+    def _reuse(self) -> ModelConnection | None:
         """Take the connection that was used last, if it is still open."""
         while self._idle:
             _, connection = self._idle.pop()
@@ -102,7 +102,7 @@ class Client:
             connection.abort()
         return None
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: ModelConnection) -> None:
         self._idle.append((self._loop.time() + self._idle_s, connection))
         if self._evict_timer is None:
             self._evict_timer = self._loop.call_later(self._idle_s, self._evict_idle)

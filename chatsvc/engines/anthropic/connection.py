@@ -14,7 +14,7 @@ from aiohttp import EMPTY_PAYLOAD, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpResponseParser, RawResponseMessage
 
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.faults import ModelFault
 
 MAX_ANSWER_BYTES = 512 * 1024
 """Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
@@ -31,7 +31,7 @@ class HttpAnswer(NamedTuple):
     whole: bool
 
 
-class Connection(BaseProtocol):
+class ModelConnection(BaseProtocol):
     """Carries one request at a time; `usable` is whether another one may follow, as far as the event loop knows."""
 
     __slots__ = ("_answer", "_body", "_head", "usable")
@@ -48,12 +48,12 @@ class Connection(BaseProtocol):
         self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
 
     def ask(self, request: bytes) -> asyncio.Future[HttpAnswer]:
-        """Send a request; return a future of its answer or a Fault. A caller that stops waiting has to `abort`.
+        """Send a request; return a future of its answer or a ModelFault. A caller that stops waiting has to `abort`.
 
         Not a coroutine, which would keep the request in memory until the answer has come.
         """
         if self.transport is None:
-            raise Fault("unreachable", "the connection was lost", retryable=True)
+            raise ModelFault("unreachable", "the connection was lost", retryable=True)
         self._answer = self._loop.create_future()
         self._head = None
         self.transport.write(request)
@@ -89,7 +89,7 @@ class Connection(BaseProtocol):
         try:
             messages, upgraded, rest = self._parser.feed_data(data)
         except Exception as error:  # noqa: BLE001  # any failure of the parser means that it is no HTTP
-            self._fail(Fault("bad_response", type(error).__name__))
+            self._fail(ModelFault("bad_response", type(error).__name__))
             return
         for message, body in messages:
             if message.code < 200 and message.code != 101:
@@ -109,7 +109,7 @@ class Connection(BaseProtocol):
         body = self._body
         broken = body.exception()
         if broken is not None:
-            self._fail(Fault("bad_response", type(broken).__name__))
+            self._fail(ModelFault("bad_response", type(broken).__name__))
             return
         too_long = body.total_bytes > MAX_ANSWER_BYTES
         if body.is_eof() or too_long:
@@ -119,7 +119,7 @@ class Connection(BaseProtocol):
             if too_long:
                 self.abort()
 
-    def _fail(self, fault: Fault) -> None:
+    def _fail(self, fault: ModelFault) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(fault)
         self.abort()
@@ -129,13 +129,13 @@ class Connection(BaseProtocol):
         self.usable = False
         super().connection_lost(exc)
         if self._head is None:
-            self._fail(Fault("unreachable", type(exc).__name__ if exc else "the server hung up", retryable=True))
+            self._fail(ModelFault("unreachable", type(exc).__name__ if exc else "the server hung up", retryable=True))
         elif self._parser is not None and self._body is not EMPTY_PAYLOAD:
             try:
                 self._parser.feed_eof()
             except Exception as error:  # noqa: BLE001  # an answer that broke off, in whatever way
-                self._fail(Fault("bad_response", type(error).__name__))
+                self._fail(ModelFault("bad_response", type(error).__name__))
             self._complete()
-            self._fail(Fault("bad_response", "the answer broke off"))
+            self._fail(ModelFault("bad_response", "the answer broke off"))
         # Break the reference cycle.
         self._parser = None

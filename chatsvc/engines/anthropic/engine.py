@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from chatsvc.deadlines import Deadlines
 from chatsvc.engines import EngineError, Reply, Turn, language
 from chatsvc.engines.anthropic import prompt, rounds
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.pace import Pace
 from chatsvc.outbound.egress import Egress, EgressRefused
 
@@ -110,7 +110,7 @@ class AnthropicEngine:
             return await converse(may_use_tools=False)
         try:
             return await converse(may_use_tools=True)
-        except Fault as fault:
+        except ModelFault as fault:
             if not fault.no_tools:
                 raise
         reply = await converse(may_use_tools=False)
@@ -123,7 +123,7 @@ class AnthropicEngine:
         for attempt in itertools.count():
             try:
                 return await client.send(body)
-            except Fault as fault:
+            except ModelFault as fault:
                 if attempt >= self._max_retries or not fault.retryable:
                     raise
                 wait_s = _backoff_s(attempt) if fault.retry_after_s is None else fault.retry_after_s

@@ -59,7 +59,7 @@ _PLAIN_WORD = re.compile(r"[A-Za-z_]{1,64}")
 _REQUEST_ID = re.compile(r"req_[A-Za-z0-9]{1,64}")
 
 
-class Fault(EngineError):
+class ModelFault(EngineError):
     """A failed call; `retryable`: a retry may help, after `retry_after_s` seconds.
 
     `no_tools`: the same call without tools may succeed.
@@ -74,7 +74,7 @@ class Fault(EngineError):
         self.no_tools = no_tools
 
 
-def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
+def of_status(status: int, headers: Mapping[str, str], text: str) -> ModelFault:
     """Classify an answer with a status other than 2xx; `text` is its body.
 
     Every 404 is `model_not_found`, as servers word it differently; the detail shows the operator whether the Messages API answered or
@@ -94,7 +94,7 @@ def of_status(status: int, headers: Mapping[str, str], text: str) -> Fault:
     parts = [f"HTTP {status}", kind or "(not an error of the Messages API: is base_url right?)"]
     if _REQUEST_ID.fullmatch(headers.get("request-id", "")):
         parts.append(headers["request-id"])
-    return Fault(
+    return ModelFault(
         reason,
         " ".join(parts),
         retryable=reason != "context_exceeded" and not no_tools and _is_retryable(status, headers),

@@ -30,7 +30,7 @@ async def converse(turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_us
     Once something is captured, no failure of the model loses it: the visitor gets a fixed sentence instead of the model's words.
     `ends_at` is the deadline (loop time), which the caller enforces.
     """
-    return await _Conversation(turn, ask, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
+    return await _Rounds(turn, ask, hosted=hosted, ends_at=ends_at, may_use_tools=may_use_tools).run()
 
 
 def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def _offered(turn: Turn, *, hosted: bool) -> tuple[str, ...]:
     return tools.offered(captures=turn.may_capture, changes=changes, searches=searches)
 
 
-class _Conversation:
+class _Rounds:
     """State of the rounds of one message."""
 
     def __init__(self, turn: Turn, ask: Ask, *, hosted: bool, ends_at: float, may_use_tools: bool) -> None:

@@ -12,7 +12,7 @@ import anthropic
 import httpx2
 
 from chatsvc.engines.anthropic import faults
-from chatsvc.engines.anthropic.faults import Fault
+from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.outbound.tls import client_context
 
 TIMEOUT_S = 10.0
@@ -25,9 +25,9 @@ def _trim(request: httpx2.Request) -> None:
 
 
 def models(base_url: str, api_key: str) -> list[str]:
-    """List the names of the models that the server at `base_url` (without `/v1`) offers this key; raises Fault.
+    """List the names of the models that the server at `base_url` (without `/v1`) offers this key; raises ModelFault.
 
-    An on-prem server without such a list answers 404, which is the Fault `model_not_found`.
+    An on-prem server without such a list answers 404, which is the ModelFault `model_not_found`.
     """
     for name in ("anthropic", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -55,8 +55,8 @@ def models(base_url: str, api_key: str) -> list[str]:
             # `from None`: the library's errors carry the request, and with it the key.
             raise faults.of_status(error.status_code, error.response.headers, error.response.text) from None
         except anthropic.APITimeoutError:
-            raise Fault("timeout") from None
+            raise ModelFault("timeout") from None
         except anthropic.APIConnectionError as error:
-            raise Fault("unreachable", type(error.__cause__ or error).__name__) from None
+            raise ModelFault("unreachable", type(error.__cause__ or error).__name__) from None
         except Exception as error:  # noqa: BLE001  # the library validates nothing: an unforeseen answer may make it stumble anywhere
-            raise Fault("bad_response", type(error).__name__) from None
+            raise ModelFault("bad_response", type(error).__name__) from None

@@ -114,7 +114,7 @@ def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]
     return results
 
 
-class _Thread:
+class _BatchThread:
     """Queue of units for one connection; units that arrive while a batch runs form the next batch."""
 
     def __init__(self, thread: SqliteThread, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
@@ -131,7 +131,7 @@ class _Thread:
         self._draining = background.run(self._name, self._drain, 0.0)
 
     @classmethod
-    async def open(cls, path: Path, *, writes: bool, key: MasterKey | None = None) -> _Thread:
+    async def open(cls, path: Path, *, writes: bool, key: MasterKey | None = None) -> _BatchThread:
         thread = await SqliteThread.open(partial(connect, path, writes=writes, key=key))
         return cls(thread, path, _write_batch if writes else _read_batch)
 
@@ -223,7 +223,7 @@ class GroupCommitDatabase:
     fault: why nothing is written, None while all is well.
     """
 
-    def __init__(self, writer: _Thread, readers: list[_Thread], path: Path) -> None:
+    def __init__(self, writer: _BatchThread, readers: list[_BatchThread], path: Path) -> None:
         self.writer = writer
         self.readers = readers
         self.fault: str | None = None
@@ -236,11 +236,11 @@ class GroupCommitDatabase:
 
         Without readers, as in a command, the writer's thread reads.
         """
-        opened: list[_Thread] = []
+        opened: list[_BatchThread] = []
         try:
-            opened.append(await _Thread.open(path, writes=True, key=key))
+            opened.append(await _BatchThread.open(path, writes=True, key=key))
             while len(opened) <= readers:
-                opened.append(await _Thread.open(path, writes=False))
+                opened.append(await _BatchThread.open(path, writes=False))
         except BaseException as fault:
             for thread in reversed(opened):
                 await thread.close()
