@@ -59,7 +59,7 @@ REACH: dict[str, set[str]] = {
     "http": {"domain", "log"},
     "api": {"domain", "config", "store", "usecases", "http"},
     "channels": {"domain", "config", "store", "usecases", "log", "http"},
-    "dashboard": {"domain", "config", "store", "usecases", "log", "http"},
+    "dashboard": {"doctor", "domain", "config", "store", "usecases", "log", "http"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},
     "listening": {"background", "domain", "config", "outbound", "usecases", "http", "tls", "acme", "log"},

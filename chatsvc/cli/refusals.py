@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chatsvc.domain import bot_file_faults, opening_hours
-from chatsvc.domain.knowledge_files.faults import FileFault
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.terminal import one_line
 
+# Sentences of faults are imported where one is worded: every command imports this module.
 _FIELDS = {
     "account.name": "the account's name",
     "bot.name": "the bot's name",
@@ -27,6 +26,8 @@ def _no_bots(facts: Mapping[str, Any]) -> str:
 
 
 def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
+    from chatsvc.domain import bot_file_faults
+
     def line(fault: Mapping[str, Any]) -> str:
         place = f":{fault['line']}:{fault['column']}" if fault["line"] else ""
         return f"{facts['file']}{place}: {bot_file_faults.sentence(fault['code'], fault['facts'])}"
@@ -35,10 +36,14 @@ def _faults_of_bot_file(facts: Mapping[str, Any]) -> str:
 
 
 def _faults_of_settings(facts: Mapping[str, Any]) -> str:
+    from chatsvc.domain import bot_file_faults
+
     return "\n".join(f"{one['field']}: {bot_file_faults.sentence(one['code'], one['facts'])}" for one in facts["faults"])
 
 
 def _faults_of_files(facts: Mapping[str, Any]) -> str:
+    from chatsvc.domain.knowledge_files.faults import FileFault
+
     return "\n".join(
         f"{one_line(one['file'])}, {one['unit']} {one['line']}: {FileFault(one['line'], one['code'], one['facts']).text}"
         for one in facts["faults"]
@@ -46,10 +51,14 @@ def _faults_of_files(facts: Mapping[str, Any]) -> str:
 
 
 def _faults_of_entry(facts: Mapping[str, Any]) -> str:
+    from chatsvc.domain.knowledge_files.faults import FileFault
+
     return "\n".join(FileFault(**one).text for one in facts["faults"])
 
 
 def _opening_hours(facts: Mapping[str, Any]) -> str:
+    from chatsvc.domain import opening_hours
+
     return f"the opening hours cannot be read: {opening_hours.sentence(facts['fault'], facts['facts'])}"
 
 

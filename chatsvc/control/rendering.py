@@ -246,7 +246,9 @@ def webhook(result: WebhookSettings) -> Json:
 
 def attempt(result: Attempt) -> Json:
     """Write an attempt to deliver an event."""
-    return {**result._asdict(), "at": times.with_millis(result.at)}
+    shown = {**result._asdict(), "at": times.with_millis(result.at)}
+    del shown["bot_id"]
+    return shown
 
 
 def resent(result: ResentPage) -> Json:

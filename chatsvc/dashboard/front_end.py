@@ -10,7 +10,7 @@ from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PAT
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.same_origin import is_same_origin
-from chatsvc.dashboard.templating import static_files
+from chatsvc.dashboard.templating import load, static_files
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
@@ -36,10 +36,15 @@ class Dashboard:
     def __init__(self, services: Services, routes: tuple[Route, ...] = ROUTES) -> None:
         self._services = services
         self._router: Router[Route] = Router((one.method, one.template, one) for one in routes)
+        self._is_loaded = False
         self._pages = frozenset(one.template for one in routes if one.method == "GET")
 
     async def handle(self, request: HttpRequest) -> HttpResponse:
         """Answer one request; see Skin."""
+        if not self._is_loaded:
+            # At the first request, since many installations have no visitors here; in a thread, since messages must not wait.
+            await self._services.offload(load)
+            self._is_loaded = True
         if request.method in ("GET", "HEAD"):
             file = static_files().find(request)
             if file is not None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from chatsvc.dashboard import catalogue, formats, navigation, responses, session_cookie
+from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.route import Access, Route
@@ -141,7 +141,11 @@ class Page:
     def render(self, template: str, /, status: int = 200, more: Iterable[tuple[str, str]] = (), **values: Any) -> HttpResponse:
         """Render a template with the names of the page: `page`, `t` and the formats. `more` are header fields."""
         body = environment().get_template(template).render({**self._context(), **values})
-        return responses.respond(status, body.encode("utf-8", "replace"), HTML, more)
+        return responses.respond(status, responses.encode(body), HTML, more)
+
+    def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+        """Make a response that the browser saves as the file `name` (ASCII letters, digits, "-", "." and "_")."""
+        return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"'), *more])
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
         """Render the error page of a status; `detail` replaces its sentence."""
@@ -160,6 +164,7 @@ class Page:
             "page": self,
             "language": language,
             "t": self.text,
+            "has": catalogue.has,
             "url": self.url,
             "fault": None,
             "notice": self.text(f"done.{done}") if self.is_signed_in and catalogue.has(f"done.{done}") else None,
@@ -167,6 +172,7 @@ class Page:
             "percent": partial(formats.percent, language=language),
             "money": partial(formats.money, language=language),
             "size": partial(formats.size, language=language),
+            "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
             "clock": lambda at, there=zone: formats.clock(at, there),
             "date_and_time": lambda at, there=zone: formats.date_and_time(at, language, there),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import AsyncIterator, Iterable
 
 from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.templating import environment
@@ -20,7 +21,16 @@ HEADERS = (
 )
 
 
-def respond(status: int, body: bytes, kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
+# Characters that HTML forbids: controls and noncharacters, which visitors may send.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def encode(html: str) -> bytes:
+    """Encode a page; characters that HTML forbids become U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", html).encode("utf-8", "replace")
+
+
+def respond(status: int, body: bytes | AsyncIterator[bytes], kind: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
     """Make a response that no cache stores."""
     return HttpResponse(status, body, [("Content-Type", kind), *HEADERS, *more])
 
@@ -44,4 +54,4 @@ def fault(status: int, language: str, request_id: str = "", more: Iterable[tuple
             request_id=request_id,
         )
     )
-    return respond(status, body.encode(), HTML, more)
+    return respond(status, encode(body), HTML, more)

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
-from chatsvc.dashboard.pages import account, audit, login, logout, me, operators, second_factor, setup, shown, today
+from chatsvc.dashboard.pages import (
+    account,
+    accounts,
+    audit,
+    bot,
+    bot_forms,
+    bot_texts,
+    bots,
+    keys,
+    knowledge,
+    knowledge_entry,
+    knowledge_history,
+    knowledge_preview,
+    login,
+    logout,
+    me,
+    operators,
+    second_factor,
+    setup,
+    shown,
+    system,
+    today,
+    try_bot,
+    unanswered,
+    usage,
+    webhook,
+    webhooks,
+)
 from chatsvc.dashboard.route import Route
 
 ROUTES: tuple[Route, ...] = (
@@ -13,7 +40,23 @@ ROUTES: tuple[Route, ...] = (
     *me.ROUTES,
     *shown.ROUTES,
     *today.ROUTES,
+    *bots.ROUTES,
+    *bot.ROUTES,
+    *bot_texts.ROUTES,
+    *bot_forms.ROUTES,
+    *knowledge.ROUTES,
+    *knowledge_history.ROUTES,
+    *knowledge_preview.ROUTES,
+    *knowledge_entry.ROUTES,
+    *unanswered.ROUTES,
+    *try_bot.ROUTES,
     *operators.ROUTES,
     *account.ROUTES,
     *audit.ROUTES,
+    *webhook.ROUTES,
+    *webhooks.ROUTES,
+    *keys.ROUTES,
+    *usage.ROUTES,
+    *accounts.ROUTES,
+    *system.ROUTES,
 )

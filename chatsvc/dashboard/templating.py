@@ -8,8 +8,9 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2.ext import ExprStmtExtension
 
-from chatsvc.dashboard import formats
+from chatsvc.dashboard import catalogue, formats
 from chatsvc.http.static import StaticFiles
 
 STATIC_PREFIX = "/static/"
@@ -32,7 +33,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        extensions=["jinja2.ext.do"],
+        extensions=[ExprStmtExtension],
     )
     made.globals["static"] = static_files().url
     made.globals["machine_time"] = formats.machine_time
@@ -45,3 +46,10 @@ def _templates(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
             yield from _templates(entry, f"{prefix}{entry.name}/")
         elif entry.name.endswith((".html", ".svg")):
             yield prefix + entry.name, entry.read_text("utf-8")
+
+
+def load() -> None:
+    """Read templates, texts and static files; takes some tenths of a second."""
+    environment()
+    static_files()
+    catalogue.texts()

@@ -42,10 +42,16 @@ def fault_line(language: str, fault: Any, file: str = "") -> str:
         return f"{fault['file']}, {WORDS[fault['unit']].of(language)} {fault['line']}: {said}"
     if fault["code"] in bot_file_faults.SENTENCES:
         said = bot_file_faults.sentence(fault["code"], fault["facts"], language)
-        place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else str(fault["field"])
+        place = f"{file}:{fault['line']}:{fault['column']}" if "column" in fault else _path(language, str(fault["field"]))
         return f"{place}: {said}"
     said = FileFault(fault["line"], fault["code"], fault["facts"]).sentence(language)
     return said[:1].upper() + said[1:]
+
+
+def _path(language: str, path: str) -> str:
+    """Name a value of the settings, such as `closed.0` or `forms.quote.fields.1.name`; places count from 1."""
+    first, *rest = path.split(".")
+    return " › ".join([str(_named(language, "fields", first)), *(str(int(one) + 1) if one.isdigit() else one for one in rest)])
 
 
 def _named(language: str, section: str, value: object) -> object:

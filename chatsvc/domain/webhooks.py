@@ -38,6 +38,7 @@ class Attempt(NamedTuple):
     status_code: int | None
     error: str | None
     duration_ms: int | None
+    bot_id: str
 
 
 class AttemptDetail(NamedTuple):
@@ -47,7 +48,6 @@ class AttemptDetail(NamedTuple):
     """
 
     attempt: Attempt
-    bot_id: str
     event_created_at: int
     headers: Mapping[str, str]
     body: bytes

@@ -9,7 +9,7 @@ from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import EVENT, Event
 
-_ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms"
+_ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.bot_id"
 
 _OF_BOT = "SELECT n.number FROM webhook_attempts n WHERE n.bot_id = b.id AND n.number < ?3"
 _OF_EVENT = " AND EXISTS (SELECT 1 FROM webhook_events f WHERE f.number = n.event_number AND f.event = ?5)"
@@ -24,7 +24,7 @@ _ONE = f"""
     JOIN webhook_events e ON e.number = a.event_number
 """
 _DETAIL = f"""
-    SELECT {_ATTEMPT_COLUMNS}, a.bot_id, e.created_at, a.signature, a.body, a.answer FROM webhook_attempts a
+    SELECT {_ATTEMPT_COLUMNS}, e.created_at, a.signature, a.body, a.answer FROM webhook_attempts a
     JOIN webhook_events e ON e.number = a.event_number WHERE a.id = ?2 AND {BOT_IN_SCOPE.replace("= bot_id", "= a.bot_id")}
 """
 LAST = 2**63 - 1
@@ -34,7 +34,6 @@ class StoredDelivery(NamedTuple):
     """An attempt with its request; `signature` is None where nothing was signed, or by a version that did not keep it."""
 
     attempt: Attempt
-    bot_id: str
     event_created_at: int
     signature: str | None
     body: bytes

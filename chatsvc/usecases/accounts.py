@@ -6,6 +6,7 @@ import uuid
 
 from chatsvc.domain import paging, refusals, times
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.folding import fold_character
 from chatsvc.domain.models import SUBSCRIPTION_STATUSES, Account, AccountUsage
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.plans import Plan
@@ -77,13 +78,25 @@ async def create(services: Services, caller: Caller, *, name: str, plan: str = "
 
 
 async def list_all(
-    services: Services, caller: Caller, *, limit: int = paging.DEFAULT, after: str | None = None
+    services: Services, caller: Caller, *, q: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[AccountUsage]:
-    """List the accounts in the caller's scope, oldest first, with the messages used this month."""
+    """List the accounts in the caller's scope, oldest first, with the messages used this month.
+
+    `q` is a part of the name, or an id; case and accents do not matter.
+    """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
-    rows = await stored.page(services.db, caller.scope.accounts, times.month(services.clock()), limit + 1, place)
-    found = [AccountUsage(*row) for row in rows]
+    month, wanted, found = times.month(services.clock()), _folded(q or ""), list[AccountUsage]()
+    while len(found) <= limit:
+        rows = await stored.page(services.db, caller.scope.accounts, month, paging.MOST if wanted else limit + 1, place)
+        found += [AccountUsage(*row) for row in rows if wanted in _folded(row[0].name) or wanted == row[0].id]
+        if not wanted or len(rows) < paging.MOST:
+            break
+        place = rows[-1][0].created_at, rows[-1][0].id
     return paging.page_of(found, limit, lambda one: paging.position(one.account.created_at, one.account.id))
+
+
+def _folded(text: str) -> str:
+    return "".join(map(fold_character, text.strip()))
 
 
 async def show(services: Services, caller: Caller, *, account: str) -> AccountUsage:

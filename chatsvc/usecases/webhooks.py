@@ -157,7 +157,7 @@ async def attempt(services: Services, caller: Caller, *, attempt: str) -> Attemp
     one, headers = found.attempt, dict[str, str]()
     if found.body and one.url and found.signature:
         headers = sent_headers(one.url, one.event, one.delivery_id, found.signature, found.body)
-    return AttemptDetail(one, found.bot_id, found.event_created_at, headers, found.body, found.answer)
+    return AttemptDetail(one, found.event_created_at, headers, found.body, found.answer)
 
 
 async def resend(services: Services, caller: Caller, *, attempt: str) -> Attempt:

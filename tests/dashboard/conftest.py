@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -16,6 +17,8 @@ from tests.dashboard.client import Client
 from tests.dashboard.site import Site, open_site
 
 CHROMIUM = shutil.which("chromium")
+# scripts/test installs axe-core and html-validate here, outside of the repository.
+TOOLS = Path(os.environ.get("CHATSVC_TEST_TOOLS") or Path.home() / ".cache" / "chatsvc-test-tools")
 CHROMIUM_OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 )
@@ -74,3 +77,21 @@ async def browser() -> AsyncIterator[Browser]:
         opened = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
         yield opened
         await opened.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which finds what keeps people from using a page."""
+    script = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        pytest.skip("axe-core is not installed: run scripts/test, with npm on this machine")
+    return script.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def html_validate() -> Path:
+    """The command of html-validate."""
+    command = TOOLS / "node_modules" / ".bin" / "html-validate"
+    if not command.exists():
+        pytest.skip("html-validate is not installed: run scripts/test, with npm on this machine")
+    return command

@@ -134,6 +134,7 @@ async def open_site(folder: Path, stack: AsyncExitStack, **server: Any) -> Site:
         defaults,
         server=replace(defaults.server, port=0, **server),
         data_dir=folder / "data",
+        backup=replace(defaults.backup, folder=folder / "backups"),
         limits=replace(defaults.limits, requests_per_minute=100_000),
         models=MODELS,
     )

@@ -163,15 +163,15 @@ async def test_sessions_are_listed_and_revoked(site: Site) -> None:
 
 async def test_name_notices_and_language_are_ones_own(site: Site) -> None:
     client = await join(site, "own@example.com")
-    await client.submit("/me", "operator.set", name="Ada <b>", notices=["waiting", "webhook"])
+    await client.submit("/me", "operator.set", name="Ada <b>", notice=["waiting", "webhook"])
     page = await client.get("/me")
     (form,) = page.forms("operator.set")
-    assert [value for name, value in page.values(form) if name == "notices"] == ["waiting", "webhook"]
+    assert [value for name, value in page.values(form) if name == "notice"] == ["waiting", "webhook"]
     assert "Ada <b>" in page.text
-    await client.submit("/me", "operator.set", notices=None)
+    await client.submit("/me", "operator.set", notice=None)
     (form,) = (await client.get("/me")).forms("operator.set")
-    assert "notices" not in dict(page.values(form)) or not [one for one in form.iter("input") if one.get("checked") is not None]
-    refused = await client.post("/me/profile", {"name": "a\x00b", "notices": "nonsense"})
+    assert "notice" not in dict(page.values(form)) or not [one for one in form.iter("input") if one.get("checked") is not None]
+    refused = await client.post("/me/profile", {"name": "a\x00b", "notice": "nonsense"})
     assert refused.status == 422
     turkish = await client.submit("/me", "operator.language", language="tr")
     assert (turkish.language, "Ayarlarım" in turkish.text) == ("tr", True)

@@ -32,7 +32,7 @@ async def test_the_request_is_shown_as_it_was_sent(caller: Caller, receiver: Rec
     assert list(shown.headers.items()) == list(headers(receiver.heads[0]).items())
     assert shown.body == receiver.bodies[0]
     assert signing.verify(key, shown.body, shown.headers["X-Service-Signature"])
-    assert (shown.answer, shown.bot_id, shown.was_sent) == (b"ok", caller.bot, True)
+    assert (shown.answer, shown.attempt.bot_id, shown.was_sent) == (b"ok", caller.bot, True)
 
 
 @pytest.mark.parametrize("length", ["Content-Length: 100000", "Transfer-Encoding: chunked"])

@@ -30,7 +30,7 @@ async def show(page: Page, fault: Refused | None = None) -> HttpResponse:
 async def set_profile(page: Page) -> HttpResponse:
     """Change name and notices."""
     fields = await page.form()
-    notices = fields.all("notices") or [NO_NOTICE]
+    notices = fields.all("notice") or [NO_NOTICE]
     try:
         await page.perform("operator.set", email=page.operator.email, name=fields.text("name"), notices=notices)
     except Refused as fault:

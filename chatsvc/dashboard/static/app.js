@@ -59,6 +59,27 @@
     select.addEventListener("change", () => select.form.requestSubmit());
   }
 
+  // A search beside an editor: <input data-live="URL?q=" data-into="id">.
+  for (const input of document.querySelectorAll("input[data-live]")) {
+    let waiting, latest = 0;
+    const search = async (words) => {
+      const mine = ++latest;
+      try {
+        const answer = await fetch(input.dataset.live + encodeURIComponent(words), { credentials: "same-origin", redirect: "error" });
+        if (!answer.ok || mine !== latest) return;
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(input.dataset.into);
+        const part = document.getElementById(input.dataset.into);
+        if (fresh && part) part.replaceChildren(...fresh.childNodes);
+      } catch { /* the button searches as well */ }
+    };
+    input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => search(input.value), 250);
+    });
+    const question = input.form.elements.question;
+    if (question) question.addEventListener("change", () => { input.value = question.value; search(input.value); });
+  }
+
   // A question before a form is sent: <form data-confirm="...">.
   document.addEventListener("submit", (event) => {
     const question = event.target.dataset.confirm;

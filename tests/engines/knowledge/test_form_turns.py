@@ -223,3 +223,37 @@ def test_an_offer_takes_the_hour_that_follows_it() -> None:
     assert "your name" in visitor.say("7pm").text
     kept = visitor.capture("Aoife O'Sullivan, aoife@mail.example", "yes")
     assert (kept.date, kept.time, kept.visitor_name) == (SUNDAY, time(19), "Aoife O'Sullivan")
+
+
+def test_a_name_told_before_the_form_is_taken_when_the_form_opens() -> None:
+    visitor = Guest()
+    visitor.history = [HistoryMessage("user", "Jürgen Weiss"), HistoryMessage("user", "Its Jürgen")]
+    assert "- Name: Jürgen" in visitor.say("please call me about a birthday party, +49 170 1234567").text
+
+
+@pytest.mark.parametrize("message", ["doğrudur", "hepsi doğru", "evet onaylıyorum"])
+def test_a_colloquial_yes_confirms(message: str) -> None:
+    visitor = turk()
+    visitor.say("cumartesi 20.30 2 kişi, isim Tolga, 0532 555 8899")
+    assert visitor.capture(message).visitor_name == "Tolga"
+
+
+def test_another_way_of_contact_is_accepted_and_a_doubt_about_the_name_explained() -> None:
+    visitor = turk()
+    visitor.say("cumartesi 20.30 2 kişilik masa ayırın")
+    assert "soruyorum" in visitor.say("isim yazmam şart mı").text
+    visitor.say("Volkan")
+    assert visitor.say("mail atsam olur mu telefon yerine").text == "Tamam. E-posta adresinizi yazar mısınız?"
+    assert visitor.capture("volkan@posta.example", "evet").visitor_email == "volkan@posta.example"
+
+
+def test_a_change_of_an_earlier_booking_that_the_bot_does_not_know_is_noted_for_the_team() -> None:
+    kept = Guest().capture("we had a reservation tonight at 7 under Patel, can we make it 8", "07700 900 456", "yes")
+    assert (kept.request_type, kept.date, kept.visitor_name) == ("other", None, "Patel")
+
+
+@pytest.mark.parametrize("message", ["how much for gluten free", "theres 3 of us", "looks good"])
+def test_no_word_of_a_question_or_remark_becomes_the_name(message: str) -> None:
+    visitor = Guest()
+    visitor.say("table for 3 on sunday at 7pm")
+    assert "May I have your name?" in visitor.say(message).text

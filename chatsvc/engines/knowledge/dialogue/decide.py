@@ -194,7 +194,7 @@ def _own_booking(message: VisitorMessage) -> Reply | None:
         return None
     if message.wish is not None and not message.wish.clear and wanted & {"cancel", "move"}:
         return flow.begin(message, message.wish.request_type)
-    if wanted & {"cancel", "move"} and not message.heard.question:
+    if wanted & {"cancel", "move"} and (not message.heard.question or records.asks_leave(message)):
         return flow.begin(message, "other")
     known = _hedged(message)
     return flow.offer(message, "other", known.text if known else "", "own.none")

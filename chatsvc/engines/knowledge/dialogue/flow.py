@@ -17,6 +17,8 @@ from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 _MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten
+_REFERENCE = 4  # digits of a number of an order or the like
+_MOST_BESIDE_REFERENCE = 8  # words of a message that gives one
 _OFFERED = ("offer", "resume")
 
 
@@ -38,7 +40,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if before is not None:
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft))
-    said = FormTurn(turn, with_values(draft, heard), heard)
+    draft = with_values(draft, heard)
+    said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
     lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
 
@@ -102,7 +105,8 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
     asked = replace(draft, asked=draft.missing(say.profile.form(draft.request_type)) or "confirm")
     heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
     taken = with_values(asked, heard)
-    if taken != asked or hearing.agrees(turn.message, heard) or "act" in message.intents or "enrol" in message.intents:
+    numbered = any(len(word) >= _REFERENCE and word.isdigit() for word in message.said) and len(message.said) <= _MOST_BESIDE_REFERENCE
+    if taken != asked or numbered or hearing.agrees(turn.message, heard) or message.intents & {"act", "enrol"}:
         if asked.asked == "name" and heard.name and not message.has_contact and not hearing.bare_name(turn.message, None):
             return None
         if heard.substance(2) and not hearing.agrees(turn.message, heard):

@@ -77,6 +77,8 @@ class FormTurn(FormReplies):
         draft, heard = self.draft, self.heard
         if renamed := self._renamed():
             return renamed
+        if draft.request_type == "contact" and self._names_a_visit():
+            return replace(self, draft=with_values(replace(draft, request_type="appointment"), heard)).proceed(self.say("noted"))
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
             noted = "" if heard.has(draft.asked) else self.say("noted")
             lead = (self._beside() or self._answer() or "") if heard.question else noted
@@ -109,6 +111,11 @@ class FormTurn(FormReplies):
             return None
         detailed = replace(self, draft=drafts.with_more(self.draft, self.turn.message))
         return detailed.proceed(self.say("noted")) if asked == "confirm" else detailed._repeat_question(self.say("noted"))
+
+    def _names_a_visit(self) -> bool:
+        """Return whether a message in a request to be called names nothing but a day and an hour."""
+        heard = self.heard
+        return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed; show the summary again if none is."""
@@ -173,6 +180,8 @@ class FormTurn(FormReplies):
         """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
         if self.heard.doubts and not self.heard.objects:
             return self._repeat_question(self.say("why"))
+        if (way := self.heard.proposes_contact) and self.draft.asked in ("contact", "phone", "email"):
+            return self._ask(way, self.say("noted"))
         if known := self._answered():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)

@@ -29,6 +29,7 @@ _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("propos
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
+_OTHER_WAY = _FILE.pattern("other_way")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
 _MORNING, _EVENING = _FILE.pattern("morning"), _FILE.pattern("evening")
 _PARTS_OF_DAY, _ABOUT_TIMES = _FILE.pattern("parts_of_day"), _FILE.pattern("about_times")
@@ -87,6 +88,11 @@ class Utterance:
         return bool(_DOUBTS.search(self.line))
 
     @property
+    def proposes_contact(self) -> str | None:
+        """The way of contact whose use it asks about: "is email ok instead?"."""
+        return self.field(("email", "phone")) if self.question and _OTHER_WAY.search(self.line) else None
+
+    @property
     def part_of_day(self) -> bool:
         """True if it names a part of the day."""
         return bool(_PARTS_OF_DAY.search(self.line))
@@ -132,7 +138,8 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     named = told_names.trimmed(slots.name) if slots.name else None
     if named is None and (asked == "name" or _FIELDS["name"].search(line)):
         named = _pointed_name(text)
-    told = told_names.find(text, reading, asked=asked == "name")
+    least = told_names.CAPITAL if question or is_nod(text) else told_names.PLAIN
+    told = told_names.find(text, reading, asked=asked == "name", least=least)
     if told and (named is None or folded(told.value).startswith(folded(named))):
         named, reading = told.value, Reading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never)
     # a first name and a surname told apart stand nowhere as one: the first is kept
@@ -232,6 +239,15 @@ def _pointed_name(text: str) -> str | None:
     match = _POINTS.search(text)
     told = match[1].split() if match else []
     return " ".join(told) if told and all(word[0].isupper() and folded(word) not in NOT_NAMES for word in told) else None
+
+
+def name_in_passing(message: str, now: datetime, country: str) -> str | None:
+    """Return the name that an earlier message gives or consists of: "Its Anna", "Jürgen Müller"."""
+    if len(words(message)) > _LONGEST_NAME or asks(message) or is_nod(message):
+        return None
+    reading = examine(message, now=now, country=country)
+    told = told_names.find(message, reading, asked=True, least=told_names.CAPITAL)
+    return reading.slots.name or (told.value if told is not None and (" " in told.value or told.value == message.strip()) else None)
 
 
 def bare_name(message: str, before: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
@@ -27,6 +28,16 @@ def earlier(turn: Turn) -> list[str]:
             break
         said.append(past.content)
     return [text for text in reversed(said) if _is_about_something(turn, text)][-_MOST:]
+
+
+def name_told(turn: Turn, now: datetime) -> str | None:
+    """Return the name that one of the visitor's last messages since the last captured request gives."""
+    for past in reversed(turn.history[-2 * _LOOKED_BACK :]):
+        if past.role != "user" and wording.is_closing(past.content):
+            return None
+        if past.role == "user" and (name := hearing.name_in_passing(past.content, now, turn.bot.country)):
+            return name
+    return None
 
 
 def without_forms(turn: Turn) -> Turn:

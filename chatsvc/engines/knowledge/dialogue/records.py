@@ -22,7 +22,7 @@ _OPEN = ("pending", "confirmed", "new", "in_progress")
 _BARE_WORDS = 7  # a longer message with a day in it is no bare new time
 _SAME_TIME = re.compile(r" (?:same time|ayni saat\w*) ")
 _POINTS = re.compile(r" (?:it|that|this|mine|bunu|onu|bu|o|them) ")
-_ASKS_LEAVE = re.compile(r" (?:can i|could i|may i|is it possible|edebilir m\w+|olur mu|mumkun mu) ")
+_ASKS_LEAVE = re.compile(r" (?:can i|could i|may i|can we|could we|can you|could you|is it possible|edebilir m\w+|olur mu|mumkun mu) ")
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a bare "cancel it" or "when is it" is about it
 
 
@@ -106,6 +106,11 @@ def status(message: VisitorMessage) -> Reply | None:
     return None
 
 
+def asks_leave(message: VisitorMessage) -> bool:
+    """Return whether a question asks for a change to be made, and not about changes."""
+    return bool(_ASKS_LEAVE.search(message.line))
+
+
 def proceed(message: VisitorMessage, change: PendingChange) -> Reply | None:
     """Reply to the answer to an open question of a change; None if the message is about something else."""
     booked = appointment(message.turn, change.appointment_id)
@@ -170,7 +175,7 @@ def _cancel(message: VisitorMessage, booked: CapturedRecord | None) -> Reply | N
     if booked.status == "canceled":
         return Reply(say("status.canceled", appointment=_moment(message, booked)))
     change = PendingChange(booked.id, cancels=True)
-    if message.heard.question or _ASKS_LEAVE.search(message.line):
+    if message.heard.question or asks_leave(message):
         return Reply(say("change.cancel?", appointment=_moment(message, booked)), dialogue=change.dump(turn.now_ms))
     return _captured(message, booked, change)
 

@@ -31,7 +31,7 @@ _COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
 _VERB = re.compile(r"[^\W\d_]{2,}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
 _MOST_WORDS = 5
 _MOST_TOKENS = 120
-_CUED, _KNOWN, _CAPITAL, _PLAIN = 4, 3, 2, 1
+CUED, KNOWN, CAPITAL, PLAIN = 4, 3, 2, 1  # how sure a name is
 
 
 class _Piece(NamedTuple):
@@ -42,8 +42,8 @@ class _Piece(NamedTuple):
     beside: bool
 
 
-def find(text: str, reading: Reading, *, asked: bool) -> Name | None:
-    """Return the name that a message gives; `asked` if the open question asks for one. None without a name beyond doubt."""
+def find(text: str, reading: Reading, *, asked: bool, least: int = PLAIN) -> Name | None:
+    """Return the name that a message gives; `asked` if the open question asks for one. None if none is as sure as `least`."""
     spans = [reading.spans[kind] for kind in ("phone", "email", "date", "time") if kind in reading.spans]
     contact = [reading.spans[kind] for kind in ("phone", "email") if kind in reading.spans]
     shouted = text.isupper()
@@ -53,8 +53,8 @@ def find(text: str, reading: Reading, *, asked: bool) -> Name | None:
     for piece in pieces:
         if not (asked or contact or piece.cue in _OUTRIGHT):
             continue
-        found = _name_in(piece, asked=asked, shouted=shouted)
-        if found is None or (found[0] == _PLAIN and not (alone or contact)):
+        found = _name_in(piece, asked=asked or (alone and piece.beside), shouted=shouted)
+        if found is None or found[0] < least or (found[0] == PLAIN and not (alone or contact)):
             continue
         if best is None or found[0] > best[0]:
             start, end = found[1][0].start(), found[1][-1].end()
@@ -108,15 +108,15 @@ def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re
     words = _stripped(piece.words, asked=asked)
     if words is None or not words:
         return None
-    if (sure := _rank(words, cued=bool(piece.cue), asked=asked, shouted=shouted)) is not None:
+    if (sure := _rank(words, cue=piece.cue, asked=asked, shouted=shouted)) is not None:
         return sure, words
     if not piece.beside:
         return None
     for at in range(max(1, len(words) - _MOST_WORDS), len(words)):
         tail, before = words[at:], _base(words[at - 1])
         known = _base(tail[0]) in GIVEN_NAMES - AMBIGUOUS_NAMES
-        if known and before not in _OTHERS and before not in TITLES and _rank(tail, cued=False, asked=asked, shouted=shouted) is not None:
-            return _KNOWN, tail
+        if known and before not in _OTHERS and before not in TITLES and _rank(tail, asked=asked, shouted=shouted) is not None:
+            return KNOWN, tail
     return None
 
 
@@ -131,9 +131,9 @@ def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]
     return words
 
 
-def _rank(words: list[re.Match[str]], *, cued: bool, asked: bool, shouted: bool) -> int | None:
+def _rank(words: list[re.Match[str]], *, asked: bool, shouted: bool, cue: str = "") -> int | None:
     """Return how sure it is that all of these words are a name; None if they are none."""
-    bases = [_base(word) for word in words]
+    bases, cued, outright = [_base(word) for word in words], bool(cue), cue in _OUTRIGHT
     if len(words) > _MOST_WORDS or not BUSINESS.isdisjoint(bases) or len(bases[0]) < 2 - (len(words) > 1):
         return None
     capital = [word[0][0].isupper() and not shouted for word in words]
@@ -144,13 +144,15 @@ def _rank(words: list[re.Match[str]], *, cued: bool, asked: bool, shouted: bool)
     if any(_breaks(base, upper) for base, upper in zip(rest, capital[1:], strict=True)):
         return None
     whole = all(upper or base in _PARTICLES for base, upper in zip(bases, capital, strict=True))
-    if cued and (known or whole or asked or first in SURNAMES):
-        return _CUED
+    if cued and (known or whole or first in SURNAMES):
+        return CUED
     if known and (first not in AMBIGUOUS_NAMES or capital[0]):
-        return _KNOWN
+        return KNOWN
     if whole and (asked or len(words) > 1):
-        return _CAPITAL
-    return _PLAIN if asked and (len(words) <= 4 or first in SURNAMES) else None
+        return CAPITAL
+    if outright:
+        return CUED
+    return PLAIN if (asked or cued) and (len(words) <= 4 or first in SURNAMES) else None
 
 
 def _breaks(base: str, capital: bool) -> bool:

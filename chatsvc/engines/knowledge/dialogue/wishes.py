@@ -57,6 +57,7 @@ _COMPOSED = [
     (kind, language, weight, _FILE.compile(pattern))
     for (_, kind, language, weight), pattern in ((name.split(), value) for name, value in _FILE.entries if name.startswith("composed "))
 ]
+_URGENT = _FILE.pattern("urgent")
 _ONLY_ASKS = _FILE.pattern("only_asks")
 _SHORT_FORMS = [(f" {short} ", f" {whole} ") for short, (whole,) in _FILE.group("short ").items()]
 _NOUNS = [(noun, int(limit)) for noun, _, limit in (item.partition("=") for item in _FILE.items("nouns"))]
@@ -109,7 +110,7 @@ def _listed(message: str, line: str, *, dated: bool) -> Wish | None:
 
 def of(message: str, heard: Dated) -> Wish | None:
     """Return the wish of a message, whole or in one of its sentences; `heard` holds the day and the time that it names."""
-    dated = heard.day is not None or heard.clock is not None
+    dated = heard.day is not None or heard.clock is not None or bool(_URGENT.search(_line(message)))
     wish = recognise(message, dated=dated)
     if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear
         told = (recognise(part, dated=dated) for part in _SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])

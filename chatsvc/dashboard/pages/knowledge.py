@@ -1,0 +1,157 @@
+"""Knowledge of a bot: entries by source with a search; add files or pasted text, export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.responses import respond
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.wording import fault_line
+from chatsvc.domain import refusals
+from chatsvc.domain.folding import fold
+from chatsvc.domain.knowledge_files import MAX_BYTES, writing
+from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.refusals import Refused
+from chatsvc.domain.terminal import one_line
+from chatsvc.http.forms import FormLimits
+from chatsvc.http.response import HttpResponse
+from chatsvc.usecases import knowledge
+
+SHOWN = 50  # entries of a page
+LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, timeout_s=300.0)
+ACCEPTED = ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx"
+PASTED = "pasted.md"
+_MOST_NAME = 120
+ALL = "*"  # in the filter of sources
+TYPES = {
+    "jsonl": ("jsonl", "application/jsonl"),
+    "csv": ("csv", "text/csv; charset=utf-8"),
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+}
+
+
+async def show(page: Page) -> HttpResponse:
+    """List the entries of all sources, or those with the words searched for."""
+    return page.render("knowledge.html", **await context(page))
+
+
+async def context(page: Page) -> dict[str, Any]:
+    """Return what the list shows."""
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
+    q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
+    source = None if chosen == ALL else chosen
+    counts = [(name, len(list(group))) for name, group in groupby(sorted(one.source or "" for one in entries))]
+    wanted = fold(q).split()
+    found = [one for one in entries if (source is None or (one.source or "") == source) and _has(one, wanted)]
+    found.sort(key=lambda one: one.source or "")
+    after = page.query.get("after", "")
+    start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+    following = start + SHOWN
+    groups = [(name, list(group)) for name, group in groupby(found[start:following], key=lambda one: one.source or "")]
+    return {
+        "bot": bot,
+        "groups": groups,
+        "counts": counts,
+        "total": len(entries),
+        "found": len(found),
+        "q": q,
+        "source": source,
+        "next": str(following) if following < len(found) else None,
+        "accepted": ACCEPTED,
+        "name": "",
+        "text": "",
+        "faults": [],
+    }
+
+
+def _has(entry: Entry, wanted: Sequence[str]) -> bool:
+    if not wanted:
+        return True
+    text = fold("\n".join((entry.question, *entry.alt, entry.answer)))
+    return all(word in text for word in wanted)
+
+
+def _files(fields: Fields) -> list[tuple[str, bytes]]:
+    """Return the uploads, or the pasted text as a file."""
+    files = [(one_line(one.filename)[:_MOST_NAME], one.file.read(MAX_BYTES + 1)) for one in fields.uploads()]
+    text = fields.raw("text")
+    if text.strip():
+        name = one_line(fields.text("name"))[:_MOST_NAME].replace("/", "-") or PASTED
+        files.append((name if "." in name else f"{name}.md", text.encode()))
+    return files
+
+
+async def _read(page: Page, bot: Bot, fields: Fields) -> list[dict[str, Any]]:
+    files = await page.services.offload(lambda: _files(fields))
+    if not files:
+        raise refusals.files_missing()
+    return await knowledge.read_files(page.services, bot, files)
+
+
+async def add(page: Page) -> HttpResponse:
+    """Add files or a pasted text."""
+    return await _submit(page, "knowledge.add")
+
+
+async def preview(page: Page) -> HttpResponse:
+    """Preview what adding these files would change."""
+    return await _submit(page, "knowledge.preview")
+
+
+async def _submit(page: Page, operation: str) -> HttpResponse:
+    if not page.may(operation):
+        # Before the files are read: the operation records and refuses the attempt.
+        await page.perform(operation, bot=page.params["bot"], files=[])
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    fields = await page.form(LIMITS)
+    try:
+        files = await _read(page, bot, fields)
+        made = await page.perform(operation, bot=bot.id, files=files)
+    except Refused as fault:
+        faults = fault.facts.get("faults") if fault.code == "files_invalid" else None
+        typed = {"name": fields.text("name"), "text": fields.raw("text")}
+        shown = {**await context(page), **typed, "faults": _shown(page, faults, fields) if isinstance(faults, list) else []}
+        return page.refused("knowledge.html", fault, **shown)
+    if operation == "knowledge.preview":
+        return page.redirect(f"/bots/{bot.id}/knowledge/previews/{made.id}")
+    return page.redirect(f"/bots/{bot.id}/knowledge", done="files_added")
+
+
+def _shown(page: Page, faults: list[dict[str, Any]], fields: Fields) -> list[dict[str, Any]]:
+    """Return the faults with the lines that they are about."""
+    lines: dict[str, list[str]] = {}
+    for upload in fields.uploads():
+        upload.file.seek(0)
+        text = upload.file.read(MAX_BYTES).decode("utf-8-sig", "replace")
+        lines[one_line(upload.filename)[:_MOST_NAME]] = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    pasted = fields.raw("text").split("\n")
+    shown = []
+    for fault in faults:
+        of_file = lines.get(fault["file"], pasted)
+        at = fault["line"] - 1
+        is_text = fault["unit"] == "line" and at < len(of_file) and "\0" not in of_file[at]
+        shown.append({"sentence": fault_line(page.language, fault), "line": fault["line"], "text": of_file[at][:300] if is_text else None})
+    return shown
+
+
+async def export(page: Page) -> HttpResponse:
+    """Download the knowledge in one of the formats that `add` reads."""
+    form = page.query.get("format", "")
+    ending, kind = TYPES.get(form, TYPES["markdown"])
+    whole = await page.perform("knowledge.export", bot=page.params["bot"])
+    written = writing.write(form if form in TYPES else "markdown", whole.entries, whole.synonyms)
+    body = await page.services.offload(lambda: "".join(written).encode())
+    return respond(200, body, kind, [("Content-Disposition", f'attachment; filename="knowledge.{ending}"')])
+
+
+ROUTES = (
+    Route("GET", "/bots/{bot}/knowledge", show, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge", add, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/previews", preview, Access.READER),
+    Route("GET", "/bots/{bot}/knowledge/export", export, Access.EDITOR),
+)

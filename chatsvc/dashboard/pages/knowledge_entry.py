@@ -1,0 +1,142 @@
+"""Editor of one entry, with a search beside it; preview, save, remove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsvc.dashboard.fields import Fields
+from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain import refusals
+from chatsvc.domain.models import Bot, Entry
+from chatsvc.domain.refusals import Refused
+from chatsvc.http.response import HttpResponse
+
+TEXTS = ("question", "alt", "answer", "language")
+
+
+def values_of(entry: Entry) -> dict[str, str]:
+    """Return the fields of the form for an entry."""
+    return {"question": entry.question, "alt": "\n".join(entry.alt), "answer": entry.answer, "language": entry.language}
+
+
+async def _entry(page: Page) -> Entry:
+    entry_id = page.params["entry"]
+    found = [one for one in await page.perform("knowledge.list", bot=page.params["bot"]) if one.id == entry_id]
+    if not found:
+        raise refusals.entry_not_found(entry=entry_id)
+    entry: Entry = found[0]
+    return entry
+
+
+async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, str], unanswered: str = "", q: str = "") -> dict[str, Any]:
+    q = q or values["question"]
+    found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
+    return {"bot": bot, "entry": entry, "values": values, "unanswered": unanswered, "q": q, "result": found}
+
+
+async def show(page: Page) -> HttpResponse:
+    """Show the editor of an entry."""
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    entry = await _entry(page)
+    return page.render("knowledge_entry.html", **await _context(page, bot, entry, values_of(entry)))
+
+
+async def show_new(page: Page) -> HttpResponse:
+    """Show the editor of a new entry; `unanswered` is the number of a question whose group it begins with."""
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
+    if number:
+        draft = await page.perform("unanswered.answer", bot=bot.id, question=question_number(number))
+        values |= {"question": draft.question, "alt": "\n".join(draft.alt), "language": draft.language}
+    return page.render("knowledge_entry.html", **await _context(page, bot, None, values, number))
+
+
+def question_number(text: str) -> int:
+    """Read the number of an unanswered question; raises `question_not_found`."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise refusals.question_not_found(question=text)
+    return int(text)
+
+
+def typed(fields: Fields) -> dict[str, str]:
+    """Return the texts of the form as they were typed."""
+    return {name: fields.raw(name) for name in TEXTS}
+
+
+def arguments(values: dict[str, str]) -> dict[str, Any]:
+    """Return the arguments of the operations that write an entry."""
+    alt = [line for line in values["alt"].split("\n") if line.strip()]
+    return {"question": values["question"], "alt": alt, "answer": values["answer"], "language": values["language"].strip() or None}
+
+
+async def save(page: Page) -> HttpResponse:
+    """Save an entry."""
+    return await _submit(page, "knowledge.set")
+
+
+async def preview(page: Page) -> HttpResponse:
+    """Preview what saving the entry would change."""
+    return await _submit(page, "knowledge.preview")
+
+
+async def _submit(page: Page, operation: str) -> HttpResponse:
+    bot_id, fields = page.params["bot"], await page.form()
+    entry_id, unanswered, values = fields.optional("entry"), fields.text("unanswered"), typed(fields)
+    try:
+        made = await page.perform(operation, bot=bot_id, entry=entry_id, **arguments(values))
+    except Refused as fault:
+        return await _refused(page, fault, entry_id, values, unanswered)
+    if operation == "knowledge.preview":
+        return page.redirect(page.url(f"/bots/{bot_id}/knowledge/previews/{made.id}", unanswered=unanswered or None))
+    if unanswered:
+        return page.redirect(f"/bots/{bot_id}/unanswered", done="saved")
+    return page.redirect(f"/bots/{bot_id}/knowledge/{made.id}", done="saved")
+
+
+async def _refused(page: Page, fault: Refused, entry_id: str | None, values: dict[str, str], unanswered: str) -> HttpResponse:
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    entries = await page.perform("knowledge.list", bot=bot.id) if entry_id else []
+    entry = next((one for one in entries if one.id == entry_id), None)
+    return page.refused("knowledge_entry.html", fault, **await _context(page, bot, entry, values, unanswered))
+
+
+async def search_beside(page: Page) -> HttpResponse:
+    """Search beside the editor without a script: what was typed is kept."""
+    bot, fields = await page.perform("bot.show", bot=page.params["bot"]), await page.form()
+    entry_id = fields.optional("entry")
+    entries = await page.perform("knowledge.list", bot=bot.id) if entry_id else []
+    entry = next((one for one in entries if one.id == entry_id), None)
+    shown = await _context(page, bot, entry, typed(fields), fields.text("unanswered"), fields.text("q"))
+    return page.render("knowledge_entry.html", **shown)
+
+
+async def search(page: Page) -> HttpResponse:
+    """Show which entries would answer a question."""
+    bot, q = await page.perform("bot.show", bot=page.params["bot"]), page.query.get("q", "")[:500]
+    found = (await page.perform("knowledge.search", bot=bot.id, questions=[q]))[0].result if q.strip() else None
+    return page.render("knowledge_search.html", bot=bot, q=q, result=found)
+
+
+async def remove(page: Page) -> HttpResponse:
+    """Remove an entry."""
+    await page.perform("knowledge.remove", bot=page.params["bot"], entry=page.params["entry"])
+    return page.redirect(f"/bots/{page.params['bot']}/knowledge", done="removed")
+
+
+async def preview_removal(page: Page) -> HttpResponse:
+    """Preview what removing the entry would change."""
+    made = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])
+    return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{made.id}")
+
+
+ROUTES = (
+    Route("GET", "/bots/{bot}/knowledge/new", show_new, Access.EDITOR),
+    Route("POST", "/bots/{bot}/knowledge/new", save, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/new/preview", preview, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/new/search", search_beside, Access.READER),
+    Route("GET", "/bots/{bot}/knowledge/search", search, Access.READER),
+    Route("GET", "/bots/{bot}/knowledge/{entry}", show, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/{entry}/remove", remove, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/{entry}/preview", preview_removal, Access.READER),
+)

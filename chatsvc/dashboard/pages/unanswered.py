@@ -1,0 +1,69 @@
+"""Questions that a bot had no answer to: groups become entries, or phrasings of an entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.pages.knowledge_entry import question_number
+from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain.folding import fold
+from chatsvc.domain.refusals import Refused
+from chatsvc.http.response import HttpResponse
+
+STATES = {"open": False, "answered": True, "all": None}
+SHOWN, MOST_SEARCHED = 20, 200
+
+
+async def show(page: Page) -> HttpResponse:
+    """List the groups, most asked first."""
+    return page.render("unanswered.html", **await _context(page))
+
+
+async def _context(page: Page) -> dict[str, Any]:
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    state = page.query.get("status", "open")
+    q, wanted = page.query.get("q", "").strip(), fold(page.query.get("q", "")).split()
+    limit = MOST_SEARCHED if wanted else SHOWN
+    groups = await page.perform("knowledge.unanswered", bot=bot.id, limit=limit, answered=STATES.get(state, False))
+    if wanted:
+        groups = [one for one in groups if all(word in fold(" ".join(one.asked)) for word in wanted)][:SHOWN]
+    results = await page.perform("knowledge.search", bot=bot.id, questions=[one.question for one in groups]) if groups else []
+    nearest = [[hit.entry for hit in one.result.hits] for one in results]
+    return {"bot": bot, "groups": list(zip(groups, nearest, strict=True)), "state": state, "states": list(STATES), "q": q}
+
+
+async def answer(page: Page) -> HttpResponse:
+    """Open the editor with a draft made of a group."""
+    bot_id, fields = page.params["bot"], await page.form()
+    number = question_number(fields.text("id"))
+    await page.perform("unanswered.answer", bot=bot_id, question=number)
+    return page.redirect(page.url(f"/bots/{bot_id}/knowledge/new", unanswered=number))
+
+
+async def add(page: Page) -> HttpResponse:
+    """Make a group's questions phrasings of an entry."""
+    bot_id, fields = page.params["bot"], await page.form()
+    try:
+        await page.perform("unanswered.add", bot=bot_id, question=question_number(fields.text("id")), entry=fields.text("entry"))
+    except Refused as fault:
+        return page.refused("unanswered.html", fault, **await _context(page))
+    return page.redirect(f"/bots/{bot_id}/unanswered", done="phrasings_added")
+
+
+async def forget(page: Page) -> HttpResponse:
+    """Delete one group, or with `yes` all questions."""
+    bot_id, fields = page.params["bot"], await page.form()
+    number = fields.optional("id")
+    if number is None:
+        fields.require_confirmation()
+    await page.perform("knowledge.forget_unanswered", bot=bot_id, question=question_number(number) if number else None)
+    return page.redirect(f"/bots/{bot_id}/unanswered", done="removed")
+
+
+ROUTES = (
+    Route("GET", "/bots/{bot}/unanswered", show, Access.READER),
+    Route("POST", "/bots/{bot}/unanswered/answer", answer, Access.READER),
+    Route("POST", "/bots/{bot}/unanswered/add", add, Access.READER),
+    Route("POST", "/bots/{bot}/unanswered/forget", forget, Access.READER),
+)

@@ -1,0 +1,310 @@
+"""Pages of keys, usage, webhooks, accounts and system: what they show, what their forms do, and to whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from chatsvc.dashboard import catalogue, charts
+from chatsvc.dashboard.findings import worded
+from chatsvc.doctor.report import CODES as FINDINGS
+from chatsvc.domain.operators import LANGUAGES
+from chatsvc.usecases import backups
+from tests.dashboard.client import Client
+from tests.dashboard.site import Business, Site
+from tests.store.inspection import execute, insert
+
+RECT = "{http://www.w3.org/2000/svg}rect"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def pages(business: Business) -> dict[str, tuple[str, ...]]:
+    """The pages with the people who may see them."""
+    return {
+        "/keys": ("owner", "administrator"),
+        "/usage": ("reader", "editor", "owner", "administrator"),
+        "/usage.csv": ("reader", "editor", "owner", "administrator"),
+        "/webhooks": ("owner", "administrator"),
+        f"/bots/{business.bot}/webhook": ("owner", "administrator"),
+        "/accounts": ("administrator",),
+        f"/accounts/{business.account}": ("administrator",),
+        "/system": ("administrator",),
+        "/system/licenses": ("administrator",),
+    }
+
+
+async def test_each_page_is_shown_to_its_roles_in_both_languages(site: Site) -> None:
+    for role in ("administrator", "owner", "editor", "reader"):
+        for language in LANGUAGES:
+            await site.do("operator.set", email=site.email(role), language=language)
+            client = await site.client(role)
+            for path, roles in pages(site.mine).items():
+                shown = await client.get(path)
+                assert shown.status == (200 if role in roles else 403), (role, path)
+                if shown.status == 200 and not path.endswith(".csv"):
+                    assert (shown.language, shown.tree.tag) == (language, "html")
+        await site.do("operator.set", email=site.email(role), language="en")
+
+
+async def test_records_of_another_account_are_missing_pages(site: Site, owner: Client) -> None:
+    attempt = await site.do("webhook.attempts", bot=site.other.bot)
+    assert attempt.items == []
+    for path in (f"/bots/{site.other.bot}/webhook", f"/webhooks/{UNKNOWN}", "/webhooks/x"):
+        assert (await owner.get(path)).status == 404, path
+    for path in (
+        f"/bots/{site.other.bot}/webhook",
+        f"/bots/{site.other.bot}/webhook/rotate",
+        f"/bots/{site.other.bot}/webhook/remove",
+        f"/bots/{site.other.bot}/webhook/test",
+        f"/keys/{site.other.key_id}/revoke",
+        f"/webhooks/{UNKNOWN}/resend",
+    ):
+        fields = {"url": "https://example.com", "event": "request.created", "yes": "1"}
+        assert (await owner.post(path, fields)).status == 404, path
+
+
+async def test_forms_are_refused_to_lower_roles(site: Site, reader: Client, editor: Client, owner: Client) -> None:
+    bot = f"/bots/{site.mine.bot}/webhook"
+    for path in ("/keys", f"/keys/{site.mine.key_id}/revoke", bot, f"{bot}/test", f"{bot}/rotate", f"{bot}/remove", "/webhooks"):
+        for client in (reader, editor):
+            answer = await client.post(
+                path, {"yes": "1", "url": "https://example.com", "event": "request.created", "failed_since": "2026-01-01"}
+            )
+            assert answer.status == 403, path
+    for path in ("/accounts", f"/accounts/{site.mine.account}", "/system/examination", "/system/backups"):
+        assert (await owner.post(path, {"name": "x", "plan": "free"})).status == 403, path
+    assert (await owner.post(f"/accounts/{site.mine.account}/delete", {"yes": "1"})).status == 403
+
+
+async def test_a_key_is_created_shown_once_and_revoked(site: Site, owner: Client) -> None:
+    shown = await owner.submit("/keys", "key.create", name="Kasa <b>", expires="2027-01-31")
+    (secret,) = shown.secrets()
+    assert re.fullmatch(r"csk_[0-9A-Za-z]{38}", secret)
+    assert shown.status == 200
+    assert (await owner.get("/shown")).status == 410
+    listed = await owner.get("/keys")
+    assert secret not in listed.body
+    assert "Kasa <b>" in listed.text
+    assert "31 January 2027" in listed.text
+    made = next(one for one in (await site.do("key.list", account=site.mine.account)).items if one.key.label == "Kasa <b>")
+    unsure = await owner.submit("/keys", "key.revoke", where={"id": made.key.id})
+    assert (unsure.status, bool(unsure.alert)) == (422, True)
+    done = await owner.submit("/keys", "key.revoke", where={"id": made.key.id}, yes="1")
+    assert (done.status, done.path) == (200, "/keys?done=saved")
+    assert [form for form in done.forms("key.revoke") if ("id", made.key.id) in done.values(form)] == []
+
+
+async def test_a_refused_key_keeps_what_was_typed(owner: Client) -> None:
+    answer = await owner.submit("/keys", "key.create", name="till", expires="2020-01-01")
+    assert (answer.status, bool(answer.alert)) == (422, True)
+    (form,) = answer.forms("key.create")
+    assert answer.values(form) == [("name", "till"), ("expires", "2020-01-01")]
+
+
+async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owner: Client) -> None:
+    rows = [
+        (site.mine.account, site.mine.bot, site.clock() - day * 86_400_000, 1000 + day, 4_200, channel)
+        for day in range(3)
+        for channel in ("web", "telegram")
+    ]
+    await insert(site.app, "usage_records", "account_id, bot_id, created_at, tokens, cost_micro_usd, channel", rows)
+    await site.do("bot.set", bot=site.mine.bot, name='=HYPERLINK("x")')
+    summary = await site.do("usage", account=site.mine.account, days=7)
+    shown = await owner.get("/usage?days=7")
+    today = [one for one in shown.tree.iter("tr") if one.get("data-today") is not None]
+    assert ["".join(one.itertext()).split()[0] for one in today] == ["20"]
+    bars = list(shown.tree.iter(RECT))
+    assert len(bars) == 14
+    assert ["unfinished" in str(one.get("class")) for one in bars] == ([False] * 6 + [True]) * 2
+    assert "Web widget" in shown.text
+    file = await owner.get("/usage.csv?days=7")
+    assert file.headers["Content-Disposition"] == 'attachment; filename="usage-2026-11-14-2026-11-20.csv"'
+    assert file.body.startswith("\ufeffday,")
+    lines = list(csv.DictReader(io.StringIO(file.body.removeprefix("\ufeff"))))
+    assert sum(int(line["messages"]) for line in lines) == summary.messages == 9
+    assert sum(int(line["tokens"]) for line in lines) == summary.tokens
+    assert sum(round(float(line["cost_usd"]) * 1_000_000) for line in lines) == summary.cost_micro_usd
+    assert {line["bot"] for line in lines} == {'\'=HYPERLINK("x")'}
+    assert {line["channel"] for line in lines} == {"api", "web", "telegram"}
+    for odd in ("0", "91", "x", "٣", ""):
+        assert len(list((await owner.get("/usage", params={"days": odd})).tree.iter(RECT))) == 60
+    await site.do("bot.set", bot=site.mine.bot, name="Harbour Cycles bot")
+
+
+def test_bars_are_measured_against_a_round_number() -> None:
+    assert [charts.bars([value], [""]).top for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 5, 20, 25, 50, 1000, 1000]
+    chart = charts.bars([5, 10], ["a", "b"])
+    assert [(bar.x, bar.y, bar.height, bar.unfinished) for bar in chart.bars] == [(1.5, 50, 50, False), (11.5, 0, 100, True)]
+    assert charts.bars([], []).bars == []
+
+
+async def test_a_webhook_is_set_tested_rotated_and_removed(site: Site, owner: Client) -> None:
+    path = f"/bots/{site.mine.bot}/webhook"
+    removed = await owner.submit(path, "webhook.remove", yes="1")
+    assert removed.path == f"{path}?done=removed"
+    refused = await owner.submit(path, "webhook.set", url="http://example.com", event=["appointment.created"], pull=None)
+    assert (refused.status, bool(refused.alert)) == (422, True)
+    (form,) = refused.forms("webhook.set")
+    assert refused.values(form) == [("bot", site.mine.bot), ("url", "http://example.com"), ("event", "appointment.created")]
+    made = await owner.submit(path, "webhook.set", url="https://203.0.113.7/<hook>", event=["request.created"], pull=None)
+    assert (made.status, bool(made.alert)) == (422, True)  # a range for documentation
+    made = await owner.submit(path, "webhook.set", url="", event=["request.created"], pull="1")
+    (first,) = made.secrets()
+    assert first.startswith("whsec_")
+    shown = await owner.get(path)
+    assert first not in shown.body
+    assert shown.forms("webhook.test") == []
+    saved = await owner.submit(path, "webhook.set", event=["request.created", "appointment.created"])
+    assert (saved.path, saved.secrets()) == (f"{path}?done=saved", [])
+    unsure = await owner.submit(path, "webhook.rotate")
+    assert unsure.status == 422
+    assert "fail" in unsure.text
+    (second,) = (await owner.submit(path, "webhook.rotate", yes="1")).secrets()
+    assert second != first
+    nothing = await owner.submit(path, "webhook.set", event=None)
+    assert (nothing.status, "at least one event" in nothing.alert) == (422, True)
+
+
+HOSTILE = "</pre><script>alert(1)</script>"
+
+
+async def attempts(site: Site, count: int, first: int = 0, **values: object) -> list[str]:
+    """Write attempts as deliveries would have left them; their ids, newest first."""
+    await site.do("webhook.set", bot=site.mine.bot, url=None, events=["request.created", "appointment.created"])
+    ((event,),) = await execute(site.app, "SELECT max(number) FROM webhook_events WHERE bot_id = :1", site.mine.bot)
+    row = {
+        "event_number": event,
+        "bot_id": site.mine.bot,
+        "url": "https://example.com/hook",
+        "body": b'{"event":"request.created","data":{"message":"' + HOSTILE.encode() + b'"}}',
+        "at": site.clock(),
+        "success": 0,
+        "status_code": 500,
+        "error": "http_status",
+        "duration_ms": 1234,
+        "signature": "sha256=" + "ab" * 32,
+        "answer": HOSTILE.encode(),
+        **values,
+    }
+    ids = [f"00000000-0000-7000-8000-{number:06d}{event:06d}" for number in range(first, first + count)]
+    rows = [(one, f"{one[:-1]}f", *row.values()) for one in ids]
+    await insert(site.app, "webhook_attempts", f"id, delivery_id, {', '.join(row)}", rows)
+    return ids[::-1]
+
+
+async def test_attempts_are_filtered_paged_and_shown_with_request_and_answer(site: Site, owner: Client, administrator: Client) -> None:
+    newest, *_ = made = await attempts(site, 60)
+    first = await owner.get(f"/webhooks?status=failed&bot={site.mine.bot}")
+    assert first.records() == made[:50]
+    second = await owner.get(first.links("next")[0])
+    assert (second.records(), second.links("next")) == (made[50:], [])
+    assert (await owner.get("/webhooks?status=delivered")).records() == []
+    assert (await owner.get("/webhooks?event=webhook.test&status=odd")).records() == []
+    assert (await owner.get(f"/webhooks?bot={site.other.bot}")).status == 404
+    shown = await owner.get(f"/webhooks/{newest}")
+    assert "X-Service-Signature: sha256=" + "ab" * 32 in shown.text
+    assert "Status 500" in shown.text
+    assert "1,234 ms" in shown.text
+    assert shown.text.count(HOSTILE) == 3
+    assert "<script>alert" not in shown.body
+    other = await site.client("administrator")
+    await other.get(f"/?account={site.other.account}")
+    assert (await other.get("/webhooks")).records() == []
+    again = await owner.submit(f"/webhooks/{newest}", "webhook.resend")
+    assert again.path.startswith("/webhooks/")
+    assert "the webhook was removed" in again.text
+    assert "No request was made" in again.text
+    left = await owner.submit("/webhooks", "webhook.resend_failed", failed_since="2026-11-20T00:00")
+    assert "1 event was sent again." in left.text
+    wrong = await owner.submit("/webhooks", "webhook.resend_failed", failed_since="yesterday")
+    assert (wrong.status, "yesterday" in wrong.body) == (422, True)
+
+
+async def test_an_attempt_of_a_stranger_is_missing(site: Site) -> None:
+    (mine, *_) = (await site.do("webhook.attempts", bot=site.mine.bot)).items
+    await site.do("operator.add", email="stranger@example.com", account=site.other.account, role="owner")
+    link = (await site.do("operator.link", email="stranger@example.com")).link
+    stranger = await site.client()
+    await stranger.post("/setup/" + link.rpartition("/")[2], {"password": "violet staple harbour", "again": "violet staple harbour"})
+    assert (await stranger.get("/webhooks")).status == 200
+    assert (await stranger.get(f"/webhooks/{mine.id}")).status == 404
+    assert (await stranger.post(f"/webhooks/{mine.id}/resend")).status == 404
+
+
+async def test_what_was_not_sent_is_said(site: Site, owner: Client) -> None:
+    values = {"status_code": None, "error": "dns_failed", "answer": None, "signature": None}
+    (unsent,) = await attempts(site, 1, first=900, **values)
+    shown = await owner.get(f"/webhooks/{unsent}")
+    for words in ("prepared and not sent", "headers of this attempt were not kept", "No answer came", "name of the host cannot be found"):
+        assert words in shown.text
+
+
+async def test_accounts_are_created_found_changed_and_deleted(site: Site, administrator: Client) -> None:
+    made = await administrator.submit("/accounts", "account.create", name="Çınar Diş Kliniği", plan="starter")
+    assert (made.status, made.path.endswith("?done=created")) == (200, True)
+    (account,) = made.records()
+    for q in ("cinar dis", "ÇINAR", account):
+        assert (await administrator.get("/accounts", params={"q": q})).records() == [account]
+    assert (await administrator.get("/accounts?q=nothing+like+it")).records() == []
+    empty = await administrator.submit("/accounts", "account.create", name=" ")
+    assert (empty.status, bool(empty.alert)) == (422, True)
+    path = f"/accounts/{account}"
+    changed = await administrator.submit(path, "account.set", plan="business", status="trialing", credits="50")
+    assert changed.path == f"{path}?done=saved"
+    found = (await site.do("account.show", account=account)).account
+    assert (found.plan, found.messages_limit, found.message_credits, found.subscription_status) == ("business", 10_000, 50, "trialing")
+    for wrong in ("-1", "many", "1e9", "9" * 16):
+        refused = await administrator.submit(path, "account.set", messages_limit=wrong)
+        assert (refused.status, wrong in refused.body) == (422, True)
+    same = await administrator.submit(path, "account.set")
+    assert (same.status, bool(same.alert)) == (422, True)
+    unsure = await administrator.submit(path, "account.delete")
+    assert unsure.status == 422
+    gone = await administrator.submit(path, "account.delete", yes="1")
+    assert (gone.status, gone.path) == (200, "/accounts?done=removed")
+    assert (await administrator.get(path)).status == 404
+
+
+async def test_the_system_page_examines_and_backs_up(site: Site, administrator: Client, tmp_path: Path) -> None:
+    shown = await administrator.submit("/system", "doctor.run")
+    assert (shown.status, "Examined" in shown.text) == (200, True)
+    key = site.app.config.data_dir / "master.key"
+    key.chmod(0o644)
+    shown = await administrator.submit("/system", "doctor.run")
+    key.chmod(0o600)
+    assert f"Others may read {key}." in shown.text
+    assert f"chmod 600 {key}" in shown.text
+    made = await administrator.submit("/system", "backup.create", with_master_key="1")
+    (name,) = made.records()
+    link = next(one for one in made.links() if one.endswith(name))
+    file = await administrator.session.get(administrator.app.url + link)
+    content = await file.read()
+    assert file.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    copy = tmp_path / name
+    copy.write_bytes(content)
+    assert backups.verify(copy).backup.faults == []
+    assert (await administrator.get("/system/backups/nothing")).status == 404
+    assert (await administrator.get("/system/backups/..%2Fmaster.key")).status in (400, 404)
+    licences = await administrator.get("/system/licenses")
+    assert "aiohttp" in licences.text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_finding_is_worded(language: str) -> None:
+    for code in FINDINGS.values():
+        words = worded(language, code(**dict.fromkeys(code.facts, 7)))
+        assert words.found
+        assert (words.remedy is None) == (code.state == "ok")
+    lists = worded(language, FINDINGS["database_damaged"](file="x", problems=["a", "b"]))
+    assert "a, b" in lists.found
+    assert "8080" in worded(language, FINDINGS["public_url_port"](url="x", port=8080)).found
+    assert "model 3" in worded(language, FINDINGS["egress_opened"](counts={"model": 3})).found
+
+
+def test_there_is_no_wording_without_its_finding() -> None:
+    written = {key.partition("_")[2] for key in catalogue.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
+    assert written == FINDINGS.keys()

@@ -1,0 +1,167 @@
+"""Attacks on the dashboard: stored scripts, header injection, brute force, bombs, framing, caches, cookies."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+from aiohttp import FormData
+
+from chatsvc.domain.captures import Captured
+from chatsvc.http.forms import FormLimits
+from chatsvc.usecases.file_reading import read_files
+from tests.dashboard.client import Client
+from tests.dashboard.site import PASSWORD, ROLES, Business, Site, open_site
+from tests.dashboard.walk import crawl, ids_of, pages, path_of
+
+MARK = "x-attack"
+SCRIPT = f"""'"></textarea></script><{MARK} onload=alert(1)>{{{{7*7}}}}<!--"""
+
+
+async def poison(site: Site, business: Business) -> None:
+    """Write markup into every text that visitors and the team can write."""
+    bot = business.bot
+    await site.do("bot.set", bot=bot, name=f"Bot {SCRIPT}", description=SCRIPT, greeting=SCRIPT, instructions=SCRIPT)
+    await site.do("key.create", account=business.account, name=f"Key {SCRIPT}")
+    text = f"## Question {SCRIPT}?\nalt: Again {SCRIPT}?\n\nAnswer {SCRIPT}\n".encode()
+    await site.do("knowledge.add", bot=bot, files=read_files([(f"{SCRIPT.replace('/', '_')}.md", text)], "en"))
+    for kind in ("support", "appointment"):
+        wish = Captured(kind, SCRIPT, SCRIPT, "x@example.com", "05321234567", details=((SCRIPT, SCRIPT),))
+        await site.say(business, f"{SCRIPT} hello", f"{kind} {SCRIPT}", wish)
+    await site.say(business, SCRIPT, SCRIPT)
+    for role in ROLES:
+        await site.do("operator.set", email=site.email(role), name=f"{role} {SCRIPT}")
+
+
+def marked(tree: Element) -> list[str]:
+    """Elements and attributes that an attacker has managed to write."""
+    found = [one.tag for one in tree.iter() if one.tag == MARK]
+    return found + [name for one in tree.iter() for name in one.attrib if name.startswith("on")]
+
+
+async def test_texts_of_visitors_and_owners_are_never_markup(site: Site) -> None:
+    await poison(site, site.mine)
+    browser = f"Mozilla {SCRIPT}"
+    client = await site.client()
+    await client.post("/login", {"email": site.email("owner"), "password": PASSWORD}, headers={"User-Agent": browser})
+    seen = ""
+    for role in ("owner", "administrator"):
+        person = await site.client(role)
+        for page in await crawl(person, await ids_of(site, site.mine)):
+            assert marked(page.tree) == [], page.path
+            assert "49<!--" not in page.body, page.path
+            seen += page.body
+    assert f"&lt;{MARK}" in seen
+    assert seen.count(f"Mozilla {SCRIPT[0]}") == 0
+
+
+@pytest.mark.parametrize("parameter", ["next", "account", "done", "after", "since", "q", "bot", "status", "channel"])
+async def test_parameters_of_addresses_are_neither_markup_nor_headers(site: Site, owner: Client, parameter: str) -> None:
+    for value in (SCRIPT, "\r\nSet-Cookie: a=b", "\x00", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "x" * 5000):
+        for route in pages():
+            answer = await owner.get(path_of(route.template, await ids_of(site, site.mine)), params={parameter: value}, follow=False)
+            assert answer.status < 500, (route.template, value)
+            assert "a=b" not in str(answer.headers), route.template
+            if answer.body:
+                assert marked(answer.tree) == [], route.template
+
+
+async def test_paths_are_neither_markup_nor_files(owner: Client) -> None:
+    for path in (
+        "/<x-attack>",
+        "/static/../front_end.py",
+        "/static/%2e%2e/front_end.py",
+        "/setup/%00",
+        "/operators/%ff",
+        "/bots/%3Cx-attack%3E",
+    ):
+        answer = await owner.get(path)
+        assert (answer.status, marked(answer.tree)) == (404, [])
+
+
+async def test_guessing_is_slowed_down_and_never_locks_out(site: Site, anyone: Client) -> None:
+    async def attempt(password: str, email: str = "editor@example.com") -> tuple[int, str | None]:
+        answer = await anyone.post("/login", {"email": email, "password": password}, follow=False)
+        return answer.status, answer.headers.get("Retry-After")
+
+    for _ in range(5):
+        assert await attempt("a wrong password") == (422, None)
+    waits = []
+    for _ in range(8):
+        status, wait = await attempt("a wrong password")
+        assert (status, wait is not None) == (429, True)
+        assert await attempt(PASSWORD) == (429, wait)
+        waits.append(int(wait or 0))
+        site.clock.advance(waits[-1])
+        assert await attempt("a wrong password") == (422, None)
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    site.clock.advance(60)
+    assert (await attempt(PASSWORD))[0] == 303
+    assert (await attempt("wrong again and again"))[0] == 422
+    site.clock.advance(3600)
+
+
+async def test_an_unknown_address_reads_like_a_wrong_password(anyone: Client) -> None:
+    pages_ = [await anyone.post("/login", {"email": email, "password": "x" * 20}) for email in ("reader@example.com", "nobody@example.com")]
+    texts = [page.body.replace("reader@", "@").replace("nobody@", "@") for page in pages_]
+    assert texts[0] == texts[1]
+
+
+async def test_bombs_are_refused_before_they_are_read(owner: Client, anyone: Client) -> None:
+    limits = FormLimits()
+    for client, path in ((anyone, "/login"), (owner, "/me/profile"), (owner, "/operators")):
+        answer = await client.post(path, {"name": "x" * (limits.size + 1)})
+        assert answer.status == 413
+        many = await client.post(path, [("a", "b")] * (limits.fields + 1))
+        assert many.status == 422
+        form = FormData(default_to_multipart=True)
+        for number in range(limits.fields + 1):
+            form.add_field(f"f{number}", "x")
+        assert (await client.post(path, form)).status == 422  # type: ignore[arg-type]  # aiohttp encodes it
+        broken = await client.request("POST", path, data=b"--x\r\nnonsense", headers={"Content-Type": "multipart/form-data; boundary=x"})
+        assert broken.status == 422
+
+
+async def test_forms_that_arrive_at_once_add_one_operator(owner: Client) -> None:
+    answers = await asyncio.gather(
+        *(owner.post("/operators", {"email": "race@example.com", "role": "reader"}, follow=False) for _ in range(5))
+    )
+    assert sorted(answer.status for answer in answers) == [303, 422, 422, 422, 422]
+
+
+async def test_pages_are_never_framed_or_kept(site: Site, owner: Client) -> None:
+    for page in await crawl(owner, await ids_of(site, site.mine)):
+        assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+        assert (page.headers["Cache-Control"], page.headers["Referrer-Policy"]) == ("no-store", "same-origin")
+
+
+async def test_reading_changes_nothing(site: Site, owner: Client) -> None:
+    await owner.submit("/me", "totp.enable", follow=False)
+    head = await owner.request("HEAD", "/shown")
+    assert (head.status, head.body) == (200, "")
+    assert len((await owner.get("/shown")).secrets()) == 2
+    for route in pages("POST"):
+        answer = await owner.get(path_of(route.template, await ids_of(site, site.mine)), follow=False)
+        assert answer.status in (200, 303, 403, 404, 405), route.template
+    assert (await owner.request("DELETE", "/me")).status == 405
+    assert (await owner.request("PUT", "/login")).status == 405
+
+
+async def test_with_https_the_cookie_is_secure_and_bound_to_the_host(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        site = await open_site(tmp_path, stack, public_url="https://bots.example.com")
+        client = await site.client()
+        answer = await client.post("/login", {"email": site.email("owner"), "password": PASSWORD}, follow=False)
+        cookie = answer.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-chatsvc_session=")
+        assert cookie.endswith("; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax")
+        token = cookie.partition(";")[0]
+        assert (await client.get("/me", headers={"Cookie": token})).status == 200
+        bare = token.removeprefix("__Host-")
+        assert (await client.get("/me", headers={"Cookie": bare}, follow=False)).status == 303
+        for origin, status in (("https://bots.example.com", 303), ("https://evil.example", 403)):
+            sent = {"Cookie": token, "Sec-Fetch-Site": "", "Origin": origin}
+            assert (await client.post("/logout", headers=sent, follow=False)).status == status

@@ -1,0 +1,141 @@
+"""Pages of bots: list, create, settings, sentences, forms, file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chatsvc.domain import profiles
+from chatsvc.domain.models import Bot
+from chatsvc.domain.profiles import Profile
+from tests.dashboard.client import Client
+from tests.dashboard.site import Site
+
+
+async def bot_of(site: Site) -> Bot:
+    found: Bot = await site.do("bot.show", bot=site.mine.bot)
+    return found
+
+
+async def profile_of(site: Site) -> Profile:
+    return profiles.load((await bot_of(site)).profile)
+
+
+async def test_an_owner_creates_a_bot_and_teaches_it_next(site: Site, owner: Client, editor: Client) -> None:
+    page = await owner.get("/bots")
+    assert page.records() == [site.mine.bot]
+    assert (await editor.get("/bots")).forms("bot.create") == []
+    assert (await editor.post("/bots", {"name": "x"})).status == 403
+    refused = await owner.submit("/bots", "bot.create", name="Second desk", timezone="Mars", description="Evenings")
+    assert refused.status == 422
+    assert "“Mars” is not a time zone" in refused.alert
+    assert "Evenings" in refused.body
+    page = await owner.submit("/bots", "bot.create", name="Second desk", model="offline", language="en")
+    made = page.path.split("/")[2]
+    assert page.path == f"/bots/{made}/knowledge?done=bot_created"
+    assert "knows nothing yet" in page.text
+    assert (await site.do("bot.show", bot=made)).model == "offline"
+
+
+async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    page = await owner.submit(
+        here, "bot.set", greeting="Welcome!", opening_hours="Mon-Fri 9-18", closed="2026-12-31\n2027-01-01..2027-01-03"
+    )
+    assert "Saved." in page.text
+    bot, profile = await bot_of(site), await profile_of(site)
+    assert (bot.greeting, bot.opening_hours, len(profile.closed)) == ("Welcome!", "mon-fri 09:00-18:00", 2)
+    assert "2027-01-01..2027-01-03" in page.body
+    page = await owner.submit(here, "bot.set", name="", greeting="kept")
+    assert (page.status, "kept" in page.body) == (422, True)
+    page = await owner.submit(here, "bot.set", closed="2026-12-31\ntomorrow")
+    assert "Closed days › 2: expected a day such as 2026-12-31" in page.alert
+    page = await owner.submit(here, "bot.set", opening_hours="never")
+    assert "The opening hours cannot be read: 'never' is no day" in page.alert
+    page = await owner.submit(here, "bot.set", ask_back="off", fallback="knowledge", address="familiar")
+    assert ((await bot_of(site)).ask_back, (await bot_of(site)).fallback) == (False, "knowledge")
+    assert (await profile_of(site)).address == "familiar"
+
+
+async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site: Site, editor: Client, reader: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    (form,) = (await editor.get(here)).forms("bot.set")
+    names = {name for name, _ in (await editor.get(here)).values(form)}
+    assert names == {"id", "greeting", "description", "instructions", "address", "opening_hours", "closed"}
+    assert "Saved." in (await editor.submit(here, "bot.set", description="By the sea")).text
+    assert (await editor.post(here, {"name": "mine now"})).status == 403
+    page = await reader.get(here)
+    assert page.forms("bot.set") == []
+    assert "By the sea" in page.text
+    assert (await reader.post(here, {"greeting": "x"})).status == 403
+    for path in ("/activate", "/deactivate"):
+        assert (await editor.post(here + path)).status == 403
+    for path in ("/texts/done", "/forms/quote"):
+        assert (await reader.get(here + path)).status == 403
+    assert (await editor.get(f"{here}/file")).status == 403
+
+
+async def test_a_bot_is_switched_off_and_on(site: Site, owner: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    page = await owner.submit(here, "bot.deactivate")
+    assert "The bot is off." in page.text
+    assert not (await bot_of(site)).active
+    assert "visitors get no answer at the moment" in (await owner.get(f"{here}/try")).text
+    await owner.submit(here, "bot.activate")
+    assert (await bot_of(site)).active
+
+
+async def test_sentences_are_found_reworded_and_restored(site: Site, editor: Client, reader: Client) -> None:
+    here = f"/bots/{site.mine.bot}/texts"
+    assert len((await reader.get(here)).records()) > 100
+    assert "done" in (await reader.get(f"{here}?q=DONE")).records()
+    assert (await reader.get(f"{here}?q=nothing-like-it")).records() == []
+    page = await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="Ahoy, {name} here!")
+    assert "Saved." in page.text
+    assert (await profile_of(site)).texts["smalltalk.greeting"] == {"en": "Ahoy, {name} here!"}
+    assert (await editor.get(f"{here}?status=own")).records() == ["smalltalk.greeting"]
+    page = await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="Ahoy, {nobody}!")
+    assert "the placeholders of this sentence are {name}" in page.alert
+    assert "Ahoy, {nobody}!" in page.body
+    await editor.submit(f"{here}/smalltalk.greeting", "bot.set", en="")
+    assert "smalltalk.greeting" not in (await profile_of(site)).texts
+    assert (await editor.get(f"{here}/nothing")).status == 404
+
+
+async def test_a_form_gets_fields_and_an_appointment_its_kind(site: Site, editor: Client) -> None:
+    here = f"/bots/{site.mine.bot}/forms"
+    room: dict[str, Any] = {"is": "nights", "name_0": "Room", "kind_0": "choice", "choices_0": "sea\ngarden", "ask_en_0": "Which room?"}
+    page = await editor.submit(f"{here}/appointment", "bot.set", **room)
+    assert "Also asks for: Room" in page.text
+    form = (await profile_of(site)).form("appointment")
+    assert (form.appointment, form.fields[0].choices, form.fields[0].required) == ("nights", ("sea", "garden"), True)
+    page = await editor.submit(f"{here}/quote", "bot.set", name_0="Colour", kind_0="choice")
+    assert "Forms › quote › fields › 1: choices belong to a field of kind choice" in page.alert
+    assert "Colour" in page.body
+    await editor.submit(f"{here}/appointment", "bot.set", name_0="")
+    assert (await profile_of(site)).form("appointment").fields == ()
+    assert (await editor.get(f"{here}/nothing")).status == 404
+
+
+async def test_a_bots_file_is_downloaded_and_applied(site: Site, owner: Client, reader: Client) -> None:
+    here = f"/bots/{site.mine.bot}"
+    file = await reader.get(f"{here}/bot.yaml")
+    assert (file.status, file.headers["Content-Type"]) == (200, "application/yaml")
+    assert "greeting:" in file.body
+    page = await owner.submit(f"{here}/file", "bot.apply", file=("bot.yaml", b"description: From a file\n"))
+    assert page.path == f"{here}?done=saved"
+    assert (await bot_of(site)).description == "From a file"
+    page = await owner.submit(f"{here}/file", "bot.apply", text="closed: [soon]\nnam: x\n")
+    assert page.status == 422
+    assert "bot.yaml:1:10: expected a day" in page.alert
+    assert "nam: x" in page.body
+    page = await owner.submit(f"{here}/file", "bot.apply", file=("bot.yaml", "description: ğ\n".encode("utf-16")))
+    assert "bot.yaml: the file is not UTF-8" in page.alert
+
+
+@pytest.mark.parametrize("path", ["", "/texts", "/forms", "/knowledge", "/unanswered", "/try"])
+async def test_every_page_of_a_bot_has_its_tabs(site: Site, reader: Client, path: str) -> None:
+    page = await reader.get(f"/bots/{site.mine.bot}{path}")
+    assert page.status == 200
+    assert {f"/bots/{site.mine.bot}/knowledge", f"/bots/{site.mine.bot}/try"} <= set(page.links())

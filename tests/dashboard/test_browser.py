@@ -1,0 +1,197 @@
+"""All pages in a real browser: policy, accessibility, layout, HTML, keyboard, back button, with and without scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Page
+
+from tests.dashboard.site import PASSWORD, Site
+from tests.dashboard.walk import crawl, ids_of, pages, path_of
+
+# What a page must not have; contrast is measured in both colour schemes.
+AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+
+
+class Visit:
+    """A browser context that notes whatever must not happen."""
+
+    def __init__(self, site: Site, context: BrowserContext) -> None:
+        self.site = site
+        self.context = context
+        self.faults: list[str] = []
+
+    async def open(self) -> Page:
+        """Open a tab."""
+        page = await self.context.new_page()
+        page.on("console", lambda message: self.faults.append(f"{page.url}: {message.text}"))
+        page.on("pageerror", lambda error: self.faults.append(f"{page.url}: {error}"))
+        page.on(
+            "request", lambda request: None if request.url.startswith((self.site.app.url, "data:")) else self.faults.append(request.url)
+        )
+        return page
+
+    async def sign_in(self, role: str) -> Page:
+        """Sign in with the form."""
+        page = await self.open()
+        await page.goto(f"{self.site.app.url}/login")
+        await page.fill("input[name=email]", self.site.email(role))
+        await page.fill("input[name=password]", PASSWORD)
+        await page.click("main button[type=submit]")
+        await page.wait_for_url(f"{self.site.app.url}/")
+        return page
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def visits(site: Site, browser: Browser) -> AsyncIterator[Any]:
+    """Opens browser contexts with options."""
+    contexts = []
+
+    async def visit(**options: Any) -> Visit:
+        context = await browser.new_context(**{"locale": "en-GB", **options})
+        contexts.append(context)
+        return Visit(site, context)
+
+    yield visit
+    for context in contexts:
+        await context.close()
+
+
+async def paths(site: Site) -> list[str]:
+    """The addresses of all pages with a record to show."""
+    ids = await ids_of(site, site.mine)
+    return [path_of(one.template, ids) for one in pages() if one.template not in ("/login", "/login/code", "/shown", "/setup/{token}")]
+
+
+@pytest.mark.parametrize(
+    ("language", "scheme", "width"),
+    [("en-GB", "light", 1280), ("tr-TR", "dark", 1280), ("tr-TR", "light", 390), ("en-GB", "dark", 390)],
+)
+async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
+    site: Site, visits: Any, axe: str, language: str, scheme: str, width: int
+) -> None:
+    visit = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
+    page = await visit.sign_in("administrator")
+    problems = []
+    for path in ["/login", *await paths(site)]:
+        if path == "/login":
+            stranger = await visits(locale=language, color_scheme=scheme, viewport={"width": width, "height": 800})
+            tab = await stranger.open()
+        else:
+            tab = page
+        answer = await tab.goto(site.app.url + path)
+        assert answer is not None
+        if "text/html" not in answer.headers.get("content-type", ""):
+            continue
+        assert answer.status == 200, path
+        if not await tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"):
+            problems.append(f"{path} is wider than the window")
+        await tab.evaluate(axe)
+        found = await tab.evaluate("rules => axe.run(document, rules)", AXE_RULES)
+        problems += [f"{path}: {one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found["violations"]]
+    assert problems + visit.faults == []
+
+
+async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path) -> None:
+    written: list[Path] = []
+    for role, language in (("administrator", "en"), ("owner", "tr")):
+        client = await site.client(role, language)
+        for page in [
+            *await crawl(client, await ids_of(site, site.mine)),
+            await client.get("/nowhere"),
+            await (await site.client()).get("/login"),
+        ]:
+            if page.headers["Content-Type"].startswith("text/html"):
+                written.append(tmp_path / f"{len(written)}{page.path.partition('?')[0].replace('/', '_')}.html")
+                written[-1].write_text(page.body)
+    config = tmp_path / "rules.json"
+    # Attributes may be written without a value or with an empty one; inputs inside of their label need no id.
+    config.write_text(
+        json.dumps({"root": True, "extends": ["html-validate:standard"], "rules": {"attribute-boolean-style": "off", "void-style": "off"}})
+    )
+    process = await asyncio.create_subprocess_exec(
+        html_validate, "--config", config, "--formatter", "text", *written, stdout=asyncio.subprocess.PIPE
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode().replace(str(tmp_path), "")
+
+
+async def test_a_secret_is_gone_after_reload_and_back(site: Site, visits: Any) -> None:
+    visit = await visits()
+    page = await visit.sign_in("owner")
+    await page.goto(f"{site.app.url}/operators")
+    await page.fill("main input[name=email]", "shown@example.com")
+    await page.click("form[data-action='operator.add'] button")
+    secret = await page.locator("[data-secret]").inner_text()
+    assert "/setup/" in secret
+    await page.reload()
+    assert await page.locator("[data-secret]").count() == 0
+    assert secret not in await page.content()
+    await page.goto(f"{site.app.url}/operators/shown@example.com")
+    await page.click("form[data-action='operator.link'] button")
+    secret = await page.locator("[data-secret]").inner_text()
+    await page.click("main a.button")
+    await page.wait_for_url("**/operators/shown@example.com")
+    await page.go_back()
+    await page.wait_for_load_state()
+    assert await page.locator("[data-secret]", has_text="/setup/").count() == 0
+    assert secret not in await page.content()
+    await page.go_back()
+    assert [one.email for one in (await site.do("operator.list", account=site.mine.account)).items].count("shown@example.com") == 1
+
+
+async def test_everything_works_without_scripts(site: Site, visits: Any) -> None:
+    visit = await visits(java_script_enabled=False, viewport={"width": 390, "height": 800})
+    page = await visit.sign_in("owner")
+    assert await page.locator("nav#menu").is_hidden()
+    await page.click("a.menu-open")
+    assert await page.locator("nav#menu").is_visible()
+    await page.click("nav#menu a[href='/operators']")
+    assert await page.locator("h1").inner_text() == "Team"
+    await page.goto(f"{site.app.url}/me")
+    await page.select_option("select[name=language]", "tr")
+    await page.click("form[data-action='operator.language'] button")
+    assert await page.locator("html").get_attribute("lang") == "tr"
+    await page.click("header form[data-action='session.remove'] button")
+    await page.wait_for_url("**/login")
+    await site.do("operator.set", email=site.email("owner"), language="en")
+    assert visit.faults == []
+
+
+async def test_an_account_is_chosen_with_one_key_or_with_the_button(site: Site, visits: Any) -> None:
+    scripted = await visits()
+    page = await scripted.sign_in("administrator")
+    assert await page.locator("header form.chooser button").is_hidden()
+    await page.select_option("header select[name=account]", site.other.account)
+    await page.wait_for_url(f"**/?account={site.other.account}")
+    plain = await visits(java_script_enabled=False)
+    page = await plain.sign_in("administrator")
+    await page.select_option("header select[name=account]", site.mine.account)
+    await page.click("header form.chooser button")
+    assert page.url.endswith(f"account={site.mine.account}")
+
+
+async def test_a_text_is_copied(site: Site, visits: Any) -> None:
+    visit = await visits(permissions=["clipboard-read", "clipboard-write"])
+    page = await visit.sign_in("owner")
+    await page.goto(f"{site.app.url}/account")
+    await page.click("main .copy-button")
+    assert await page.evaluate("navigator.clipboard.readText()") == site.mine.account
+    assert await page.locator("main .copy-button").inner_text() == "Copied"
+    assert visit.faults == []
+
+
+async def test_another_site_cannot_frame_a_page(site: Site, visits: Any) -> None:
+    visit = await visits()
+    page = await visit.context.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    await page.set_content(f"<iframe src='{site.app.url}/login'></iframe>")
+    await page.wait_for_timeout(300)
+    assert any("frame-ancestors" in text for text in refused)

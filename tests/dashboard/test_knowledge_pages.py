@@ -1,0 +1,249 @@
+"""Pages of a bot's knowledge: list, editor, upload, preview, check, history, questions without an answer, trial."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest_asyncio
+
+from chatsvc.domain.models import SendMessage
+from chatsvc.usecases import bots, unanswered
+from tests.dashboard.client import Client, Shown
+from tests.dashboard.site import Site
+from tests.fakes import ADMIN
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def base(site: Site) -> str:
+    """The pages of the bot of `site.mine`, which answers from its knowledge in English."""
+    await site.do("bot.set", bot=site.mine.bot, model="offline", language="en")
+    return f"/bots/{site.mine.bot}"
+
+
+async def entry_of(site: Site, question: str) -> str:
+    (found,) = [one.id for one in await site.do("knowledge.list", bot=site.mine.bot) if one.question == question]
+    return str(found)
+
+
+async def settled(client: Client, page: Shown) -> Shown:
+    """Follow a preview until it is done."""
+    for _ in range(200):
+        if "data-refresh" not in page.body:
+            return page
+        await asyncio.sleep(0.1)
+        page = await client.get(page.path)
+    raise AssertionError(page.text)
+
+
+async def test_the_list_shows_entries_by_source_and_finds_them(site: Site, base: str, reader: Client, editor: Client) -> None:
+    page = await reader.get(f"{base}/knowledge")
+    assert page.status == 200
+    assert "faq.md" in page.text
+    assert site.mine.ids["entry"] in page.records()
+    assert page.forms("knowledge.add") == []
+    assert (await editor.get(f"{base}/knowledge")).forms("knowledge.add")
+    found = await reader.get(f"{base}/knowledge?q=BICYCLES")
+    assert "Do you rent bicycles?" in found.text
+    assert "Are you open on Saturday?" not in found.text
+    assert "No entry was found" in (await reader.get(f"{base}/knowledge?q=zeppelin")).text
+    assert (await reader.get(f"{base}/knowledge?source=other.md&after=x")).records() == []
+
+
+async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, base: str, editor: Client) -> None:
+    page = await editor.submit(
+        f"{base}/knowledge/new", "knowledge.set", question="Do you sell helmets?", alt="helmets\n\n", answer="Yes, at the desk."
+    )
+    assert (page.status, page.alert) == (200, "")
+    assert page.text.count("Saved.") == 1
+    entry = await entry_of(site, "Do you sell helmets?")
+    assert page.path == f"{base}/knowledge/{entry}?done=saved"
+    page = await editor.submit(f"{base}/knowledge/{entry}", "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)
+    assert page.status == 422
+    assert "The question is missing" in page.alert
+    assert "y" * 501 in page.body
+    fields = {
+        "bot": site.mine.bot,
+        "entry": entry,
+        "question": "Do you sell helmets?",
+        "alt": "",
+        "answer": "Only for children.",
+        "language": "en",
+    }
+    preview = await settled(editor, await editor.post(f"{base}/knowledge/new/preview", fields))
+    assert "Answers that change: 2. Lost: 0. Gained: 0." in preview.text
+    assert "Only for children." in preview.text
+    assert "Yes, at the desk." in (await editor.get(f"{preview.path}?kind=changed")).text
+    page = await editor.submit(preview.path, "knowledge.set")
+    assert "Saved." in page.text
+    assert "Only for children." in page.body
+    beside = await editor.post(f"{base}/knowledge/new/search", {**fields, "answer": "typed and kept", "q": "rent a bicycle"})
+    assert "typed and kept" in beside.body
+    assert "Do you rent bicycles?" in beside.text
+    assert "Do you rent bicycles?" in (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).text
+    removal = await settled(editor, await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
+    assert "Lost: 1" in removal.text
+    page = await editor.submit(removal.path, "knowledge.remove")
+    assert "Removed." in page.text
+    assert (await editor.get(f"{base}/knowledge/{entry}")).status == 404
+
+
+async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(site: Site, base: str, editor: Client) -> None:
+    good = b"## Do you repair chains?\nalt: chain\n\nYes, while you wait.\n"
+    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[("repairs.md", good), ("more.csv", b"question,answer\na?,b\n")])
+    assert (page.status, page.alert) == (200, "")
+    assert "repairs.md" in page.text
+    bad = b"## Do you repair chains?\nalt: chain\n\n## And brakes?\n\nYes.\n"
+    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[("repairs.md", bad), ("x.exe", b"MZ")])
+    assert page.status == 422
+    assert "repairs.md, line 1: this question has no answer" in page.alert
+    assert "'.exe' files cannot be read" in page.alert
+    assert "## Do you repair chains?" in page.text
+    page = await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Who are you?\nalt: who", name="pasted")
+    assert page.status == 422
+    assert "pasted.md, line 1" in page.alert
+    assert "## Who are you?" in page.text
+    page = await editor.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text=" ")
+    assert page.alert == "Choose a file, or paste a text."
+    fields = {"bot": site.mine.bot, "text": "## Do you repair brakes?\n\nYes.", "name": "repairs.md"}
+    preview = await settled(editor, await editor.post(f"{base}/knowledge/previews", fields))
+    assert "repairs.md" in preview.text
+    assert "Do you repair chains?" in preview.text
+    page = await editor.submit(preview.path, "knowledge.add")
+    assert "Do you repair brakes?" in page.text
+    assert "Do you repair chains?" not in page.text
+    for form, begins in (("csv", "question,alt"), ("jsonl", "{"), ("markdown", "## ")):
+        export = await editor.get(f"{base}/knowledge/export?format={form}")
+        assert export.body.startswith(begins)
+        assert "attachment" in export.headers["Content-Disposition"]
+
+
+async def test_a_change_is_shown_with_its_author_and_taken_back(site: Site, base: str, editor: Client, reader: Client) -> None:
+    await editor.submit(f"{base}/knowledge/new", "knowledge.set", question="Where are you?", answer="At the pier.")
+    page = await reader.get(f"{base}/knowledge/history")
+    assert "Written: Where are you?" in page.text
+    assert "Editor (page)" in page.text
+    change = f"{base}/knowledge/history/{page.records()[0]}"
+    assert (await reader.get(change)).forms("knowledge.undo") == []
+    undone = await editor.submit(change, "knowledge.undo")
+    assert "Taken back: Where are you?" in undone.text
+    assert await site.do("knowledge.search", bot=site.mine.bot, questions=["x"])
+    again = await editor.post(change, {})
+    assert (again.status, "taken back already" in again.alert) == (422, True)
+    assert (await editor.get(f"{base}/knowledge/history/{UNKNOWN}")).status == 404
+
+
+async def test_weak_spots_are_listed_with_links(site: Site, base: str, editor: Client, reader: Client) -> None:
+    await editor.submit(f"{base}/knowledge/new", "knowledge.set", question="do you rent bicycles", answer="Yes, for 15 euros a day.")
+    page = await settled(reader, await reader.submit(f"{base}/knowledge", "knowledge.lint"))
+    assert "same phrasing" in page.text
+    entry = await entry_of(site, "do you rent bicycles")
+    assert f"{base}/knowledge/{entry}" in page.links()
+
+
+async def ask(site: Site, *texts: str) -> None:
+    bot = await bots.show(site.app.services, ADMIN, bot=site.mine.bot)
+    for text in texts:
+        await unanswered.note(site.app.services, bot, SendMessage(bot.id, text, "v"), "web")
+
+
+async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
+    site: Site, base: str, editor: Client, reader: Client
+) -> None:
+    await ask(site, "can I bring my dog", "can I bring my dogs", "is there a lift for wheelchairs", "do you sell gift vouchers")
+    page = await reader.get(f"{base}/unanswered")
+    assert "asked 2 times" in page.text
+    assert page.forms("unanswered.answer") == []
+    group, *_ = page.records()
+    draft = await editor.submit(f"{base}/unanswered", "unanswered.answer", where={"id": group})
+    assert draft.path == f"{base}/knowledge/new?unanswered={group}"
+    page = await editor.submit(draft.path, "knowledge.set", answer="Dogs are welcome.")
+    assert page.path == f"{base}/unanswered?done=saved"
+    assert group not in page.records()
+    assert group in (await editor.get(f"{base}/unanswered?status=answered")).records()
+    (entry,) = [one for one in await site.do("knowledge.list", bot=site.mine.bot) if one.answer == "Dogs are welcome."]
+    assert {entry.question, *entry.alt} == {"can I bring my dog", "can I bring my dogs"}
+    (lift,) = (await editor.get(f"{base}/unanswered?q=wheelchairs")).records()
+    page = await editor.submit(f"{base}/unanswered?q=wheelchairs", "unanswered.add", entry=entry.id)
+    assert "phrasings of the entry" in page.text
+    assert lift not in page.records()
+    (voucher,) = page.records()
+    assert voucher not in (await editor.submit(f"{base}/unanswered", "knowledge.forget_unanswered", where={"id": voucher})).records()
+    refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot})
+    assert refused.status == 422
+    for number in ("99999", "x"):
+        assert (await editor.post(f"{base}/unanswered/answer", {"id": number})).status == 404
+    await ask(site, "do you deliver to the airport")
+    page = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, "yes": "1"})
+    assert page.records() == []
+
+
+async def test_a_trial_shows_reply_decision_and_reasons(site: Site, base: str, reader: Client) -> None:
+    page = await reader.submit(f"{base}/try", "bot.try", text="Do you rent bicycles?")
+    assert "15 euros a day" in page.text
+    assert "answers" in page.text
+    assert "because of:" in page.text
+    page = await reader.submit(page.path, "bot.try", text="how far is the moon")
+    assert "The bot does not know" in page.text
+    assert "15 euros a day" in page.text
+    assert "15 euros a day" not in (await reader.get(f"{base}/try")).text
+    refused = await reader.submit(f"{base}/try", "bot.try", text=" ")
+    assert (refused.status, refused.alert) == (422, "Message: please fill in this field.")
+    conversations = (await site.do("conversation.list", bot=site.mine.bot)).items
+    assert all("moon" not in str(one) for one in conversations)
+
+
+async def test_readers_change_nothing_and_strangers_see_nothing(site: Site, base: str, reader: Client, editor: Client) -> None:
+    entry = site.mine.ids["entry"]
+    for path in ("/knowledge/new", "/knowledge/export"):
+        assert (await reader.get(base + path)).status == 403
+    for path in (
+        "/knowledge", "/knowledge/previews", "/knowledge/new", "/knowledge/new/preview", f"/knowledge/{entry}/remove",
+        f"/knowledge/{entry}/preview", f"/knowledge/history/{UNKNOWN}", "/unanswered/answer", "/unanswered/add",
+    ):  # fmt: skip
+        fields = {"question": "a", "answer": "b", "id": "1", "entry": entry, "text": "## A?\n\nb"}
+        assert (await reader.post(base + path, fields)).status == 403, path
+    theirs = f"/bots/{site.other.bot}"
+    for path in (
+        "", "/knowledge", "/knowledge/new", f"/knowledge/{site.other.ids['entry']}", "/knowledge/history", "/knowledge/search?q=x",
+        "/unanswered", "/try", "/texts", "/texts/done", "/forms", "/forms/quote", "/bot.yaml", "/knowledge/export",
+    ):  # fmt: skip
+        assert (await editor.get(theirs + path)).status == 404, path
+        assert (await editor.get(f"/bots/{UNKNOWN}{path}")).status == 404, path
+    for path in ("/try", "/knowledge", "/knowledge/new", "/unanswered/answer", "/texts/done"):
+        assert (await editor.post(theirs + path, {"text": "x", "id": "1", "question": "a", "answer": "b"})).status == 404, path
+    assert (await editor.get(f"{base}/knowledge/{site.other.ids['entry']}")).status == 404
+    assert (await editor.get(f"{base}/knowledge/previews/{UNKNOWN}")).status == 404
+
+
+async def test_hostile_texts_are_shown_as_text(site: Site, base: str, editor: Client) -> None:
+    attack = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+    page = await editor.submit(f"{base}/knowledge/new", "knowledge.set", question=attack, answer=attack, alt=attack)
+    assert "<script>alert" not in page.body
+    page = await editor.submit(f"{base}/knowledge", "knowledge.add", file=[(f"{attack}.exe", b"x")])
+    assert page.status == 422
+    assert "<script>alert" not in page.body
+    assert "<script>alert" not in (await editor.get(f"{base}/knowledge/history")).body
+    page = await editor.submit(f"{base}/try", "bot.try", text=attack)
+    assert "<script>alert" not in page.body
+
+
+async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base: str) -> None:
+    await site.do("operator.set", email=site.email("owner"), language="tr")
+    owner = await site.client("owner")
+    await ask(site, "otoparkta yer ayırtabilir miyim")
+    expected = {
+        "/knowledge": "Yeni kayıt", "/knowledge/new": "Başka söylenişler", "/knowledge/history": "Her değişiklik",
+        "/unanswered": "yanıt alamadığı", "/try": "ziyaretçi gibi", "": "Çalışma saatleri", "/texts": "Cümleler", "/forms": "Randevu",
+    }  # fmt: skip
+    for path, words in expected.items():
+        page = await owner.get(base + path)
+        assert (page.status, page.language, words in page.text) == (200, "tr", True), path
+    page = await owner.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Kim?\nalt: siz", name="a.md")
+    assert "a.md, satır 1: bu sorunun cevabı yok" in page.alert
+    page = await owner.submit(base, "bot.set", opening_hours="asla", closed="yarın")
+    assert page.status == 422
+    assert "2026-12-31 gibi bir gün" in page.alert
+    page = await owner.submit(base, "bot.set", opening_hours="pzt 9-")
+    assert "kapanış saati yok" in page.alert
