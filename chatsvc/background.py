@@ -41,7 +41,7 @@ async def _run(
 
 
 def start(name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[None]:
-    """Start a task that runs `work`, which must not run twice; an unexpected fault is logged with its traceback."""
+    """Start a task that runs `work`, which must not run twice. An unexpected fault is logged with its traceback."""
     return _kept(asyncio.create_task(_start(name, work), name=name))
 
 

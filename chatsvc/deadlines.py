@@ -25,7 +25,7 @@ class Deadlines:
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The running event loop; cached, since Python 3.11 asks the kernel for the process's id each time."""
+        """The running event loop. Cached, since Python 3.11 asks the kernel for the process's id each time."""
         return asyncio.get_running_loop()
 
     def until(self, at: float) -> Deadline:

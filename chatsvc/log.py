@@ -64,7 +64,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(form: str = "auto", level: str = "info", *, access: bool = False) -> bool:
-    """Send the log of chatsvc and its libraries to standard error; return whether it is JSON.
+    """Send the log of chatsvc and its libraries to standard error. Return whether it is JSON.
 
     `form` is text, json, or auto: text on a terminal, else JSON. `level` is that of chatsvc's own events; libraries log
     warnings and errors. `access`: log each request.

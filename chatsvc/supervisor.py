@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 
 class Supervisor:
-    """Notification socket of the process that started the service; `env` is the environment, which names the socket."""
+    """Notification socket of the process that started the service. `env` is the environment, which names the socket."""
 
     def __init__(self, env: Mapping[str, str] = os.environ) -> None:
         address = env.get("NOTIFY_SOCKET", "")

@@ -137,7 +137,7 @@ class AcmeClient:
                 await self._poll(url, {"valid"})
 
     async def _poll(self, url: str, done: set[str]) -> dict[str, Any]:
-        """Poll until the status is one of `done`; raises AcmeError for a status that cannot become one."""
+        """Poll until the status is one of `done`. Raises AcmeError for a status that cannot become one."""
         pause = POLL_S
         while True:
             answer = await self._post(url, None)

@@ -38,7 +38,7 @@ def key_authorization(token: str, key: ec.EllipticCurvePrivateKey) -> str:
 
 
 def sign(key: ec.EllipticCurvePrivateKey, protected: Mapping[str, object], payload: object | None) -> bytes:
-    """Sign a payload and its protected header with ES256; a payload of None is the empty one of POST-as-GET."""
+    """Sign a payload and its protected header with ES256. A payload of None is the empty one of POST-as-GET."""
     header, body = b64(_json(protected)), "" if payload is None else b64(_json(payload))
     r, s = decode_dss_signature(key.sign(f"{header}.{body}".encode(), ec.ECDSA(hashes.SHA256())))
     return _json({"protected": header, "payload": body, "signature": b64(r.to_bytes(32) + s.to_bytes(32))})

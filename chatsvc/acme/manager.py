@@ -32,7 +32,7 @@ TEMPORARY_DAYS = 30
 
 
 class CertificateManager:
-    """Obtains and renews the certificate of `server_tls`; `due` is the time of the next renewal, in Unix seconds.
+    """Obtains and renews the certificate of `server_tls`. `due` is the time of the next renewal, in Unix seconds.
 
     `tokens` holds the HTTP-01 responses that a listener on port 80 serves; None: there is none, and TLS-ALPN-01 is used.
     """
@@ -54,7 +54,7 @@ class CertificateManager:
         self.due = 0.0
 
     def open(self) -> None:
-        """Use the stored certificate, or a temporary self-signed one; raises CommandError where the folder cannot be used."""
+        """Use the stored certificate, or a temporary self-signed one. Raises CommandError where the folder cannot be used."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._account_key()
@@ -100,7 +100,7 @@ class CertificateManager:
         return ", ".join(self._settings.domains)
 
     async def renew(self) -> None:
-        """Obtain a certificate and use it; on AcmeError, or OSError for the account key, the previous one stays."""
+        """Obtain a certificate and use it. On AcmeError, or OSError for the account key, the previous one stays."""
         settings, key = self._settings, certificates.new_key()
         log.info("asking %s for a certificate for %s", settings.directory, self._names())
         kind = "tls-alpn-01" if self._tokens is None else "http-01"

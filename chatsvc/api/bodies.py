@@ -28,7 +28,7 @@ def _because(tr: str, en: str) -> ProblemError:
 
 
 async def read_body(request: HttpRequest) -> bytes:
-    """Read a body of 64 KiB at most; raises `message_too_long`, and `invalid_json` for one that breaks off or is late."""
+    """Read a body of 64 KiB at most. Raises `message_too_long`, and `invalid_json` for one that breaks off or is late."""
     try:
         return await request.body.read(MAX_BODY, BODY_TIMEOUT_S)
     except BodyTooLarge:
@@ -54,7 +54,7 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
 
 
 def _parse_plain(body: bytes) -> dict[str, object] | None:
-    """Parse a flat object of strings without escapes, at a tenth of the cost; return None for anything else."""
+    """Parse a flat object of strings without escapes, at a tenth of the cost. Return None for anything else."""
     if b"\\" in body:
         return None
     try:

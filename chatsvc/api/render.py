@@ -1,4 +1,4 @@
-"""JSON responses of the interface, with the headers that each of them carries; nothing names the software."""
+"""JSON responses of the interface, with the headers that each of them carries. Nothing names the software."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def success(data: object, **more: object) -> bytes:
 
 
 def respond(status: int, body: bytes, request_id: str, slot: Slot | None) -> HttpResponse:
-    """Make a JSON response; `slot` gives the three rate-limit headers (SPEC.md section 8), None for paths outside of the interface."""
+    """Make a JSON response. `slot` gives the three rate-limit headers (SPEC.md section 8), None for paths outside of the interface."""
     headers = [("Content-Type", JSON_TYPE), ("Cache-Control", "no-store"), ("X-Request-Id", request_id)]
     if slot is not None:
         headers += [

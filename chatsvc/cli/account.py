@@ -205,7 +205,7 @@ def import_(ctx: click.Context, file: InputFile, as_json: bool) -> None:
 
 
 def _put(ctx: click.Context, file: object, account: str, batch: list[tuple[int, Any]]) -> list[Any]:
-    """Import records, each with the number of its line; raises CommandError with the line that is refused."""
+    """Import records, each with the number of its line. Raises CommandError with the line that is refused."""
     try:
         imported: list[Any] = call(ctx, "account.import_put", account=account, records=[record for _, record in batch])["webhooks"]
     except Refused as fault:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def make(folder: Path, address: str) -> tuple[Path, Path]:
-    """A self-signed certificate for an IP address, good for a day, and its key; both PEM files in `folder`."""
+    """A self-signed certificate for an IP address, good for a day, and its key. Both PEM files in `folder`."""
     from chatsvc.tls.certificates import self_signed
 
     cert_file, key_file = folder / "cert.pem", folder / "key.pem"

@@ -112,7 +112,7 @@ async def _hook(app: App, bot: str, url: str) -> str:
 
 
 async def _furnish(app: App, say: Say) -> tuple[str, str, str]:
-    """Make an account with a bot that knows the sample business; returns the ids of both and a key."""
+    """Make an account with a bot that knows the sample business. Returns the ids of both and a key."""
     from chatsvc import samples
     from chatsvc.control.users import caller_of
     from chatsvc.usecases import accounts, bots, file_reading, keys, knowledge

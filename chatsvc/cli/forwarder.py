@@ -44,7 +44,7 @@ Fetch = Callable[[int], list[dict[str, Any]]]
 
 
 async def post_all(url: str, fetch: Fetch, tls: ssl.SSLContext, *, follow: bool, as_json: bool) -> None:
-    """Post the events of `fetch`, page by page; raises CommandError at the first that the receiver refuses."""
+    """Post the events of `fetch`, page by page. Raises CommandError at the first that the receiver refuses."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

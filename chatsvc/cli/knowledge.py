@@ -53,7 +53,7 @@ def _bytes_of(path: InputFile) -> bytes:
 
 
 def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
-    """Read knowledge files in a process of their own, in the bot's language; raises CommandError with every fault of every file."""
+    """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
     from chatsvc.usecases.file_reading import FileReader
 
     if sum(path.stat().st_size for path in paths) > _AT_ONCE:
@@ -102,7 +102,7 @@ def add(ctx: click.Context, bot: str, files: tuple[InputFile, ...], dry_run: boo
 
 
 def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json: bool) -> None:
-    """Show the past questions whose answers the files would change; the search runs in this process."""
+    """Show the past questions whose answers the files would change. The search runs in this process."""
     from chatsvc.usecases import knowledge_preview
     from chatsvc.usecases.knowledge import from_file
     from chatsvc.usecases.knowledge_preview import KnowledgeContent, PastQuestion

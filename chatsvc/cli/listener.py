@@ -32,7 +32,7 @@ class ReceivedDelivery(NamedTuple):
 
 
 class Receiver:
-    """HTTP handler: 204 for a delivery with a valid signature, else 401; calls `seen` with each."""
+    """HTTP handler: 204 for a delivery with a valid signature, else 401. Calls `seen` with each."""
 
     def __init__(self, key: str, seen: Callable[[ReceivedDelivery], None]) -> None:
         self.key = key
@@ -52,7 +52,7 @@ class Receiver:
 
     @asynccontextmanager
     async def listening(self, port: int, certificate: tuple[Path, Path] | None) -> AsyncIterator[str]:
-        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key); gives the address."""
+        """Listen on 127.0.0.1, with TLS where there is a certificate (and its key). Gives the address."""
         context = None
         if certificate:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

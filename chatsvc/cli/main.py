@@ -114,7 +114,7 @@ def chatsvc(ctx: click.Context, config_file: str | None) -> None:
 
 
 def _known_refusal(fault: Exception) -> str | None:
-    """Return the text of a fault that the user can mend; None for an unexpected one."""
+    """Return the text of a fault that the user can mend. None for an unexpected one."""
     from chatsvc.config import ConfigError
     from chatsvc.control.client import Lost
     from chatsvc.store.database import SchemaTooNew, StoreUnavailable
@@ -156,7 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _show_usage_error(fault: click.ClickException) -> None:
-    """Print wrong usage as click words it; it may quote a file name of somebody else's choice."""
+    """Print wrong usage as click words it. It may quote a file name of somebody else's choice."""
     from chatsvc.cli.output import echo
 
     shown = io.StringIO()

@@ -60,7 +60,7 @@ def _styled(text: str) -> str:
 
 
 def _table(rows: list[list[str]], width: int) -> Iterator[str]:
-    """A row's first cell is a line of its own; the others follow below it, with their column's heading."""
+    """A row's first cell is a line of its own. The others follow below it, with their column's heading."""
     heading, _, *body = rows
     for row in body:
         yield "  " + click.style(_plain(row[0]).replace("`", ""), bold=True)

@@ -29,7 +29,7 @@ def json_option(command: F) -> F:
 
 
 def call(ctx: click.Context, operation: str, /, target: IO[bytes] | None = None, **arguments: Any) -> Any:
-    """Run one operation, on the running service or in this process; options that were not given are not sent.
+    """Run one operation, on the running service or in this process. Options that were not given are not sent.
 
     A file that the operation makes is written to `target`.
     """

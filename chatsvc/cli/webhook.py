@@ -102,7 +102,7 @@ def remove(ctx: click.Context, bot: str, as_json: bool) -> None:
 
 
 def _signing_key(file: InputFile) -> str:
-    """The signing key in a file; raises CommandError for an empty one, with which anybody could sign."""
+    """The signing key in a file. Raises CommandError for an empty one, with which anybody could sign."""
     key = file.read_bytes().decode("utf-8", "replace").strip()
     if not key.startswith("whsec_"):
         raise CommandError(f"{file} does not hold a signing key (whsec_...), as webhook set and rotate show it")

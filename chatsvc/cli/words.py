@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Word(click.types.StringParamType):
-    """A word of a few that are known; which are right is for the operation to say, in its own words."""
+    """A word of a few that are known. Which are right is for the operation to say, in its own words."""
 
     def __init__(self, name: str, *words: str) -> None:
         self.name = name

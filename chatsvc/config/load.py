@@ -188,7 +188,7 @@ def _anthropic(section: Section) -> Anthropic:
 
 
 def _secret(section: Section, key: str, read: Callable[[str], str], default: str) -> Secret | None:
-    """Return the secret under `key`, or in the file under `key`_file; None if there is none."""
+    """Return the secret under `key`, or in the file under `key`_file. None if there is none."""
     key_file = f"{key}_file"
     if not section.gives(key_file):
         text = section.secret(key, read, default)

@@ -178,7 +178,7 @@ def email(text: str) -> str:
 
 
 def _url(text: str) -> str | None:
-    """The URL without a trailing slash, scheme and host in lower case; None where it is none."""
+    """The URL without a trailing slash, scheme and host in lower case. None where it is none."""
     match = _URL.fullmatch(text)
     if not match or not text.isascii() or not text.isprintable():
         return None
@@ -220,7 +220,7 @@ def _is_host(text: str) -> bool:
 
 
 def network(text: str) -> IPv4Network | IPv6Network:
-    """A network or a single address; an address with bits beyond its network is a slip."""
+    """A network or a single address. An address with bits beyond its network is a slip."""
     from ipaddress import ip_network
 
     try:

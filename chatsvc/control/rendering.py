@@ -396,7 +396,7 @@ def backup_restored(result: RestoredBackup) -> Json:
 
 
 def audit_record(result: AuditRecord) -> Json:
-    """Write a record of the audit log; `uid` is that of a local user, else null."""
+    """Write a record of the audit log. `uid` is that of a local user, else null."""
     actor = result.actor
     return {
         "at": times.with_millis(result.at),

@@ -6,7 +6,7 @@ from chatsvc.domain.actors import Caller, local_user
 
 
 def caller_of(uid: int) -> Caller:
-    """Return the caller for a local user; its name is empty if the system does not know it."""
+    """Return the caller for a local user. Its name is empty if the system does not know it."""
     import pwd
 
     try:

@@ -9,7 +9,7 @@ from chatsvc.doctor.report import Finding
 
 
 class WordedFinding(NamedTuple):
-    """A finding of an examination in words; `state` is ok, warning or fault, `remedy` None for ok."""
+    """A finding of an examination in words. `state` is ok, warning or fault, `remedy` None for ok."""
 
     name: str
     state: str

@@ -1,4 +1,4 @@
-"""Front end of the dashboard: session, protection against forgery, access, handler; every refusal becomes a page here."""
+"""Front end of the dashboard: session, protection against forgery, access, handler. Every refusal becomes a page here."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Dashboard:
 
 
 def _detour(page: Page) -> str | None:
-    """Return the page of the sign-in that comes first; None where the session suffices for the route."""
+    """Return the page of the sign-in that comes first. None where the session suffices for the route."""
     access = page.route.access
     if access is Access.PUBLIC:
         return None

@@ -53,7 +53,7 @@ class MenuLink(NamedTuple):
 def links(
     entries: tuple[MenuEntry, ...], path: str, templates: Container[str], may_see: Callable[[Access], bool], **params: str
 ) -> list[MenuLink]:
-    """Return the links to pages that exist and that the operator may see; the longest one that begins `path` is current."""
+    """Return the links to pages that exist and that the operator may see. The longest one that begins `path` is current."""
     found = [(one.template.format(**params), one) for one in entries if one.template in templates and may_see(one.access)]
     current = max((there for there, _ in found if _is_below(path, there)), key=len, default=None)
     return [MenuLink(there, one.text, one.group, there == current) for there, one in found]

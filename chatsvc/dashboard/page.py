@@ -132,7 +132,7 @@ class Page:
         return sentence(self.language, fault)
 
     def url(self, path: str | None = None, /, **changes: object) -> str:
-        """Return a path with parameters; without a path, the present one with these parameters changed or (None) removed."""
+        """Return a path with parameters. Without a path, the present one with these parameters changed or (None) removed."""
         if path is not None:
             return with_query(path, changes)
         kept = {name: value for name, value in self.query.items() if name not in ("done", "account")}
@@ -188,11 +188,11 @@ class Page:
         return navigation.links(navigation.BOT_TABS, self.request.path, self._templates, self.may_see, bot=bot)
 
     def redirect(self, path: str, done: str | None = None) -> HttpResponse:
-        """Redirect after a form; `done` is the key in `done.yaml` of the notice that the next page shows."""
+        """Redirect after a form. `done` is the key in `done.yaml` of the notice that the next page shows."""
         return responses.redirect(with_query(local(path), {"done": done}))
 
     def refused(self, template: str, fault: Refused, /, **values: Any) -> HttpResponse:
-        """Render a form again with the sentence of its refusal; re-raises a refusal that is about permission or a missing record."""
+        """Render a form again with the sentence of its refusal. Re-raises a refusal that is about permission or a missing record."""
         status = status_of(fault)
         if status not in (422, 429):
             raise fault
@@ -229,7 +229,7 @@ _UNAVAILABLE = frozenset({"service_stopping", "store_unavailable", "unexpected_f
 
 
 def status_of(fault: Refused) -> int:
-    """Return the HTTP status of a refusal; 422 for one about the values of a form."""
+    """Return the HTTP status of a refusal. 422 for one about the values of a form."""
     code = fault.code
     if code == "session_needed":
         return 401

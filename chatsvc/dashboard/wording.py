@@ -34,7 +34,7 @@ def _shown(language: str, facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def fault_line(language: str, fault: Any, file: str = "") -> str:
-    """Word one fault of files, of an entry or of settings, with its place; a text stays as it is."""
+    """Word one fault of files, of an entry or of settings, with its place. A text stays as it is."""
     if not isinstance(fault, dict):
         return str(fault)
     if "unit" in fault:

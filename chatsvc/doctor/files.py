@@ -103,7 +103,7 @@ def temporary() -> Iterator[Finding]:
 
 
 def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], Examined | None]:
-    """Check the database, its content for at most `limit_s` seconds; returns the findings and the facts that others need."""
+    """Check the database, its content for at most `limit_s` seconds. Returns the findings and the facts that others need."""
     path = Folder(config.data_dir).database
     file = str(path)
     if not path.exists():

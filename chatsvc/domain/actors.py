@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Role(IntEnum):
-    """Roles in an account, each with the permissions of those below it; ADMINISTRATOR is the installation's."""
+    """Roles in an account, each with the permissions of those below it. ADMINISTRATOR is the installation's."""
 
     READER = 1
     EDITOR = 2
@@ -25,7 +25,7 @@ class Actor(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """Accounts that a caller may see, with the role in each; None for an administrator, who sees all."""
+    """Accounts that a caller may see, with the role in each. None for an administrator, who sees all."""
 
     roles: Mapping[str, Role] | None
 
@@ -53,7 +53,7 @@ EVERYTHING = Scope(None)
 
 
 class Caller(NamedTuple):
-    """Actor and scope of an administrative call; `via` is the front end, "cli" or "web", `session` an operator's session."""
+    """Actor and scope of an administrative call. `via` is the front end, "cli" or "web", `session` an operator's session."""
 
     actor: Actor
     scope: Scope

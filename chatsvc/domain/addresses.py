@@ -14,7 +14,7 @@ Networks = tuple[IPv4Network | IPv6Network, ...]
 
 
 class TargetRefused(Exception):
-    """A webhook may not go there; the text is one line for the person who set the address."""
+    """A webhook may not go there. The text is one line for the person who set the address."""
 
 
 @dataclass(frozen=True, slots=True)

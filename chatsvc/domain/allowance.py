@@ -18,7 +18,7 @@ class Allowance:
         self.reserved: dict[str, int] = {}
 
     def _left_of_plan(self, month: str) -> int:
-        """Messages that the plan still allows in `month`; negative where credits pay for some in flight."""
+        """Messages that the plan still allows in `month`. Negative where credits pay for some in flight."""
         return max(0, self.limit - self.used.get(month, 0)) - self.reserved.get(month, 0)
 
     def left(self, month: str) -> int:

@@ -28,7 +28,7 @@ _TRUNK = {"HU": "06", "RU": "8", "KZ": "8", "IT": "", "SM": "", "VA": ""}
 
 
 def code_of(country: str) -> str | None:
-    """The calling code of a country (ISO 3166), without a plus; None for an unknown one."""
+    """The calling code of a country (ISO 3166), without a plus. None for an unknown one."""
     return _CODE_OF.get(country.upper())
 
 

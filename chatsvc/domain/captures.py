@@ -54,7 +54,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A request as an engine has understood it; an appointment where both `date` and `time` (local to the bot) are given.
+    """A request as an engine has understood it. An appointment where both `date` and `time` (local to the bot) are given.
 
     `details` are fields that the owner's form asks for, each a name and the visitor's words.
     With `change` it is a request to change that appointment, and `date` and `time` are when the visitor wants it instead.
@@ -90,7 +90,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Appointment:
-    """An appointment record (SPEC.md 2.7) with the request that it belongs to; `at` is milliseconds since the epoch."""
+    """An appointment record (SPEC.md 2.7) with the request that it belongs to. `at` is milliseconds since the epoch."""
 
     id: str
     request: Request

@@ -94,7 +94,7 @@ def is_web_address(text: str) -> bool:
 
 
 def telegram_identity(token: str) -> str | None:
-    """Return the id of the bot to which a Telegram token belongs; None for a text that is no token."""
+    """Return the id of the bot to which a Telegram token belongs. None for a text that is no token."""
     return token.partition(":")[0] if _TOKEN.fullmatch(token) else None
 
 

@@ -54,7 +54,7 @@ def _shaped(text: str) -> str:
 
 
 def own_name(name: str, spoken: Iterable[str]) -> str | None:
-    """Return the name as the visitor wrote it; None if they did not, or if it is no name.
+    """Return the name as the visitor wrote it. None if they did not, or if it is no name.
 
     One word of it may be their later spelling of a word that they wrote beside the others: "Linda Prescot", then "Prescott".
     """

@@ -259,4 +259,4 @@ REPLY_FAILURES: dict[str, tuple[str, str]] = {
 
 
 class CommandError(Exception):
-    """A command, `serve` among them, cannot be carried out; the text says why, for the person at the terminal."""
+    """A command, `serve` among them, cannot be carried out. The text says why, for the person at the terminal."""

@@ -16,7 +16,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def fold_character(character: str) -> str:
-    """Return a character without case and accents: İ and ı give i, ş gives s; one character may give several, or none."""
+    """Return a character without case and accents: İ and ı give i, ş gives s. One character may give several, or none."""
     # decomposed twice: the parts of a compatibility character may be capitals, as in a squared or circled letter
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
     return "".join(_LETTERS.get(part, part) for part in parts if not unicodedata.combining(part))

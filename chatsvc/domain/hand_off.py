@@ -16,7 +16,7 @@ _CALLING = frozenset({"person", "complaint"})
 
 
 def is_due(bot: Bot, intents: AbstractSet[str], now: datetime) -> bool:
-    """Return whether a message calls a person now; `now` is the wall time of the bot."""
+    """Return whether a message calls a person now. `now` is the wall time of the bot."""
     return bot.hand_off and not intents.isdisjoint(_CALLING) and is_open(bot, now)
 
 

@@ -12,7 +12,7 @@ KINDS = ("add", "create", "change", "remove", "undo")
 
 
 class ChangeOrigin(NamedTuple):
-    """Id, time (milliseconds) and author of a change; `via` is the front end, "cli" or "web"."""
+    """Id, time (milliseconds) and author of a change. `via` is the front end, "cli" or "web"."""
 
     id: str
     at: int

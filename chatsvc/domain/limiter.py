@@ -22,7 +22,7 @@ def untouched(limit: int, now_ms: int) -> Slot:
 
 
 class Limiter:
-    """Counts the requests of each key; all counts go when the next window begins, so memory is bounded by the active keys."""
+    """Counts the requests of each key. All counts go when the next window begins, so memory is bounded by the active keys."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -46,7 +46,7 @@ class Limiter:
         return Slot(True, self.limit, self.limit - used - 1, self.reset)
 
     def peek(self, key_id: str | None, now_ms: int) -> Slot:
-        """The window as it stands, without taking a slot; the whole limit where the key is unknown."""
+        """The window as it stands, without taking a slot. The whole limit where the key is unknown."""
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0) if key_id else 0
         return Slot(False, self.limit, self.limit - used, self.reset)

@@ -122,7 +122,7 @@ class Conversation(NamedTuple):
 
 
 class HistoryMessage(NamedTuple):
-    """One turn of a conversation as the next answer needs it; `role` is "user" or "assistant"."""
+    """One turn of a conversation as the next answer needs it. `role` is "user" or "assistant"."""
 
     role: str
     content: str
@@ -168,7 +168,7 @@ class Exchange(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """Tokens of one reply; all of what the model read is input + cache_write + cache_read."""
+    """Tokens of one reply. All of what the model read is input + cache_write + cache_read."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -13,7 +13,7 @@ DEFAULT = 100
 
 
 class ResultPage(NamedTuple, Generic[T]):
-    """Records of a list; `next` is the `after` of the following page, None on the last one."""
+    """Records of a list. `next` is the `after` of the following page, None on the last one."""
 
     items: list[T]
     next: str | None

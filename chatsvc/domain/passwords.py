@@ -20,7 +20,7 @@ def normalised(password: str) -> str:
 
 
 def check(password: str, email: str, common: Container[str]) -> str:
-    """Return the normalised password; raises Refused for one that is too short or long, common, or the e-mail address.
+    """Return the normalised password. Raises Refused for one that is too short or long, common, or the e-mail address.
 
     `common`: lower-case words and passwords that are easy to guess.
     """

@@ -18,7 +18,7 @@ class Plan(NamedTuple):
 
 
 def lowest_with(plans: Mapping[str, Plan], feature: str) -> str | None:
-    """The name of the lowest plan that has `feature` ("rest_api" or "webhooks"); None where no plan has it."""
+    """The name of the lowest plan that has `feature` ("rest_api" or "webhooks"). None where no plan has it."""
     return next((plan.name for plan in plans.values() if getattr(plan, feature)), None)
 
 

@@ -35,7 +35,7 @@ def cost_micro_usd(tier: Tier, usage: Usage) -> int:
 
 
 class Usd(float):
-    """An amount in dollars for JSON, made of whole micro-dollars; `text` shows all six fractional digits (SPEC.md 2.5)."""
+    """An amount in dollars for JSON, made of whole micro-dollars. `text` shows all six fractional digits (SPEC.md 2.5)."""
 
     __slots__ = ("text",)
     text: str

@@ -15,7 +15,7 @@ LANGUAGES = ("tr", "en")
 
 
 class FormField(NamedTuple):
-    """One field that a form asks for besides the standard ones; `ask` is the question by language."""
+    """One field that a form asks for besides the standard ones. `ask` is the question by language."""
 
     name: str
     kind: str = "text"
@@ -25,14 +25,14 @@ class FormField(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The fields of one kind of request; `appointment` is whether one has a time, a date alone, or a number of nights."""
+    """The fields of one kind of request. `appointment` is whether one has a time, a date alone, or a number of nights."""
 
     appointment: str = "time"
     fields: tuple[FormField, ...] = ()
 
 
 class Profile(NamedTuple):
-    """Owner's words; `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request."""
+    """Owner's words. `closed` are first and last days, `texts` sentences by name and language, `forms` by kind of request."""
 
     closed: tuple[tuple[date, date], ...] = ()
     address: str = "formal"

@@ -55,7 +55,7 @@ class SignInDelays:
         return attempt
 
     def passed(self, attempt: SignInAttempt) -> None:
-        """Forget the failures of the e-mail address; of the client's address, which may have its own account, this attempt alone."""
+        """Forget the failures of the e-mail address. Of the client's address, which may have its own account, this attempt alone."""
         self._failures.pop(attempt.email, None)
         self.withdraw(attempt)
 
@@ -77,7 +77,7 @@ class SignInDelays:
 
 
 def _network(address: str) -> str:
-    """Return the /64 network of an IPv6 address, which is one customer's; other addresses as they are."""
+    """Return the /64 network of an IPv6 address, which is one customer's. Other addresses as they are."""
     try:
         found = ip_address(address)
     except ValueError:

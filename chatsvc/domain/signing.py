@@ -11,7 +11,7 @@ _FORM = "sha256="
 
 
 def generate_signing_key() -> str:
-    """A new signing key: `whsec_` and 43 characters of base64url (256 bits); it is shown once."""
+    """A new signing key: `whsec_` and 43 characters of base64url (256 bits). It is shown once."""
     return PREFIX + secrets.token_urlsafe(32)
 
 

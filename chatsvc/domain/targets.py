@@ -210,7 +210,7 @@ def _is_plain(character: str) -> bool:
 
 
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
-    """Whether the name can only be one of an inner network; raises TargetRefused where it may not be used at all."""
+    """Whether the name can only be one of an inner network. Raises TargetRefused where it may not be used at all."""
     if name in own.hosts:
         raise TargetRefused(f"{name} is this service itself")
     if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):

@@ -22,7 +22,7 @@ def escape(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    """Replace unsafe characters in serialised JSON by its own escapes, which mean the same; line feeds between values stay."""
+    """Replace unsafe characters in serialised JSON by its own escapes, which mean the same. Line feeds between values stay."""
     return text if _is_safe(text) else re.sub(_UNSAFE, _for_json, text)
 
 
@@ -33,7 +33,7 @@ def one_line(value: object) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """Escape a text of several lines; each line begins with `indent`, so that none can look like a heading."""
+    """Escape a text of several lines. Each line begins with `indent`, so that none can look like a heading."""
     return "\n".join(indent + one_line(line) for line in re.split(_LINE_BREAK, text.replace("\t", "    ")))
 
 

@@ -62,7 +62,7 @@ def start_of_day(instant: int) -> int:
 
 
 def parse_utc(text: str) -> int:
-    """An ISO 8601 date or date and time, UTC where no zone is given; raises ValueError, and OverflowError past the year 9999."""
+    """An ISO 8601 date or date and time, UTC where no zone is given. Raises ValueError, and OverflowError past the year 9999."""
     moment = datetime.fromisoformat(text.strip())
     # Moved to UTC before it is counted: what the calendar has no date for could be kept, but never written again.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -70,7 +70,7 @@ def parse_utc(text: str) -> int:
 
 
 def zone(name: str) -> tzinfo | None:
-    """The time zone of that name; None for one that this machine does not know, which must not cost a visitor the answer."""
+    """The time zone of that name. None for one that this machine does not know, which must not cost a visitor the answer."""
     from zoneinfo import ZoneInfo
 
     try:

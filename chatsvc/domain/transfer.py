@@ -76,7 +76,7 @@ RECORDS = {kind: _parsed(fields) for kind, fields in _FIELDS.items()}
 
 
 def checked(kind: object, record: object, now: int) -> Record:
-    """Check a record of the file and decode its values; raises Refused with kind and field."""
+    """Check a record of the file and decode its values. Raises Refused with kind and field."""
     if not isinstance(kind, str) or kind not in RECORDS or not isinstance(record, dict):
         raise refusals.import_kind_unknown(kind=str(kind))
     fields = RECORDS[kind]

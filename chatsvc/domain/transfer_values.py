@@ -57,7 +57,7 @@ _NOT_EMPTY = frozenset({"name", "user_id", "question", "answer", "wording", "fol
 
 
 def is_possible(kind: str, name: str, value: object, now: int) -> bool:
-    """Whether the service could have written this value into this field; `now` is in Unix milliseconds."""
+    """Whether the service could have written this value into this field. `now` is in Unix milliseconds."""
     if value is None:
         return True
     if name.endswith("_at") or name == "at":

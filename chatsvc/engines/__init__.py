@@ -41,7 +41,7 @@ class EngineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry found, with its score from 0 to 1; `why` lists the matched words if an explanation was asked for."""
+    """An entry found, with its score from 0 to 1. `why` lists the matched words if an explanation was asked for."""
 
     entry: Entry
     score: float
@@ -110,7 +110,7 @@ class Turn:
 
 
 class Evidence(NamedTuple):
-    """Origin of a reply, for the operator: ids and scores of entries, best first; the search's decision and confidence if one made it."""
+    """Origin of a reply, for the operator: ids and scores of entries, best first. The search's decision and confidence if one made it."""
 
     entries: tuple[tuple[str, float], ...]
     decision: str | None = None

@@ -20,7 +20,7 @@ def of(turn: Turn) -> str:
 
 
 def detected(turn: Turn) -> str | None:
-    """Return the detected language of this message, else of the last earlier one; None without any.
+    """Return the detected language of this message, else of the last earlier one. None without any.
 
     So "ok", a time or a number keeps the language of the conversation.
     """
@@ -34,7 +34,7 @@ def spoken(message: str, history: Sequence[HistoryMessage]) -> str | None:
 
 
 def among(turn: Turn, available: Container[str], heard: str | None = None) -> str:
-    """Choose a language for a sentence that exists only in the `available` ones; English if none of the turn's is among them.
+    """Choose a language for a sentence that exists only in the `available` ones. English if none of the turn's is among them.
 
     `heard` is the language in which the message was understood, if that is known better than by detection.
     """

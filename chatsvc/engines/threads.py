@@ -44,7 +44,7 @@ def release_free_memory() -> None:
 
 
 async def in_daemon_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread, which does not delay the end of the process; return its result or raise its exception."""
+    """Run `work` in a daemon thread, which does not delay the end of the process. Return its result or raise its exception."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

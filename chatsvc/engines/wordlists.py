@@ -22,7 +22,7 @@ class WordFile:
     """One file of word lists, read whole when it is constructed; names map to values."""
 
     def __init__(self, path: str) -> None:
-        """Read the file at `path`, relative to the package `engines`; raises ValueError for a line that belongs to no entry."""
+        """Read the file at `path`, relative to the package `engines`. Raises ValueError for a line that belongs to no entry."""
         self.entries: list[tuple[str, str]] = []  # (name, value); the lines of a value are stripped and joined by newlines
         for line in (_ENGINES / path).read_text(encoding="utf-8").splitlines():
             text = line.strip()

@@ -61,7 +61,7 @@ class Admission:
         return self._count(share, counts_in_total=True)
 
     def take_request(self, share: str) -> Lease | None:
-        """Take a lease for a request that a trusted proxy forwards; its connection is counted by itself."""
+        """Take a lease for a request that a trusted proxy forwards. Its connection is counted by itself."""
         return None if self._is_exhausted(share) else self._count(share, counts_in_total=False)
 
     def _is_exhausted(self, share: str | None) -> bool:
@@ -92,7 +92,7 @@ class Admission:
                 self.on_idle()
 
     def close_idle(self, share: str | None) -> bool:
-        """Close the longest idle connection whose lease a connection of this share could take; return whether there was one."""
+        """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one."""
         exhausted = self._is_exhausted(share)
         for lease, close in self._idle.items():
             if not exhausted or lease.share == share:

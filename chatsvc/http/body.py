@@ -37,7 +37,7 @@ class Body:
 
     @property
     def is_skippable(self) -> bool:
-        """Whether the rest can be skipped to reach the next request; it depends on nothing but the head, unless reading failed.
+        """Whether the rest can be skipped to reach the next request. It depends on nothing but the head, unless reading failed.
 
         A client that still waits for `100 Continue` may send its next request instead of the body.
         """

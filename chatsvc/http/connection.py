@@ -85,7 +85,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._regulate_reading()
 
     def eof_received(self) -> bool:
-        """Keep a half-closed connection open while a request is answered; TLS connections cannot be half closed."""
+        """Keep a half-closed connection open while a request is answered. TLS connections cannot be half closed."""
         self._has_ended = True
         self._wake_body_reader()
         return self.task is not None and self._transport is not None and self._transport.get_extra_info("sslcontext") is None

@@ -11,7 +11,7 @@ _VALUE = re.compile(r"[!#-+\--:<-\[\]-~]*")
 
 
 def parse(lines: Iterable[str]) -> dict[str, str]:
-    """Parse the `Cookie` fields of a request; malformed pairs are ignored, and so is all beyond MAX_COOKIES."""
+    """Parse the `Cookie` fields of a request. Malformed pairs are ignored, and so is all beyond MAX_COOKIES."""
     found: dict[str, str] = {}
     for line in lines:
         for pair in line.split(";", MAX_COOKIES)[:MAX_COOKIES]:
@@ -23,7 +23,7 @@ def parse(lines: Iterable[str]) -> dict[str, str]:
 
 
 def render(name: str, value: str, *, max_age_s: int | None = None, secure: bool, http_only: bool = True, same_site: str = "Lax") -> str:
-    """Render the value of `Set-Cookie` for the whole site; raises ValueError for a name or value that cannot be sent.
+    """Render the value of `Set-Cookie` for the whole site. Raises ValueError for a name or value that cannot be sent.
 
     `max_age_s`: None lasts for the browser session, 0 deletes the cookie.
     """

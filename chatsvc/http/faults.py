@@ -1,4 +1,4 @@
-"""Protocol faults that a front end words as a response; `status` is the usual HTTP status of each."""
+"""Protocol faults that a front end words as a response. `status` is the usual HTTP status of each."""
 
 from __future__ import annotations
 

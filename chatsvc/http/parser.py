@@ -27,7 +27,7 @@ _END = b"\r\n\r\n"
 
 
 def check_parser() -> None:
-    """Refuse to start unless the installed aiohttp has the C parser of a tested version; raises CommandError."""
+    """Refuse to start unless the installed aiohttp has the C parser of a tested version. Raises CommandError."""
     if tuple(int(part) for part in aiohttp_version.split(".")[:2]) != _TESTED:
         raise CommandError(
             f"chatsvc needs aiohttp {_TESTED[0]}.{_TESTED[1]}, and this is {aiohttp_version}: install chatsvc's own requirements"

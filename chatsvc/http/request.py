@@ -48,7 +48,7 @@ class HttpRequest:
 
     @property
     def query(self) -> MultiDict[str]:
-        """The query's parameters, decoded anew at each access; `get` returns the first of several with one name."""
+        """The query's parameters, decoded anew at each access. `get` returns the first of several with one name."""
         if "?" not in self.target:
             return MultiDict()
         return MultiDict(parse_qsl(self.target.partition("#")[0].partition("?")[2], keep_blank_values=True))

@@ -60,7 +60,7 @@ async def send(writer: ResponseWriter, head: bytes, response: HttpResponse) -> N
 
 
 async def send_stream(writer: ResponseWriter, head: bytes, pieces: AsyncIterator[bytes], timeout_s: float, *, chunked: bool) -> None:
-    """Send a head and a streamed body, each piece after the one before was taken; raises ConnectionError and TimeoutError."""
+    """Send a head and a streamed body, each piece after the one before was taken. Raises ConnectionError and TimeoutError."""
     async with asyncio.timeout(timeout_s):
         writer.write(head)
         async for piece in pieces:

@@ -31,7 +31,7 @@ class _File(NamedTuple):
 
 
 class StaticFiles:
-    """The files of a folder below a URL prefix; each is served under its name and under `url(name)`.
+    """The files of a folder below a URL prefix. Each is served under its name and under `url(name)`.
 
     All files are read at the start, so no path of a request ever reaches the file system.
     """
@@ -53,7 +53,7 @@ class StaticFiles:
         self._files[self._urls[name]] = _File(content, {**headers, "Cache-Control": FOREVER}, modified)
 
     def url(self, name: str) -> str:
-        """Return the permanent URL path of a file; raises KeyError for one that does not exist."""
+        """Return the permanent URL path of a file. Raises KeyError for one that does not exist."""
         return self._urls[name]
 
     def find(self, request: HttpRequest) -> HttpResponse | None:

@@ -54,7 +54,7 @@ class _Waiting:
 
 
 class Acceptor:
-    """Accepts connections within the limits of `admission`; a trusted proxy's have no limit for each address."""
+    """Accepts connections within the limits of `admission`. A trusted proxy's have no limit for each address."""
 
     def __init__(self, admission: Admission, connections: int, addresses: ClientAddresses) -> None:
         self._admission = admission

@@ -47,7 +47,7 @@ def _listen(family: int, kind: int, protocol: int, address: Any) -> socket.socke
 
 
 def on_socket(path: Path) -> socket.socket:
-    """Listen on a Unix socket for the process's user and group, replacing an abandoned one; raises CommandError."""
+    """Listen on a Unix socket for the process's user and group, replacing an abandoned one. Raises CommandError."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         if _is_abandoned(path):

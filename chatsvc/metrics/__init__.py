@@ -1,1 +1,1 @@
-"""Metrics for Prometheus, on a listener of their own; imported only where the configuration asks for it."""
+"""Metrics for Prometheus, on a listener of their own. Imported only where the configuration asks for it."""

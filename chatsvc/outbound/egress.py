@@ -9,7 +9,7 @@ PURPOSES = ("model", "webhook", "acme", "telegram", "whatsapp", "mail")
 
 
 class EgressRefused(OSError):
-    """Refusal of a connection by `egress: none`; an OSError, as it is raised where sockets are opened."""
+    """Refusal of a connection by `egress: none`. An OSError, as it is raised where sockets are opened."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, "egress: none")

@@ -47,7 +47,7 @@ class KeepAliveHistory:
         self._seen: dict[Receiver, tuple[bool, float]] = {}
 
     def keeps(self, receiver: Receiver) -> bool | None:
-        """Return what was seen last; None where nothing is known or a bad experience has expired: a restart closes connections too."""
+        """Return what was seen last. None where nothing is known or a bad experience has expired: a restart closes connections too."""
         keeps, at = self._seen.get(receiver, (None, 0.0))
         return None if keeps is False and self._clock() - at >= FORGET_S else keeps
 
@@ -136,7 +136,7 @@ def _checked_socket(guard: Guard, egress: Egress, purpose: str, info: AddrInfoTy
 
 
 class GuardedConnector(TCPConnector):
-    """Connector that checks each name and address; it reuses a connection only if it is still open and idle for at most KEEP_S.
+    """Connector that checks each name and address. It reuses a connection only if it is still open and idle for at most KEEP_S.
 
     aiohttp resolves no literal address, but every connection needs a socket: the decisive check is in the socket factory.
     """
@@ -178,7 +178,7 @@ class GuardedConnector(TCPConnector):
             return connection
 
     async def _may_reuse(self, transport: asyncio.Transport, receiver: Receiver) -> bool:
-        """Check a kept connection; a receiver has to prove once that its connections stay open after an answer."""
+        """Check a kept connection. A receiver has to prove once that its connections stay open after an answer."""
         keeps = self._history.keeps(receiver)
         if keeps is None:
             await asyncio.sleep(PROOF_S)

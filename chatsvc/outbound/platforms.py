@@ -26,7 +26,7 @@ class PlatformRefused(Exception):
 
 
 async def check_telegram(egress: Egress, api_url: str, token: str) -> str | None:
-    """Confirm a token by `getMe`; return why Telegram could not confirm it, None where it did. Raises PlatformRefused."""
+    """Confirm a token by `getMe`. Return why Telegram could not confirm it, None where it did. Raises PlatformRefused."""
     return await _check(egress, "telegram", f"{api_url.rstrip('/')}/bot{token}/getMe", {})
 
 
@@ -71,7 +71,7 @@ async def _object(response: ClientResponse) -> dict[str, Any]:
 
 
 def _reason(answer: dict[str, Any]) -> str:
-    """Return the platform's own words, which are short and name no secret; "" for another form."""
+    """Return the platform's own words, which are short and name no secret. "" for another form."""
     error = answer.get("error")
     told = answer.get("description") or (error.get("message") if isinstance(error, dict) else None)
     return f": {told[:200]}" if isinstance(told, str) and told.isprintable() else ""

@@ -101,7 +101,7 @@ async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, 
 
 
 async def check_target(url: str, own: Own, allowed: Networks, resolve: Resolve, *, timeout_s: float = LOOKUP_S) -> Target:
-    """Check a webhook's URL and every address of its host, for when it is set; raises TargetRefused."""
+    """Check a webhook's URL and every address of its host, for when it is set. Raises TargetRefused."""
     target = check_url(url, own, allowed)
     try:
         await lookup(target, own, allowed, resolve, timeout_s=timeout_s)

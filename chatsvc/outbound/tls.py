@@ -18,7 +18,7 @@ _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d+")
 
 
 def client_context(ca_file: Path | None = None) -> ssl.SSLContext:
-    """Make a context for TLS 1.2 or later that verifies host names; raises OSError (ssl.SSLError) for unreadable certificates.
+    """Make a context for TLS 1.2 or later that verifies host names. Raises OSError (ssl.SSLError) for unreadable certificates.
 
     Environment variables have no effect: neither SSL_CERT_FILE nor SSL_CERT_DIR nor SSLKEYLOGFILE is read.
     """

@@ -97,7 +97,7 @@ async def hold(db: Database, account_id: str, applied: Callable[[Holding | None]
 
 
 async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:
-    """Write the fields named in `changes` and give the account back as it now stands; None where there is none."""
+    """Write the fields named in `changes` and give the account back as it now stands. None where there is none."""
     assignments = assign(changes, CHANGEABLE)
 
     def unit(connection: Connection) -> Account | None:
@@ -121,7 +121,7 @@ async def delete(db: Database, account_id: str, now: int, applied: Callable[[boo
 
 
 async def arrive(db: Database, account_id: str) -> bool:
-    """Let an account that has been imported whole be seen; False where none was being imported."""
+    """Let an account that has been imported whole be seen. False where none was being imported."""
 
     def unit(connection: Connection) -> bool:
         done = connection.execute("UPDATE accounts SET deleted_at = NULL WHERE id = ? AND deleted_at = ?", (account_id, IMPORTING))
@@ -144,7 +144,7 @@ _SWEEP_BATCH = 1000  # rows: small enough not to delay other writers
 
 
 async def sweep(db: Database) -> bool:
-    """Remove one batch of what deleted accounts held; False once nothing is left, so that a crash in between loses nothing."""
+    """Remove one batch of what deleted accounts held. False once nothing is left, so that a crash in between loses nothing."""
 
     def unit(connection: Connection) -> bool:
         row = connection.execute("SELECT id FROM accounts WHERE deleted_at <> ? LIMIT 1", (IMPORTING,)).fetchone()

@@ -31,7 +31,7 @@ LAST = 2**63 - 1
 
 
 class StoredDelivery(NamedTuple):
-    """An attempt with its request; `signature` is None where nothing was signed, or by a version that did not keep it."""
+    """An attempt with its request. `signature` is None where nothing was signed, or by a version that did not keep it."""
 
     attempt: Attempt
     event_created_at: int

@@ -140,7 +140,7 @@ async def appointments(
 
 
 class CaptureChange(NamedTuple):
-    """Changes of a request or an appointment; None leaves a value, an empty text removes note or assignee (an operator's id)."""
+    """Changes of a request or an appointment. None leaves a value, an empty text removes note or assignee (an operator's id)."""
 
     status: str | None = None
     note: str | None = None
@@ -161,7 +161,7 @@ _REQUEST_OF = "SELECT r.id FROM appointments a JOIN requests r ON r.number = a.r
 
 
 def _change_request(connection: Connection, request_id: str, accounts: Accounts, change: CaptureChange, now: int) -> int | None:
-    """Change a request of these accounts within a unit; return its number, None where there is none."""
+    """Change a request of these accounts within a unit. Return its number, None where there is none."""
     row = connection.execute(_SET_REQUEST, (listed(accounts), *change, now, request_id)).fetchone()
     return row[0] if row else None
 

@@ -22,7 +22,7 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class NewMessage(NamedTuple):
-    """A visitor's message as its channel brought it; `digest` is that of the key with which it was sent, `at` its time."""
+    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time."""
 
     account_id: str
     bot_id: str
@@ -54,7 +54,7 @@ _STORED = f"SELECT {_FIELDS} {_FROM}"
 
 
 async def receive(db: Database, message: NewMessage, applied: Callable[[StoredMessage | None], None]) -> StoredMessage | None:
-    """Store a visitor's message; return the stored one for a key that came before, None where that or the account was erased."""
+    """Store a visitor's message. Return the stored one for a key that came before, None where that or the account was erased."""
 
     def unit(connection: Connection) -> StoredMessage | None:
         m = message
@@ -127,7 +127,7 @@ async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMe
 
 
 class NoticeSentence(NamedTuple):
-    """A sentence of the bot that is no reply of an engine; `dialogue` replaces the state of the dialogue where it is given."""
+    """A sentence of the bot that is no reply of an engine. `dialogue` replaces the state of the dialogue where it is given."""
 
     text: str
     at: int
@@ -136,7 +136,7 @@ class NoticeSentence(NamedTuple):
 
 
 async def settle(db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None) -> bool:
-    """Settle a turn without charge: with a sentence, or silently; `handling` is that of the conversation from then on.
+    """Settle a turn without charge: with a sentence, or silently. `handling` is that of the conversation from then on.
 
     Returns False and writes nothing where it was settled before. Where an operator took over meanwhile nothing is said.
     """
@@ -199,7 +199,7 @@ class News(NamedTuple):
 
 
 async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: int) -> News | None:
-    """Read what was added to a conversation (bot, channel, user) behind a message's number; None where there is none.
+    """Read what was added to a conversation (bot, channel, user) behind a message's number. None where there is none.
 
     Of more than `limit` messages the newest are read.
     """
@@ -231,7 +231,7 @@ async def deliver(db: Database, numbers: list[int], delivery: str, error: str | 
 
 
 async def rate(db: Database, visitor: tuple[str, str, str], message_id: str, feedback: str | None) -> bool:
-    """Write the visitor's thumb on a reply of the conversation; False where there is no such reply."""
+    """Write the visitor's thumb on a reply of the conversation. False where there is no such reply."""
 
     def unit(connection: Connection) -> bool:
         return (

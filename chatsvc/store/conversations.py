@@ -21,7 +21,7 @@ MESSAGE_COLUMNS = ", ".join(Message._fields)
 
 
 class ConversationPage(NamedTuple):
-    """One page of a list, the total of all that match, and whether more follow; `last` is the keyset position of the last item."""
+    """One page of a list, the total of all that match, and whether more follow. `last` is the keyset position of the last item."""
 
     items: list[Conversation]
     total: int

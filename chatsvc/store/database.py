@@ -79,7 +79,7 @@ class Database(Protocol):
         ...
 
     async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
-        """Run `unit` in a transaction and return once it is durable; raises StoreUnavailable, StoreFault and the unit's exception.
+        """Run `unit` in a transaction and return once it is durable. Raises StoreUnavailable, StoreFault and the unit's exception.
 
         `applied` is called with the result right after the commit, in the order of the commits, even if the caller was cancelled.
         """
@@ -95,7 +95,7 @@ class Database(Protocol):
 
 
 def assign(changes: Mapping[str, object], changeable: frozenset[str]) -> str:
-    """Make the SET clause for `changes`; their names become SQL, so only the columns in `changeable` are accepted."""
+    """Make the SET clause for `changes`. Their names become SQL, so only the columns in `changeable` are accepted."""
     if not changes.keys() <= changeable:
         raise ValueError(f"these cannot be changed: {', '.join(sorted(changes.keys() - changeable))}")
     return ", ".join(f"{name} = ?" for name in changes)
@@ -107,7 +107,7 @@ def _repeated(begin: str, each: str, end: str, times: int) -> str:
 
 
 def at_once(connection: Connection, begin: str, each: str, values: list[Any], end: str = "") -> list[Any]:
-    """Run `begin each, each, each end` with the parameters of all rows in sequence; return the rows of the result.
+    """Run `begin each, each, each end` with the parameters of all rows in sequence. Return the rows of the result.
 
     One statement a row would release the interpreter lock and wait for it each time. The rows are divided into powers of two, so that
     few different statements are compiled.

@@ -138,7 +138,7 @@ def _messages(connection: Connection, exchanges: list[NewExchange], numbers: lis
 
 
 def _is_wanted(connection: Connection, x: NewExchange) -> bool:
-    """Settle the turn of a message that its channel has stored; False where it was settled or an operator took over meanwhile."""
+    """Settle the turn of a message that its channel has stored. False where it was settled or an operator took over meanwhile."""
     if x.stored is None:
         return True
     row = connection.execute(
@@ -239,7 +239,7 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
 
 
 async def record(db: Database, exchange: NewExchange, applied: Callable[[Counts | None], None]) -> Counts | None:
-    """Write an exchange; return None and write nothing if its account has been deleted or its turn needs no reply any more."""
+    """Write an exchange. Return None and write nothing if its account has been deleted or its turn needs no reply any more."""
     return await db.write(Together(_write, exchange), applied)
 
 

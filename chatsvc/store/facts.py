@@ -9,7 +9,7 @@ CHECK = "master_key_check"
 
 
 def find_check(connection: Connection) -> bytes | None:
-    """Read the check value of the master key within a unit; None in a database that no service has opened yet."""
+    """Read the check value of the master key within a unit. None in a database that no service has opened yet."""
     row = connection.execute("SELECT value FROM store_facts WHERE name = ?", (CHECK,)).fetchone()
     return row[0] if row else None
 

@@ -16,7 +16,7 @@ _FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT
 
 
 class Handler(NamedTuple):
-    """The person who handles a conversation; `id` is the operator's, None for a local user of the command line."""
+    """The person who handles a conversation. `id` is the operator's, None for a local user of the command line."""
 
     id: str | None
     name: str
@@ -76,7 +76,7 @@ async def reply(
     handler: Callable[[Conversation], Handler],
     applied: Callable[[object], None],
 ) -> OperatorMessage | None:
-    """Store a person's message, which takes the conversation; None where there is none in the scope.
+    """Store a person's message, which takes the conversation. None where there is none in the scope.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
     than the interface, where nothing is delivered.
@@ -102,7 +102,7 @@ async def release(
     notice: Callable[[Conversation], NoticeSentence],
     applied: Callable[[object], None],
 ) -> Conversation | None:
-    """Give a conversation back to the bot, with one notice unless it was the bot's; None where there is none in the scope."""
+    """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope."""
 
     def unit(connection: Connection) -> Conversation | None:
         found = _found(connection, accounts, conversation_id)
@@ -144,7 +144,7 @@ async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
 
 
 async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentence, applied: Callable[[bool], None]) -> bool:
-    """Return an overdue conversation to the bot with a sentence; False where its handling has changed meanwhile."""
+    """Return an overdue conversation to the bot with a sentence. False where its handling has changed meanwhile."""
 
     def unit(connection: Connection) -> bool:
         row = connection.execute(

@@ -30,7 +30,7 @@ class InboxFilter(NamedTuple):
 
 
 class FoundItems(NamedTuple):
-    """Items, newest first; `next` is the number of the request behind which to search on, None at the end."""
+    """Items, newest first. `next` is the number of the request behind which to search on, None at the end."""
 
     items: list[InboxItem]
     next: int | None

@@ -39,7 +39,7 @@ async def find(db: Database, digest: bytes) -> ApiKey | None:
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:
-    """Read keys, oldest first, behind the one created at `after` with that id; those of deleted accounts are left out."""
+    """Read keys, oldest first, behind the one created at `after` with that id. Those of deleted accounts are left out."""
 
     def unit(connection: Connection) -> list[ApiKey]:
         owned = _OF_ALL if accounts is None else _OF_SOME
@@ -53,7 +53,7 @@ async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, s
 
 
 async def revoke(db: Database, key_id: str, accounts: Accounts, now: int, applied: Callable[[ApiKey | None], None]) -> ApiKey | None:
-    """Revoke a key of these accounts (None for all) for good, the first time counts; None where there is none."""
+    """Revoke a key of these accounts (None for all) for good, the first time counts. None where there is none."""
 
     def unit(connection: Connection) -> ApiKey | None:
         row = connection.execute(_REVOKE, (listed(accounts), now, key_id)).fetchone()

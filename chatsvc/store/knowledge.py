@@ -134,7 +134,7 @@ def _numbered(connection: Connection, rows: Iterable[StoredEntry]) -> list[Store
 
 
 async def remove(db: Database, bot_id: str, entry_id: str, origin: ChangeOrigin, applied: Callable[[Entry | None], None]) -> Entry | None:
-    """Delete one entry, record the change and return the entry; None if the bot has none with this id."""
+    """Delete one entry, record the change and return the entry. None if the bot has none with this id."""
 
     def unit(connection: Connection) -> Entry | None:
         before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))
@@ -167,7 +167,7 @@ async def update(
     origin: ChangeOrigin,
     applied: Callable[[Entry | None], None],
 ) -> Entry | None:
-    """Change one entry in its place and record the change; None if the bot has none with this id. An equal entry is no change."""
+    """Change one entry in its place and record the change. None if the bot has none with this id. An equal entry is no change."""
 
     def unit(connection: Connection) -> Entry | None:
         before = Rows(changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id))))

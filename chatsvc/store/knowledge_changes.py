@@ -75,7 +75,7 @@ def synonyms_of(rows: Iterable[tuple[Any, ...]]) -> list[StoredSynonyms]:
 
 
 def insert(connection: Connection, bot_id: str, rows: Rows) -> None:
-    """Insert rows within a unit; an entry keeps its number where that is free, and with it its place in the order."""
+    """Insert rows within a unit. An entry keeps its number where that is free, and with it its place in the order."""
     values = [
         (bot_id, number, e.id, e.question, json.dumps(e.alt, ensure_ascii=False), e.answer, e.language, e.source, file, created_at)
         for number, e, file, created_at in rows.entries
@@ -189,7 +189,7 @@ async def find(db: Database, bot_id: str, change_id: str) -> ChangeContent | Non
 
 
 async def undo(db: Database, bot_id: str, change_id: str, origin: ChangeOrigin, applied: Callable[[bool], None]) -> bool:
-    """Put the rows before a change back, as a change of its own; False where there is none. Raises NotUndoable."""
+    """Put the rows before a change back, as a change of its own. False where there is none. Raises NotUndoable."""
 
     def unit(connection: Connection) -> bool:
         row = connection.execute(

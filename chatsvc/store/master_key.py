@@ -70,7 +70,7 @@ class MasterKey:
         self._known = (*self._known, new)
 
     def settle(self, check: bytes) -> None:
-        """Put the key with the store's check value in force and rename its file; raises StoreUnavailable and OSError."""
+        """Put the key with the store's check value in force and rename its file. Raises StoreUnavailable and OSError."""
         (key,) = self.of(check)._known
         # One assignment: the writer's thread may read the keys at any time.
         self._known = (key, *(known for known in self._known if known != key))
@@ -87,7 +87,7 @@ class MasterKey:
 
 
 def keep_master_key(folder: Folder, key: bytes, aside: str) -> Path:
-    """Write a key into the data folder; an existing one is kept under a name that ends in `aside`. Raises OSError."""
+    """Write a key into the data folder. An existing one is kept under a name that ends in `aside`. Raises OSError."""
     file = folder.path / MASTER_KEY
     if file.exists():
         os.link(file, file.with_name(f"{MASTER_KEY}{aside}"))

@@ -39,7 +39,7 @@ class EmailTaken(Exception):
 
 
 class Credentials(NamedTuple):
-    """An operator's password hash and sealed secrets; `totp_used` is the time step of the last code."""
+    """An operator's password hash and sealed secrets. `totp_used` is the time step of the last code."""
 
     password: str | None
     totp: bytes | None

@@ -42,7 +42,7 @@ def listed(accounts: Accounts) -> str | None:
 
 
 async def account_of(db: Database, kind: str, record_id: str, accounts: Accounts) -> str | None:
-    """Look up the account of a record among `accounts` (None for all); None where there is no such record."""
+    """Look up the account of a record among `accounts` (None for all). None where there is no such record."""
 
     def unit(connection: Connection) -> str | None:
         row = connection.execute(_OWNER[kind], (record_id, listed(accounts))).fetchone()

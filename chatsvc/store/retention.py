@@ -22,7 +22,7 @@ _DELETE = {
 
 
 async def expire(db: Database, table: str, before: int, now: int, applied: Callable[[set[str]], None]) -> bool:
-    """Delete a batch of a table's rows that are older than `before`; return False once none is left.
+    """Delete a batch of a table's rows that are older than `before`. Return False once none is left.
 
     `applied` gets the accounts whose conversations have changed.
     """

@@ -22,7 +22,7 @@ _WALKS = {"one": (ONE_BOT, OF_BOT), "some": (SOME_ACCOUNTS, OF_ACCOUNT), "all": 
 
 
 class ConversationFilter(NamedTuple):
-    """Filters of a list; `bot_id` is one that the caller has looked up in its scope."""
+    """Filters of a list. `bot_id` is one that the caller has looked up in its scope."""
 
     bot_id: str | None = None
     channel: str | None = None
@@ -30,7 +30,7 @@ class ConversationFilter(NamedTuple):
 
 
 class FoundConversations(NamedTuple):
-    """Conversations with their numbers, newest first; `next` is the keyset position from which to search on, None at the end."""
+    """Conversations with their numbers, newest first. `next` is the keyset position from which to search on, None at the end."""
 
     rows: list[tuple[Conversation, int]]
     next: tuple[int, int] | None

@@ -17,7 +17,7 @@ _UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND (totp I
 
 
 async def create(db: Database, session: OperatorSession, digest: bytes, password: str) -> bool:
-    """Write a session, and delete expired ones; return False if password hash or second factor are no longer those it was made for."""
+    """Write a session, and delete expired ones. Return False if password hash or second factor are no longer those it was made for."""
 
     def unit(connection: Connection) -> bool:
         if connection.execute(_UNCHANGED, (session.operator_id, password, session.verified)).fetchone() is None:
@@ -107,7 +107,7 @@ async def verify(db: Database, session: OperatorSession, digest: bytes, old_id: 
 
 
 async def set_password(db: Database, old: str, new: str, session: OperatorSession, digest: bytes) -> bool:
-    """Replace a password hash, end all sessions and begin `session`; return False if the hash is no longer `old`."""
+    """Replace a password hash, end all sessions and begin `session`. Return False if the hash is no longer `old`."""
     operator_id, now = session.operator_id, session.created_at
 
     def unit(connection: Connection) -> bool:
@@ -148,7 +148,7 @@ async def use_link(db: Database, link: bytes, password: str, session: OperatorSe
 
 
 async def offer_second_factor(db: Database, operator_id: str, seal: Callable[[bytes], bytes]) -> None:
-    """Write a secret that is not in force yet; `seal` gets the check value of the master key within the transaction."""
+    """Write a secret that is not in force yet. `seal` gets the check value of the master key within the transaction."""
 
     def unit(connection: Connection) -> None:
         connection.execute("UPDATE operators SET totp_offered = ? WHERE id = ?", (seal(facts.check_in(connection)), operator_id))
@@ -157,7 +157,7 @@ async def offer_second_factor(db: Database, operator_id: str, seal: Callable[[by
 
 
 async def confirm_second_factor(db: Database, operator_id: str, offered: bytes, step: int, codes: Sequence[bytes], now: int) -> bool:
-    """Switch the offered second factor on and write digests of recovery codes; return False if another one was offered meanwhile."""
+    """Switch the offered second factor on and write digests of recovery codes. Return False if another one was offered meanwhile."""
 
     def unit(connection: Connection) -> bool:
         changed = connection.execute(

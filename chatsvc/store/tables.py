@@ -25,7 +25,7 @@ IMPORTING = 0
 
 
 class Erasure(NamedTuple):
-    """Rule that finds a visitor's rows in a table; `rows` is an SQL condition, `counted` the field of the report or empty.
+    """Rule that finds a visitor's rows in a table. `rows` is an SQL condition, `counted` the field of the report or empty.
 
     by: "conversation" (?1 is the conversation's number), "requests" (?1 is a JSON array of numbers of requests), or "user"
         (?1 is the bot, ?2 the user_id, ?3 the user_id as JSON).

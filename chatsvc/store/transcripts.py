@@ -74,7 +74,7 @@ async def walk(
 
 
 async def questions(db: Database, bot_id: str, limit: int) -> list[tuple[str, int]]:
-    """List the visitors' messages to a bot, each text once with its count; `limit` messages are read."""
+    """List the visitors' messages to a bot, each text once with its count. `limit` messages are read."""
 
     def unit(connection: Connection) -> list[tuple[str, int]]:
         rows = connection.execute(
@@ -107,7 +107,7 @@ def _same(connection: Connection, accounts: Accounts, place: TranscriptPosition)
 
 
 def _messages(connection: Connection, conversation: int, place: TranscriptPosition, room: int) -> tuple[list[Message], int, int]:
-    """Messages as far as there is room; the number of the last one told, and the room that is left."""
+    """Messages as far as there is room. The number of the last one told, and the room that is left."""
     rows = connection.execute(
         "SELECT number, id, role, content, created_at FROM messages WHERE conversation = ? AND number > ? AND number <= ? ORDER BY number",
         (conversation, *place[3:]),

@@ -79,7 +79,7 @@ async def begin(db: Database) -> ExportPosition:
 
 
 async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
-    """Read the records after a position; return them with the next position, None at the end. Secrets are sealed, in base64."""
+    """Read the records after a position. Return them with the next position, None at the end. Secrets are sealed, in base64."""
 
     def unit(connection: Connection) -> tuple[list[tuple[str, Record]], ExportPosition | None]:
         records: list[tuple[str, Record]] = []
@@ -100,7 +100,7 @@ async def walk(db: Database, account_id: str, place: ExportPosition) -> tuple[li
 
 
 def _window(connection: Connection, account_id: str, at: ExportPosition) -> tuple[list[tuple[Any, ...]], ExportPosition | None]:
-    """Read some rows of one kind; return them with the next position, None after the last of the kind."""
+    """Read some rows of one kind. Return them with the next position, None after the last of the kind."""
     if at.kind in _BY_NUMBER:
         start, end = int(at.after or 0), at.until[at.kind]
         stop = min(start + WINDOW, end)

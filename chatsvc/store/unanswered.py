@@ -13,7 +13,7 @@ _CLEAN_EVERY = 100  # new questions, over all bots: to clean up at each would co
 
 
 class Asked(NamedTuple):
-    """One question with its count; `last_asked_at` is in Unix milliseconds, `channels` are those of visitors with a user_id."""
+    """One question with its count. `last_asked_at` is in Unix milliseconds, `channels` are those of visitors with a user_id."""
 
     number: int
     question: str
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question to note: `folded` identifies it; `visitor` is (channel, user_id), None for a visitor without a user_id."""
+    """A question to note: `folded` identifies it. `visitor` is (channel, user_id), None for a visitor without a user_id."""
 
     folded: str
     wording: str

@@ -10,7 +10,7 @@ from chatsvc.store.database import Connection, Database
 
 
 class Summary(NamedTuple):
-    """Sums over the newest records of a window; `covers_from` is the time of the oldest counted one if the cap was reached."""
+    """Sums over the newest records of a window. `covers_from` is the time of the oldest counted one if the cap was reached."""
 
     covers_from: int | None
     rows: list[UsageRow]

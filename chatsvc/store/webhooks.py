@@ -30,7 +30,7 @@ class Webhook(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event; `data` is the snapshot as JSON, `follows` the number of the event that must be delivered before."""
+    """An event. `data` is the snapshot as JSON, `follows` the number of the event that must be delivered before."""
 
     number: int
     bot_id: str
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Outcome of an attempt; `answer` is the beginning of the answer's body, None without an answer."""
+    """Outcome of an attempt. `answer` is the beginning of the answer's body, None without an answer."""
 
     attempt_id: str
     success: bool
@@ -136,7 +136,7 @@ async def rotate(db: Database, bot_id: str, seal: Seal, now: int) -> Webhook | N
 
 
 async def remove(db: Database, bot_id: str, now: int) -> bool:
-    """Delete a bot's webhook and record pending events as failed; return False if it has none."""
+    """Delete a bot's webhook and record pending events as failed. Return False if it has none."""
 
     def unit(connection: Connection) -> tuple[bool, int]:
         removed = connection.execute("DELETE FROM webhooks WHERE bot_id = ?", (bot_id,)).rowcount == 1
@@ -210,7 +210,7 @@ async def bots_with_pending(db: Database) -> list[str]:
 
 
 async def interrupt(db: Database) -> int:
-    """Record attempts cut off by the end of an earlier process as failed; returns their number.
+    """Record attempts cut off by the end of an earlier process as failed. Returns their number.
 
     For the only process of the data folder, at its start.
     """
@@ -238,7 +238,7 @@ class _Standing(NamedTuple):
 
 
 def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
-    """Read the state for an attempt; None if the account has been deleted: nothing is sent or recorded then."""
+    """Read the state for an attempt. None if the account has been deleted: nothing is sent or recorded then."""
     row = connection.execute(
         "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
     ).fetchone()
@@ -257,7 +257,7 @@ def _attempt_id(now: int) -> str:
 
 
 def _record(connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
-    """Record an attempt; return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
+    """Record an attempt. Return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
     webhook, refusal = standing
     attempt_id, delivery_id = _attempt_id(now), str(uuid.uuid4())
     url = webhook.url if webhook else None
@@ -326,7 +326,7 @@ async def advance(
 
 
 async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
-    """Write a test event with its attempt; return the attempt's id and the delivery, None for a deleted account."""
+    """Write a test event with its attempt. Return the attempt's id and the delivery, None for a deleted account."""
 
     def unit(connection: Connection) -> tuple[str, Sending | None] | None:
         standing = _standing(connection, event.bot_id, plans)

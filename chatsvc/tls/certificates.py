@@ -26,7 +26,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def self_signed(names: Sequence[str], *, days: int, proof: bytes | None = None) -> tuple[bytes, bytes]:
-    """Make a self-signed certificate for host names and IP addresses; return it and its key as PEM.
+    """Make a self-signed certificate for host names and IP addresses. Return it and its key as PEM.
 
     `proof` is the digest of a TLS-ALPN-01 challenge (RFC 8737, section 3) that the certificate answers.
     """

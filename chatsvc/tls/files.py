@@ -30,7 +30,7 @@ class CertificateFiles:
             raise CommandError(f"{self._named()} cannot be used: {fault.strerror or fault}") from None
 
     def look(self) -> None:
-        """Load the files again if they have changed; unusable ones are logged once and the previous certificate stays."""
+        """Load the files again if they have changed. Unusable ones are logged once and the previous certificate stays."""
         state = self._state()
         if state == self._seen:
             return

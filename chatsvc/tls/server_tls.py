@@ -35,7 +35,7 @@ class ServerTls:
         self._is_challenge = False
 
     def use_files(self, cert_file: str | Path, key_file: str | Path | None = None) -> None:
-        """Use this certificate, with its chain, for new connections; the key may be in the same file.
+        """Use this certificate, with its chain, for new connections. The key may be in the same file.
 
         Raises OSError (ssl.SSLError) for unusable files, and keeps the previous certificate.
         """
@@ -46,7 +46,7 @@ class ServerTls:
         self._current = _from_pem(pem)
 
     def set_challenges(self, proofs: Mapping[str, bytes]) -> None:
-        """Set the certificate and key that answer the TLS-ALPN-01 challenge of each name (RFC 8737); empty for none."""
+        """Set the certificate and key that answer the TLS-ALPN-01 challenge of each name (RFC 8737). Empty for none."""
         self._proofs = {name: _from_pem(pem) for name, pem in proofs.items()}
         for context in self._proofs.values():
             context.set_alpn_protocols([ACME_TLS])

@@ -47,7 +47,7 @@ class AccountState:
             self.pages = {}
 
     def apply_exchange(self, bot_id: str, reservation: Reservation, counts: Counts | None) -> None:
-        """Take over the counts of a committed exchange; None, if its account was deleted, changes nothing."""
+        """Take over the counts of a committed exchange. None, if its account was deleted, changes nothing."""
         if counts is None:
             return
         reservation.charge(counts.month_used, counts.credits)
@@ -114,7 +114,7 @@ class AccountCache:
         self.histories.clear()
 
     async def flush_key_uses(self) -> None:
-        """Write the keys' times of last use; after a fault they are kept for the next call."""
+        """Write the keys' times of last use. After a fault they are kept for the next call."""
         uses, self.key_uses = self.key_uses, {}
         if not uses:
             return

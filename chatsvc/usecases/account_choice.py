@@ -22,7 +22,7 @@ async def choices(services: Services, scope: Scope, chosen: str | None) -> list[
 
 
 async def account_of(services: Services, scope: Scope, kind: str, record_id: str) -> str | None:
-    """Look up the account of a record inside a scope; None where there is no such record."""
+    """Look up the account of a record inside a scope. None where there is no such record."""
     return await owners.account_of(services.db, kind, record_id, scope.accounts)
 
 

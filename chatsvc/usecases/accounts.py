@@ -44,7 +44,7 @@ def _with_usage(services: Services, state: AccountState) -> AccountUsage:
 
 
 async def resolve(services: Services, caller: Caller, account_id: str | None) -> AccountState:
-    """Look up an account in the caller's scope, the only one there without an id; raises Refused."""
+    """Look up an account in the caller's scope, the only one there without an id. Raises Refused."""
     if account_id is None:
         found = await stored.page(services.db, caller.scope.accounts, "", 2)
         if not found:
@@ -139,7 +139,7 @@ async def change(
 
 
 async def delete(services: Services, caller: Caller, *, account: str) -> Account:
-    """Delete an account with all its records; only the digests of its keys remain (DECISIONS.md section 1)."""
+    """Delete an account with all its records. Only the digests of its keys remain (DECISIONS.md section 1)."""
     state = await resolve(services, caller, account)
 
     def applied(_: bool) -> None:

@@ -185,7 +185,7 @@ def missing(kind: str, record_id: str) -> Refused:
 
 
 def least_role(name: str, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for an operation with these arguments; None where any operator may perform it."""
+    """Return the least role for an operation with these arguments. None where any operator may perform it."""
     return _needed(find(name), arguments)
 
 
@@ -247,7 +247,7 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
 async def _authorised(
     services: Services, scope: Scope, name: str, operation: Operation, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Scope]:
-    """Find the account concerned and the accounts where the caller may perform the operation; raises Refused.
+    """Find the account concerned and the accounts where the caller may perform the operation. Raises Refused.
 
     A record outside the scope is refused as a missing one.
     """
@@ -278,7 +278,7 @@ def _only(scope: Scope) -> str | None:
 
 
 def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:
-    """Return the least role for these arguments; None where the use-case itself compares the record with the caller."""
+    """Return the least role for these arguments. None where the use-case itself compares the record with the caller."""
     given = {name for name, value in arguments.items() if value is not None}
     if given and given <= operation.own:
         return None
@@ -287,7 +287,7 @@ def _needed(operation: Operation, arguments: Mapping[str, Any]) -> Role | None:
 
 
 def _ids(values: Mapping[str, Any]) -> dict[str, str]:
-    """Pick the ids of records; only what looks like one, since somebody may type a secret in its place."""
+    """Pick the ids of records. Only what looks like one, since somebody may type a secret in its place."""
     return {name: value for name in RECORDS if isinstance(value := values.get(name), str) and _UUID.fullmatch(value)}
 
 

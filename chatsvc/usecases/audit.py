@@ -21,7 +21,7 @@ async def list_all(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[AuditRecord]:
-    """List records of one account, or of the caller's scope, newest first; an `outcome` of None is one under way or cut off."""
+    """List records of one account, or of the caller's scope, newest first. An `outcome` of None is one under way or cut off."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     start = instant_of(since) if since is not None else 0
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)

@@ -51,7 +51,7 @@ class RestoredBackup(NamedTuple):
 
 
 class KeptBackup(NamedTuple):
-    """A backup in the folder of backups; `at` is when it was written, in Unix milliseconds."""
+    """A backup in the folder of backups. `at` is when it was written, in Unix milliseconds."""
 
     name: str
     at: int
@@ -88,7 +88,7 @@ async def create(services: Services, caller: Caller, *, with_master_key: bool = 
 
 
 async def list_all(services: Services, caller: Caller) -> list[KeptBackup]:
-    """List the backups in the folder of backups, newest first; those of the schedule and those made by hand."""
+    """List the backups in the folder of backups, newest first. Those of the schedule and those made by hand."""
     del caller
     return await services.offload(lambda: _kept(services.config))
 
@@ -103,7 +103,7 @@ def _kept(config: Config) -> list[KeptBackup]:
 
 
 async def read(services: Services, caller: Caller, *, backup: str) -> BackupStream:
-    """Read a backup of the folder piece by piece; raises `backup_not_found` for any name that is not in the list."""
+    """Read a backup of the folder piece by piece. Raises `backup_not_found` for any name that is not in the list."""
     listed = {one.name: one for one in await list_all(services, caller)}
     if backup not in listed:
         raise refusals.backup_not_found(backup=backup)
@@ -117,7 +117,7 @@ async def _pieces(services: Services, file: Path) -> AsyncIterator[bytes]:
 
 
 async def keep(services: Services) -> str | None:
-    """Write the scheduled backup if it is due, and delete the oldest ones; returns its name if one was written.
+    """Write the scheduled backup if it is due, and delete the oldest ones. Returns its name if one was written.
 
     Raises StoreUnavailable, and OSError where the folder cannot be used.
     """
@@ -212,7 +212,7 @@ def _present(config: Config, folder: Folder) -> bytes | None:
 
 
 def _key_of(found: Backup, config: Config, present: bytes | None, given: bytes | None) -> bytes:
-    """The master key that the backup's secrets are sealed with; raises Refused where it is missing or the backup not authenticated."""
+    """The master key that the backup's secrets are sealed with. Raises Refused where it is missing or the backup not authenticated."""
     known = [key for key in (present, given, found.master_key) if key is not None]
     try:
         key = MasterKey(*known).of(found.check).in_force if known and found.authenticated else None

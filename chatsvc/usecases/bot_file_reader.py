@@ -28,7 +28,7 @@ _BRACES = re.compile(r"\{(\w*)\}")
 
 
 class BotFileFault(NamedTuple):
-    """Fault of a bot's file, worded in `domain.bot_file_faults`; line and column count from 1, 0 is the whole file."""
+    """Fault of a bot's file, worded in `domain.bot_file_faults`. Line and column count from 1, 0 is the whole file."""
 
     line: int
     column: int
@@ -37,7 +37,7 @@ class BotFileFault(NamedTuple):
 
 
 def values_of(value: object) -> tuple[Node, dict[int, str]]:
-    """Make the document of plain values; returns it with the path of each line, such as `forms.quote.fields.0.name`."""
+    """Make the document of plain values. Returns it with the path of each line, such as `forms.quote.fields.0.name`."""
     paths: dict[int, str] = {}
 
     def node(value: object, path: str) -> Node:

@@ -104,7 +104,7 @@ async def change(
     forms: dict[str, object] | None = None,
     **settings: object,
 ) -> Bot:
-    """Change the given settings of a bot; closed days, texts and forms as its file has them.
+    """Change the given settings of a bot. Closed days, texts and forms as its file has them.
 
     Each form and each sentence given replaces the one of its name; an empty sentence or form restores the default. Raises
     `bot_settings_invalid` with all faults, each with the path of its value.

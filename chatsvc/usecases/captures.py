@@ -50,7 +50,7 @@ def _message(bot: Bot, kept: Captured) -> str:
 def records(
     bot: Bot, captured: Captured, spoken: list[str], accepted_at: int, *, page_host: str = ""
 ) -> tuple[Request, Appointment | None]:
-    """Make the records of a capture, keeping only verified data; `spoken` are the visitor's own messages."""
+    """Make the records of a capture, keeping only verified data. `spoken` are the visitor's own messages."""
     kept = captures.checked(captured, spoken, times.local(accepted_at, bot.timezone), bot.country)
     request = Request(
         id=str(uuid.uuid4()),
@@ -149,7 +149,7 @@ async def set_request(
     note: str | None = None,
     assignee: str | None = None,
 ) -> Request:
-    """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove; raises Refused."""
+    """Change a request's status, note or assignee (an operator's e-mail address); empty texts remove. Raises Refused."""
     _checked_status(status, REQUEST_STATUSES)
     change = await _change(services, caller, "request", request, status, note, assignee)
     changed = await stored.set_request(services.db, request, caller.scope.accounts, change, services.clock())
@@ -168,7 +168,7 @@ async def set_appointment(
     note: str | None = None,
     assignee: str | None = None,
 ) -> Appointment:
-    """Change an appointment's status, and note or assignee, which it shares with its request; see set_request."""
+    """Change an appointment's status, and note or assignee, which it shares with its request. See set_request."""
     _checked_status(status, APPOINTMENT_STATUSES)
     change = await _change(services, caller, "appointment", appointment, status, note, assignee)
     changed = await stored.set_appointment(services.db, appointment, caller.scope.accounts, change, services.clock())

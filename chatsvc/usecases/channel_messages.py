@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class ArrivedMessage(NamedTuple):
-    """A visitor's message as a channel brings it; `key` identifies it on the channel, `at` is its time in milliseconds."""
+    """A visitor's message as a channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds."""
 
     account_id: str
     bot_id: str
@@ -65,7 +65,7 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
 
 
 async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
-    """Store a visitor's message; the stored one where it came before, None where the visitor or the account was erased since."""
+    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since."""
     a = arrived
     new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest_of(a.bot_id, a.channel, a.key), a.at, a.page_host)
 
@@ -82,7 +82,7 @@ async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage 
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
-    """Settle the turn of a stored message, once however often it is called; returns when it is settled.
+    """Settle the turn of a stored message, once however often it is called. Returns when it is settled.
 
     Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
     cancelled. Raises StoreUnavailable.
@@ -169,7 +169,7 @@ async def _reply(turn: _ChannelTurn) -> None:
 
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> None:
-    """Settle the turn with one of the bot's sentences; `text` is said instead where there is one."""
+    """Settle the turn with one of the bot's sentences. `text` is said instead where there is one."""
     said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
     delivery = first_delivery(turn.message.channel, "assistant")
     await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
@@ -182,7 +182,7 @@ async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str 
 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
-    """Return one of the bot's sentences in the language of a conversation; `said` is the visitor's last message."""
+    """Return one of the bot's sentences in the language of a conversation. `said` is the visitor's last message."""
     from chatsvc.engines import language
     from chatsvc.engines.knowledge.dialogue import texts
 

@@ -23,7 +23,7 @@ VISITORS = "visitors"
 
 
 class OpenChannel(NamedTuple):
-    """A channel with its secrets by name and the account of its bot; without secrets where they cannot be opened."""
+    """A channel with its secrets by name and the account of its bot. Without secrets where they cannot be opened."""
 
     channel: Channel
     secrets: Mapping[str, str]
@@ -57,7 +57,7 @@ def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
 
 
 class ChannelCache:
-    """Read-through cache of the channels of bots; each change of a bot's channels drops that bot's."""
+    """Read-through cache of the channels of bots. Each change of a bot's channels drops that bot's."""
 
     def __init__(self, db: Database, key: MasterKey) -> None:
         self._db, self._key = db, key

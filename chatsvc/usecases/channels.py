@@ -1,4 +1,4 @@
-"""Channels of a bot: set, list, pause, resume and remove them; the snippet of the web widget (DECISIONS.md section 7)."""
+"""Channels of a bot: set, list, pause, resume and remove them. The snippet of the web widget (DECISIONS.md section 7)."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _sites(given: Sequence[object]) -> list[str]:
 
 
 async def _confirm(services: Services, channel: Channel, kept: Mapping[str, str]) -> str | None:
-    """Confirm the token at the platform; return why it could not be, None where it was. Raises Refused."""
+    """Confirm the token at the platform. Return why it could not be, None where it was. Raises Refused."""
     # Imported here: an HTTP client takes long to import.
     from chatsvc.outbound import platforms
 
@@ -235,7 +235,7 @@ async def remove(services: Services, caller: Caller, *, bot: str, channel: str) 
 
 
 async def snippet(services: Services, caller: Caller, *, bot: str) -> Snippet:
-    """Return the line of HTML that embeds the widget; raises `channel_not_found` before the channel is set."""
+    """Return the line of HTML that embeds the widget. Raises `channel_not_found` before the channel is set."""
     found = await _find(services, caller, bot, WEB)
     color = found.text("color")
     attributes = f' data-bot="{found.bot_id}"' + (f' data-color="{color}"' if color else "")

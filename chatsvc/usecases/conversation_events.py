@@ -12,7 +12,7 @@ VISITOR, OPERATOR = "visitor", "operator"
 
 
 class ConversationEvents:
-    """Waiters and typing marks by conversation (bot, channel, user); both are bounded by the open widgets and pages."""
+    """Waiters and typing marks by conversation (bot, channel, user). Both are bounded by the open widgets and pages."""
 
     def __init__(self) -> None:
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}

@@ -28,7 +28,7 @@ class InFlight(NamedTuple):
 
 
 class _Lock:
-    """Context manager of ConversationLocks.lock; a class, since a generator takes three times as long for every message."""
+    """Context manager of ConversationLocks.lock. A class, since a generator takes three times as long for every message."""
 
     __slots__ = ("_conversation", "_deadline", "_queues")
 

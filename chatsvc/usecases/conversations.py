@@ -87,14 +87,14 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, of which a long one has several; `next` is None at the end."""
+    """Parts of whole conversations, of which a long one has several. `next` is None at the end."""
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None
 
 
 async def export(services: Services, caller: Caller, *, bot: str | None = None, after: Sequence[object] | None = None) -> TranscriptPage:
-    """Export whole conversations page by page, of one bot or of the caller's scope; `after` is the last page's `next`."""
+    """Export whole conversations page by page, of one bot or of the caller's scope. `after` is the last page's `next`."""
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
     place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it

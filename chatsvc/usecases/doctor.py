@@ -54,7 +54,7 @@ async def run(services: Services, caller: Caller) -> Examination:
 
 
 async def show(services: Services, caller: Caller) -> Examination | None:
-    """Show the latest examination; starts a new one, without connections and database check, where it is older than FRESH_MS.
+    """Show the latest examination. Starts a new one, without connections and database check, where it is older than FRESH_MS.
 
     None before the first one.
     """
@@ -95,7 +95,7 @@ async def _examine(services: Services, extent: Extent) -> Examination:
 
 
 def _load(running: Config) -> Config:
-    """Load the configuration anew, since the file may have been changed since the start; raises ConfigError and OSError."""
+    """Load the configuration anew, since the file may have been changed since the start. Raises ConfigError and OSError."""
     if running.path is None:
         return running
     try:

@@ -38,7 +38,7 @@ class FileReader:
         self._process = self._start()
 
     def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-        """Return each file's `name`, `entries` and `synonyms`, plain data; raises Refused with every fault of every file."""
+        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file."""
         results = self._results(files, language)
         faults = [fault for one in results if isinstance(one, KnowledgeFileError) for fault in _plain(one)]
         if faults:
@@ -77,7 +77,7 @@ class FileReader:
         return results
 
     def _ask(self, files: Sequence[tuple[str, bytes]], language: str) -> tuple[list[bytes], str]:
-        """Give the process these files; return its lines, and why there are fewer of them than files."""
+        """Give the process these files. Return its lines, and why there are fewer of them than files."""
         named = [{"name": name, "size": len(data)} for name, data in files]
         user, group = (os.geteuid(), os.getegid()) if os.geteuid() else (NOBODY, NOBODY)
         request = json.dumps({"language": language, "user": user, "group": group, "files": named}).encode()

@@ -1,4 +1,4 @@
-"""A person takes a conversation over, writes in it and gives it back; the bot takes it back after a while (DECISIONS.md section 8)."""
+"""A person takes a conversation over, writes in it and gives it back. The bot takes it back after a while (DECISIONS.md section 8)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
 
 
 async def reply(services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False) -> OperatorMessage:
-    """Write a message to the visitor, which takes the conversation; a local user writes for the operator who has it.
+    """Write a message to the visitor, which takes the conversation. A local user writes for the operator who has it.
 
     Raises Refused for an empty text, a paused channel, and a conversation that another operator has.
     """
@@ -93,7 +93,7 @@ async def show_typing(services: Services, caller: Caller, *, conversation: str) 
 
 
 async def return_overdue(services: Services) -> int:
-    """Return conversations to the bot whose visitors waited in vain or whose operators fell silent; return how many.
+    """Return conversations to the bot whose visitors waited in vain or whose operators fell silent. Return how many.
 
     Where nobody came the bot begins to take a request; after an operator's silence it gives one notice.
     """
@@ -116,7 +116,7 @@ async def _notice(services: Services, bot: Bot, conversation: Conversation, said
 
 
 async def _nobody_came(services: Services, bot: Bot, conversation: Conversation, said: str) -> NoticeSentence:
-    """Begin a request as the knowledge engine does; another engine goes on from the sentence alone."""
+    """Begin a request as the knowledge engine does. Another engine goes on from the sentence alone."""
     from chatsvc.engines import Turn
     from chatsvc.engines.knowledge.dialogue import nobody
 

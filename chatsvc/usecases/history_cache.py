@@ -52,7 +52,7 @@ class HistoryCache:
             self._characters -= self._cached.pop(next(iter(self._cached))).characters
 
     def drop(self, conversation: ConversationKey) -> None:
-        """Drop one history, to which something was added; one that is being answered is not put back."""
+        """Drop one history, to which something was added. One that is being answered is not put back."""
         self.generation += 1
         self.pop(conversation, 0)
 

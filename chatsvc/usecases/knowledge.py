@@ -79,7 +79,7 @@ async def add(services: Services, caller: Caller, *, bot: str, files: Sequence[d
 
 
 async def read_files(services: Services, chatbot: Bot, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
-    """Read files in the bot's language, in a process of their own; raises Refused with every fault of every file."""
+    """Read files in the bot's language, in a process of their own. Raises Refused with every fault of every file."""
     from chatsvc.usecases import file_reading
 
     async with services.file_readers:
@@ -149,7 +149,7 @@ async def put(
 
 
 def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: str | None) -> Entry:
-    """Check the texts of an entry as those of a file; raises `entry_invalid` with all faults. Lines count its phrasings."""
+    """Check the texts of an entry as those of a file. Raises `entry_invalid` with all faults. Lines count its phrasings."""
     found = Gathering("")
     for text in (question, answer, *alt):
         found.text(0, text)

@@ -69,7 +69,7 @@ def findings(
     everything: bool = False,
     progress: Progress = _silent,
 ) -> list[LintFinding]:
-    """Return all findings, worst first; `language` is the bot's, `progress` is called with the step, the amount done and the total."""
+    """Return all findings, worst first. `language` is the bot's, `progress` is called with the step, the amount done and the total."""
     found: list[LintFinding] = []
     for done, entry in enumerate(entries, start=1):
         found.extend(_alone(entry))

@@ -38,7 +38,7 @@ class KnowledgeContent(NamedTuple):
 
 
 class AnswerChange(NamedTuple):
-    """A question whose answer changes; `before` and `after` are questions of the answering entries, None without an answer."""
+    """A question whose answer changes. `before` and `after` are questions of the answering entries, None without an answer."""
 
     kind: str
     question: str

@@ -67,7 +67,7 @@ async def add(
 
 
 async def _share(services: Services, caller: Caller, email: str, roles: dict[str, Role | None]) -> Operator:
-    """Give an operator of other accounts a role in the caller's; raises `operator_exists` for one whom the caller sees already."""
+    """Give an operator of other accounts a role in the caller's. Raises `operator_exists` for one whom the caller sees already."""
     there = await stored.find(services.db, email)
     if there is None or caller.scope.roles is None or _is_visible(caller, there):
         raise refusals.operator_exists(email=email)
@@ -80,7 +80,7 @@ async def _share(services: Services, caller: Caller, email: str, roles: dict[str
 async def list_all(
     services: Services, caller: Caller, *, account: str | None = None, limit: int = paging.DEFAULT, after: str | None = None
 ) -> ResultPage[Operator]:
-    """List the operators of one account, or of the caller's scope, oldest first; an owner sees the roles in own accounts."""
+    """List the operators of one account, or of the caller's scope, oldest first. An owner sees the roles in own accounts."""
     chosen = caller.scope.accounts if account is None else [(await accounts.resolve(services, caller, account)).account.id]
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, str)
     found = await stored.page(services.db, chosen, limit + 1, place)
@@ -100,7 +100,7 @@ async def change(
     language: str | None = None,
     admin: bool | None = None,
 ) -> Operator:
-    """Change the given fields; the role "none" takes away the role in an account, an empty name the name.
+    """Change the given fields. The role "none" takes away the role in an account, an empty name the name.
 
     Raises `last_administrator`, and `operator_shared` where an owner may change the role alone. Sessions follow at once.
     """
@@ -130,7 +130,7 @@ async def change(
 
 
 async def link(services: Services, caller: Caller, *, email: str) -> NewOperator:
-    """Make a set-up link, which replaces earlier ones; its use ends all sessions and the second factor. Raises `link_for_oneself`."""
+    """Make a set-up link, which replaces earlier ones. Its use ends all sessions and the second factor. Raises `link_for_oneself`."""
     found = await find(services, caller, email)
     _check_whole(caller, found)
     if _is_self(caller, found):

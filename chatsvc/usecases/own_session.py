@@ -21,7 +21,7 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
 
 
 def begin_attempt(services: Services, email: str, address: str) -> SignInAttempt:
-    """Begin an attempt with a password or code, which counts as failed until it passes; raises `too_many_attempts`."""
+    """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
     begun = services.sign_in_delays.begin(email, address, services.clock())
     if isinstance(begun, int):
         raise refusals.too_many_attempts(retry_after=begun)
@@ -40,7 +40,7 @@ async def confirm_password(services: Services, signed_in: SignedIn, password: st
 
 
 async def is_right(services: Services, attempt: SignInAttempt, password: str, hashed: str | None) -> bool:
-    """Compare a password with its hash; an attempt for which there was no turn is withdrawn. Raises `too_many_attempts`."""
+    """Compare a password with its hash. An attempt for which there was no turn is withdrawn. Raises `too_many_attempts`."""
     try:
         return await password_hashing.is_right(services, passwords.normalised(password[: 4 * passwords.MOST]), hashed)
     except refusals.Refused:

@@ -44,7 +44,7 @@ class PreviewDraft:
 
 @dataclass
 class Computation:
-    """A computation over a bot's knowledge; `state` is "running", "done" or "failed", `counts` has the numbers by kind."""
+    """A computation over a bot's knowledge. `state` is "running", "done" or "failed", `counts` has the numbers by kind."""
 
     id: str
     bot_id: str

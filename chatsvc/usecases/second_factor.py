@@ -58,7 +58,7 @@ async def enable(services: Services, caller: Caller) -> OfferedSecret:
 
 
 async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryCodes:
-    """Switch the second factor on with a code of the offered secret; raises `code_wrong` and `second_factor_off`."""
+    """Switch the second factor on with a code of the offered secret. Raises `code_wrong` and `second_factor_off`."""
     operator = (await own(services, caller)).operator
     held = await stored.credentials(services.db, operator.id)
     if held is None or held.totp_offered is None:

@@ -76,7 +76,7 @@ class Services:
 
     @property
     def cursors(self) -> Cursors:
-        """The cursors under the master key in force; imported here, since few commands page with them."""
+        """The cursors under the master key in force. Imported here, since few commands page with them."""
         if self._cursors is None or self._cursors[0] is not self.secret.in_force:
             from chatsvc.domain.cursors import Cursors
 

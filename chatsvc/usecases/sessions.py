@@ -26,7 +26,7 @@ SEEN_EVERY_MS = 60_000
 
 
 async def create(services: Services, caller: Caller, *, email: str, password: str, browser: str = "", address: str = "") -> NewSession:
-    """Sign in with e-mail address and password; where there is a second factor, the session waits for `verify`.
+    """Sign in with e-mail address and password. Where there is a second factor, the session waits for `verify`.
 
     Raises `sign_in_failed`, which an unknown address gets after the same time, and `too_many_attempts`.
     """
@@ -51,7 +51,7 @@ async def create(services: Services, caller: Caller, *, email: str, password: st
 
 
 async def verify(services: Services, caller: Caller, *, code: str, address: str = "") -> NewSession:
-    """Complete a sign-in with a TOTP code or a recovery code; raises `code_wrong`, `too_many_attempts` and `session_needed`."""
+    """Complete a sign-in with a TOTP code or a recovery code. Raises `code_wrong`, `too_many_attempts` and `session_needed`."""
     waiting = await own(services, caller, verified=False)
     attempt = begin_attempt(services, waiting.operator.email, address)
     step = await second_factor.used_step(services, waiting.operator, code)
@@ -97,7 +97,7 @@ async def set_password(
     browser: str = "",
     address: str = "",
 ) -> NewSession:
-    """Choose a password, with the token of a set-up link or the current password; all sessions end and a new one begins.
+    """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
     A set-up link ends the second factor too. Raises `link_invalid`, `password_wrong`, or the rule that the password breaks.
     """
@@ -126,7 +126,7 @@ async def _set_up(services: Services, token: str, password: str, browser: str, a
 
 
 async def operator_of_link(services: Services, token: str) -> Operator | None:
-    """Find the operator of a set-up link; None for one that is wrong, used or expired."""
+    """Find the operator of a set-up link. None for one that is wrong, used or expired."""
     return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
 
 

@@ -16,7 +16,7 @@ VALID_MS = 600_000
 
 
 def seal(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
-    """Encrypt content for one session, for ten minutes; returns a value that a cookie can hold."""
+    """Encrypt content for one session, for ten minutes. Returns a value that a cookie can hold."""
     until = services.clock() + VALID_MS
     sealed = sealing.seal(services.secret(PURPOSE), json.dumps({"until": until, "content": dict(content)}), _row(session_id))
     return base64.urlsafe_b64encode(sealed).decode().rstrip("=")

@@ -20,7 +20,7 @@ _PAGE = 4096
 
 
 class SystemReport(NamedTuple):
-    """Version, place and size of the installation; `database` and `memory` are in bytes, `started_at` in Unix milliseconds."""
+    """Version, place and size of the installation. `database` and `memory` are in bytes, `started_at` in Unix milliseconds."""
 
     version: str
     python: str

@@ -24,7 +24,7 @@ from chatsvc.webhooks.courier import row
 
 
 class ExportPage(NamedTuple):
-    """Records of an account, each with its kind, and the position they end at; None at the end."""
+    """Records of an account, each with its kind, and the position they end at. None at the end."""
 
     records: list[tuple[str, Record]]
     next: ExportPosition | None
@@ -80,7 +80,7 @@ def _opened_secrets(services: Services, record: Record) -> str | None:
 
 
 async def begin(services: Services, caller: Caller, *, record: Record) -> ImportedAccount:
-    """Begin to import an account from its own record, removing what an earlier attempt left; raises Refused."""
+    """Begin to import an account from its own record, removing what an earlier attempt left. Raises Refused."""
     del caller
     account = checked("account", record, services.clock())
     account_id, plan = str(account["id"]), account["plan"]
@@ -99,7 +99,7 @@ def _no_seal(_: bytes, __: str, ___: Record) -> bytes:
 
 
 async def put(services: Services, caller: Caller, *, account: str, records: Sequence[tuple[object, object]]) -> list[ImportedWebhook]:
-    """Import records of an account, and list the webhooks that got a new signing key; raises Refused."""
+    """Import records of an account, and list the webhooks that got a new signing key. Raises Refused."""
     del caller
     made = [(str(kind), _adapted(services, str(kind), checked(kind, record, services.clock()))) for kind, record in records]
     new = []

@@ -81,7 +81,7 @@ class Trials:
 
 
 async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
-    """Say something to a bot, or without `text` show the trial; an unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
+    """Say something to a bot, or without `text` show the trial. An unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
     _, chatbot = await bots.resolve(services, caller, bot)
     found = services.trials.of(chatbot.id, trial)
     if text is None:

@@ -39,7 +39,7 @@ class IdempotencyKey(NamedTuple):
 
 
 class MessageRequest(NamedTuple):
-    """A message of an account to a bot, as it came; `page_host` is the host of the page where the chat happens.
+    """A message of an account to a bot, as it came. `page_host` is the host of the page where the chat happens.
 
     stored: number of the message in the store, where its channel has stored it before.
     delivery: delivery state of the reply at its beginning, None on the interface.
@@ -148,7 +148,7 @@ async def ask(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, en
 
 
 async def _reply(request: MessageRequest, accepted: AcceptedMessage, tier: Tier, engine: Engine) -> tuple[Reply, TurnContext]:
-    """Ask the engine and, where it fails and the bot has a fallback, its knowledge; one deadline for both."""
+    """Ask the engine and, where it fails and the bot has a fallback, its knowledge. One deadline for both."""
     falls_back = accepted.bot.fallback == FALLBACK and tier.engine != FALLBACK
     try:
         return await _reply_by(request, accepted, tier, engine, spare_s=FALLBACK_S if falls_back else 0.0)

@@ -44,7 +44,7 @@ _COMMON = 300  # groups compared for one stem; a more frequent stem says nothing
 
 
 async def note(services: Services, bot: Bot, message: SendMessage, channel: str) -> None:
-    """Store the question of a message without personal data; a fault here does not change the message's outcome."""
+    """Store the question of a message without personal data. A fault here does not change the message's outcome."""
     try:
         question = _question(message.message, bot, message.language)
         if question is None:
@@ -58,7 +58,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
 
 
 def _question(said: str, bot: Bot, language: str | None) -> stored.Question | None:
-    """Return the question to store; None for an answer, a number, a greeting, an insult or a name, which need no entry."""
+    """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.engines import reading
     from chatsvc.engines.knowledge.dialogue import smalltalk
     from chatsvc.engines.reading.folding import words
@@ -144,7 +144,7 @@ def _is_known(word: str) -> bool:
 
 
 async def mask(services: Services) -> None:
-    """Remove personal data from questions that an older version or an import has stored; raises StoreUnavailable."""
+    """Remove personal data from questions that an older version or an import has stored. Raises StoreUnavailable."""
     from chatsvc.engines.reading.folding import words
 
     def masked(questions: list[stored.Unmasked]) -> list[tuple[int, str, str]]:

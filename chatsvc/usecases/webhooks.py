@@ -83,7 +83,7 @@ async def show(services: Services, caller: Caller, *, bot: str) -> WebhookSettin
 
 
 async def rotate(services: Services, caller: Caller, *, bot: str) -> WebhookSettings:
-    """Replace the signing key; the new one is shown this once and signs every later delivery."""
+    """Replace the signing key. The new one is shown this once and signs every later delivery."""
     chatbot, _ = await _find(services, caller, bot)
     key = signing.generate_signing_key()
     changed = await stored.rotate(services.db, chatbot.id, _seal(services, key, chatbot.id), services.clock())

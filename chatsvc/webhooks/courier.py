@@ -33,7 +33,7 @@ def row(bot_id: str) -> str:
 
 
 class Courier:
-    """Delivers signed events; `secret` decrypts the signing keys, `guard` has the rules for targets (SPEC.md 6.4)."""
+    """Delivers signed events. `secret` decrypts the signing keys, `guard` has the rules for targets (SPEC.md 6.4)."""
 
     def __init__(self, sender: Sender, guard: Guard, secret: MasterKey, egress: Egress) -> None:
         self._sender = sender
@@ -97,7 +97,7 @@ class Courier:
 
 
 def make_courier(config: Config, secret: MasterKey, port: int, egress: Egress) -> Courier:
-    """Build a courier from the configuration; `port` is the one really bound, `egress` the ledger of its connections.
+    """Build a courier from the configuration. `port` is the one really bound, `egress` the ledger of its connections.
 
     Raises CommandError where `webhooks.ca_file` cannot be used.
     """

@@ -114,7 +114,7 @@ class Dispatcher:
                 return
 
     def _take(self, queue: _Queue) -> int:
-        """Take as many slots as the bot may have now; wait for one if it has none."""
+        """Take as many slots as the bot may have now. Wait for one if it has none."""
         if not queue.more or self.stopping:
             return 0
         room = self._slots.take(queue.bot_id, SLOTS_PER_BOT)
@@ -187,7 +187,7 @@ class Dispatcher:
         self.wake(sending.bot_id)
 
     async def deliver_each(self, bot_id: str, sending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-        """Make deliveries that a person asked for, within the bot's slots; return results in order, or raise the first fault."""
+        """Make deliveries that a person asked for, within the bot's slots. Return results in order, or raise the first fault."""
         left, tasks = deque(sending), list[asyncio.Task[T]]()
         in_flight: set[asyncio.Task[T]] = set()
         while left or in_flight:

@@ -33,7 +33,7 @@ class DeliverySlots:
         self._waiting: dict[bool, deque[tuple[str, Callable[[], None]]]] = {False: deque(), True: deque()}
 
     def take(self, bot_id: str, wanted: int) -> int:
-        """Take at most `wanted` slots for a bot, as many as it may have now; return how many."""
+        """Take at most `wanted` slots for a bot, as many as it may have now. Return how many."""
         count = max(0, min(wanted, self._room(bot_id)))
         self._hold(bot_id, count)
         return count
@@ -61,7 +61,7 @@ class DeliverySlots:
             del self._held[bot_id]
 
     def wait_for_slot(self, bot_id: str, called: Callable[[], None]) -> None:
-        """Queue a bot that has no slot; `called` is called once, when a slot was taken for it."""
+        """Queue a bot that has no slot. `called` is called once, when a slot was taken for it."""
         self._waiting[self._answers.get(bot_id) is False].append((bot_id, called))
         self._grant_waiting()
 

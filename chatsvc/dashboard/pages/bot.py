@@ -1,4 +1,4 @@
-"""Settings of a bot: texts of its own, opening hours, closed days; activate and deactivate; its file."""
+"""Settings of a bot: texts of its own, opening hours, closed days; activate and deactivate. Its file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def values_of(bot: Bot) -> dict[str, str]:
 
 
 def _tiers(page: Page, bot: Bot) -> list[tuple[str, str]]:
-    """Return the choices of the model; one that the configuration does not have any more stays."""
+    """Return the choices of the model. One that the configuration does not have any more stays."""
     return [(one, one) for one in dict.fromkeys([*page.services.config.models, bot.model])]
 
 

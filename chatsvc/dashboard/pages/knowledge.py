@@ -1,4 +1,4 @@
-"""Knowledge of a bot: entries by source with a search; add files or pasted text, export."""
+"""Knowledge of a bot: entries by source with a search. Add files or pasted text, export."""
 
 from __future__ import annotations
 

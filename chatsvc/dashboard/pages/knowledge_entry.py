@@ -43,7 +43,7 @@ async def show(page: Page) -> HttpResponse:
 
 
 async def show_new(page: Page) -> HttpResponse:
-    """Show the editor of a new entry; `unanswered` is the number of a question whose group it begins with."""
+    """Show the editor of a new entry. `unanswered` is the number of a question whose group it begins with."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
     if number:

@@ -1,4 +1,4 @@
-"""History of a bot's knowledge: who changed what, with the entries before and after; take a change back."""
+"""History of a bot's knowledge: who changed what, with the entries before and after. Take a change back."""
 
 from __future__ import annotations
 

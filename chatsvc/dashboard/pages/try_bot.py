@@ -1,4 +1,4 @@
-"""A conversation with a bot on trial: replies with decision, confidence and reasons; nothing is stored or charged."""
+"""A conversation with a bot on trial: replies with decision, confidence and reasons. Nothing is stored or charged."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _path(page: Page) -> str:
 
 
 async def put(page: Page) -> HttpResponse:
-    """Set the target and the events; a new webhook gets a signing key, which the next page shows once."""
+    """Set the target and the events. A new webhook gets a signing key, which the next page shows once."""
     fields = await page.form()
     typed = {"url": fields.text("url"), "events": fields.all("event"), "pull": fields.checked("pull")}
     try:

@@ -70,7 +70,7 @@ async def resend(page: Page) -> HttpResponse:
 
 
 async def resend_failed(page: Page) -> HttpResponse:
-    """Send some of the events again whose latest attempt failed; the next page offers the rest."""
+    """Send some of the events again whose latest attempt failed. The next page offers the rest."""
     fields = await page.form()
     bot, since = fields.optional("bot"), fields.text("failed_since")
     try:

@@ -1,4 +1,4 @@
-"""Parsers and writers of knowledge files: text in, entries or all faults at once out; no I/O.
+"""Parsers and writers of knowledge files: text in, entries or all faults at once out. No I/O.
 
 A format is a module with a function of type `Reader` and a line in `READERS`. All formats report to `parsed.Gathering`, which applies the
 shared limits.
@@ -68,7 +68,7 @@ def read(name: str, text: str, default_language: str) -> Parsed:
 
 
 def ending_of(name: str) -> str:
-    """Return a file name's ending, in lower case and with its dot; nothing where it has none."""
+    """Return a file name's ending, in lower case and with its dot. Nothing where it has none."""
     dot = name.rfind(".")
     return name[dot:].lower() if dot > max(name.rfind("/"), name.rfind("\\")) else ""
 

@@ -14,7 +14,7 @@ _FORMATS = {b"PK\x03\x04": "a Word, Excel or zip file", b"%PDF": "a PDF file", b
 
 
 def decode(name: str, data: bytes) -> str:
-    """Decode UTF-8, with or without a byte order mark; raises KnowledgeFileError that names another encoding or format."""
+    """Decode UTF-8, with or without a byte order mark. Raises KnowledgeFileError that names another encoding or format."""
     if len(data) > MAX_BYTES:
         raise KnowledgeFileError(name, [FileFault(1, "file_too_large", {"most": MAX_BYTES // 1024 // 1024})])
     try:

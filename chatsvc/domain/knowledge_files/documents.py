@@ -33,7 +33,7 @@ _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 
 @dataclass(slots=True)
 class _DocumentSection:
-    """Blocks below one heading, each with its first line; `asked` are the lines labelled Q: that stand above them."""
+    """Blocks below one heading, each with its first line. `asked` are the lines labelled Q: that stand above them."""
 
     path: tuple[str, ...]
     blocks: list[tuple[int, list[str]]] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Sections:
         return True
 
     def line(self, number: int, text: str, *, joined: bool = False) -> None:
-        """Take a line of text; an empty one ends a paragraph unless it is `joined`, as in code."""
+        """Take a line of text. An empty one ends a paragraph unless it is `joined`, as in code."""
         if not text and not joined:
             self._open = False
             return
@@ -154,7 +154,7 @@ def take(found: Gathering, sections: Sections, language: str) -> None:
 
 
 def parse_text(text: str, default_language: str, source: str) -> Parsed:
-    """Read plain text: paragraphs, with empty lines between them, and headings as people type them; raises KnowledgeFileError."""
+    """Read plain text: paragraphs, with empty lines between them, and headings as people type them. Raises KnowledgeFileError."""
     return parse_lines(list(enumerate(lines_of(text), start=1)), default_language, source)
 
 
@@ -212,7 +212,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _pieces(section: _DocumentSection, step: int) -> Iterator[tuple[int, str, str]]:
-    """Yield line, text and joint to the piece before; no piece is longer than a passage."""
+    """Yield line, text and joint to the piece before. No piece is longer than a passage."""
     for line, lines in section.blocks:
         block = "\n".join(lines)
         if len(block) <= LONGEST:

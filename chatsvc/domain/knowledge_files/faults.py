@@ -226,7 +226,7 @@ class FileFault:
 
 
 class KnowledgeFileError(ValueError):
-    """A file with faults, in its order; `unit` is what their numbers count: line, page or paragraph."""
+    """A file with faults, in its order. `unit` is what their numbers count: line, page or paragraph."""
 
     def __init__(self, source: str, faults: Sequence[FileFault], unit: str = "line") -> None:
         super().__init__("\n".join(f"{terminal.one_line(source)}, {unit} {fault.line}: {fault.text}" for fault in faults))

@@ -128,7 +128,7 @@ class Gathering:
             self._synonyms[ParsedSynonyms(group, source or self.source)] = None
 
     def done(self, nothing: str) -> Parsed:
-        """Return the contents; raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""
+        """Return the contents. Raises KnowledgeFileError for faults, and with the code `nothing` for an empty file."""
         if not self._entries and not self._synonyms and not self.faults:
             self.fault(1, nothing)
         if self.faults:
@@ -140,7 +140,7 @@ class Gathering:
 
 
 def is_language(value: str) -> bool:
-    """Tell whether a text is a language tag; "english" is well-formed, but not meant as one."""
+    """Tell whether a text is a language tag. "english" is well-formed, but not meant as one."""
     return is_tag(value) and len(primary(value)) <= 3
 
 

@@ -37,7 +37,7 @@ class Price(NamedTuple):
 
 
 def price_of(text: str) -> tuple[str, str] | None:
-    """Return the name and the price in a line of a list; None for any other line."""
+    """Return the name and the price in a line of a list. None for any other line."""
     if len(text) > _MOST or not _PRICE.search(text):
         return None
     text = _BULLET.sub("", text).strip(" |*_")
@@ -53,7 +53,7 @@ def price_of(text: str) -> tuple[str, str] | None:
 
 
 def take_prices(found: Gathering, prices: Sequence[Price], language: str) -> None:
-    """Make entries of a list's lines; where a name comes twice, its heading tells which is meant."""
+    """Make entries of a list's lines. Where a name comes twice, its heading tells which is meant."""
     if len(prices) < FEWEST:
         return
     names = Counter(one.name.casefold() for one in prices)

@@ -88,7 +88,7 @@ def _take(found: Gathering, line: int, row: dict[str, str], default_language: st
 
 
 def row(*cells: str) -> str:
-    """Format a row as in RFC 4180; no cell can become a formula, and cells with separators, quotes or blanks at the ends are quoted."""
+    """Format a row as in RFC 4180. No cell can become a formula, and cells with separators, quotes or blanks at the ends are quoted."""
     harmless = map(without_formulas, cells)
     return ",".join('"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell for cell in harmless) + "\r\n"
 

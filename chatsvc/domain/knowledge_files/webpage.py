@@ -34,7 +34,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class _TagToken(NamedTuple):
-    """A tag, a text (`tag` is "") or a fault; `at` is its place in the page, `text` the text or the tag's attributes."""
+    """A tag, a text (`tag` is "") or a fault. `at` is its place in the page, `text` the text or the tag's attributes."""
 
     at: int
     tag: str

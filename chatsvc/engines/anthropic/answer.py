@@ -81,7 +81,7 @@ def parse(payload: bytes, *, hosted: bool = False) -> ModelAnswer:
 
 
 def reply(said: ModelAnswer) -> Reply:
-    """Return the reply of an answer; raises EngineError where it has no text, or the sentinel as its text."""
+    """Return the reply of an answer. Raises EngineError where it has no text, or the sentinel as its text."""
     if not said.text:
         raise EngineError(_WITHOUT_TEXT.get(said.stop, "bad_response"), "no text")
     return Reply(_checked(_without_sentinel(said.text)), said.usage)
@@ -182,7 +182,7 @@ def _said(text: str) -> dict[str, object]:
 
 
 def _use(call: ToolCall) -> dict[str, object]:
-    """Build the tool_use block that is sent back; arguments that no server could take are left out."""
+    """Build the tool_use block that is sent back. Arguments that no server could take are left out."""
     given = call.input
     try:
         fits = isinstance(given, dict) and len(json.dumps(given, ensure_ascii=False).encode()) <= MAX_INPUT_BYTES

@@ -74,7 +74,7 @@ def is_tool_call(text: str, names: Iterable[str]) -> bool:
 
 
 def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedRecord], *, noted: bool) -> str | None:
-    """Return the first sentence that claims an action which no tool did; None where there is none.
+    """Return the first sentence that claims an action which no tool did. None where there is none.
 
     `known` are folded texts that the bot may quote. `noted`: a request is noted, so that saying so is true.
     """

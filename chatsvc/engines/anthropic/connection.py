@@ -32,7 +32,7 @@ class HttpAnswer(NamedTuple):
 
 
 class ModelConnection(BaseProtocol):
-    """Carries one request at a time; `usable` is whether another one may follow, as far as the event loop knows."""
+    """Carries one request at a time. `usable` is whether another one may follow, as far as the event loop knows."""
 
     __slots__ = ("_answer", "_body", "_head", "usable")
 
@@ -61,7 +61,7 @@ class ModelConnection(BaseProtocol):
 
     @property
     def quiet(self) -> bool:
-        """Report whether the kernel has nothing to read on the idle connection; data would be its end."""
+        """Report whether the kernel has nothing to read on the idle connection. Data would be its end."""
         raw = self.transport.get_extra_info("socket") if self.usable and self.transport is not None else None
         if raw is None or raw.fileno() < 0:
             return False

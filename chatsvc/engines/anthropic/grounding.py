@@ -176,7 +176,7 @@ class Sources:
         return text, unknown
 
     def _is_phone_known(self, text: str) -> bool | None:
-        """Return whether a phone number is known; None for what is none, such as a date, a price or a range."""
+        """Return whether a phone number is known. None for what is none, such as a date, a price or a range."""
         digits = re.sub(r"\D", "", text)
         if not 7 <= len(digits) <= 15 or re.fullmatch(r"\s*\d{1,3}(?:[.,]\d{3})+(?:[.,]\d\d?)?\s*", text) or _ISO.search(text):
             return None

@@ -22,7 +22,7 @@ _known: WeakKeyDictionary[Knowledge, grounding.Known] = WeakKeyDictionary()
 
 
 class Review:
-    """Reviews replies to one message; `hits` are entries found for it, `captured` what was captured from it."""
+    """Reviews replies to one message. `hits` are entries found for it, `captured` what was captured from it."""
 
     def __init__(self, turn: Turn, hits: Sequence[Hit], captured: Captured | None) -> None:
         self._turn = turn
@@ -30,7 +30,7 @@ class Review:
         self._captured = captured
 
     def complaint(self, text: str) -> str | None:
-        """Return what is wrong with a reply, in words for the model; None for a good one. Raises EngineError for `no_answer`."""
+        """Return what is wrong with a reply, in words for the model. None for a good one. Raises EngineError for `no_answer`."""
         if claims.is_tool_call(text, [name for name in tools.NAMES if name != tools.NO_ANSWER]):
             return f"{_HEAD} It held a tool call as text. Call the tool itself, or answer the visitor in plain words."
         if tools.NO_ANSWER in text:

@@ -111,7 +111,7 @@ def _continued(body: dict[str, object], said: object, following: list[dict[str, 
 
 
 def _as_said(blocks: list[dict[str, object]]) -> orjson.Fragment:
-    """Encode the model's blocks unchanged; they may hold lone surrogates and integers of more than 64 bits."""
+    """Encode the model's blocks unchanged. They may hold lone surrogates and integers of more than 64 bits."""
     try:
         return orjson.Fragment(orjson.dumps(blocks))
     except orjson.JSONEncodeError:

@@ -94,7 +94,7 @@ def fits(known: Knowledge, budget: int) -> bool:
 
 
 def knowledge(known: Knowledge, budget: int, *, cached: bool) -> orjson.Fragment | None:
-    """Encode the block with all entries of `known`; None where they have more than `budget` characters."""
+    """Encode the block with all entries of `known`. None where they have more than `budget` characters."""
     blocks = _blocks.setdefault(known, {})
     place = budget, cached
     if place not in blocks:

@@ -94,7 +94,7 @@ NAMES = tuple(_SCHEMAS)
 
 
 def offered(*, captures: bool, changes: bool, searches: bool) -> tuple[str, ...]:
-    """Choose the tools of one message by their names; none where there is nothing to do with any."""
+    """Choose the tools of one message by their names. None where there is nothing to do with any."""
     wanted = {SEARCH: searches, CAPTURE_REQUEST: captures, CAPTURE_APPOINTMENT: captures, CHANGE_APPOINTMENT: captures and changes}
     names = tuple(name for name in NAMES if wanted.get(name))
     return (*names, NO_ANSWER) if names else ()
@@ -106,7 +106,7 @@ def definitions(names: tuple[str, ...]) -> list[dict[str, object]]:
 
 
 class WrongArguments(Exception):
-    """Invalid arguments of a tool call; the text is for the model and quotes nothing of what it sent."""
+    """Invalid arguments of a tool call. The text is for the model and quotes nothing of what it sent."""
 
 
 class WantedChange(NamedTuple):
@@ -120,7 +120,7 @@ class WantedChange(NamedTuple):
 
 
 def captured(tool: str, arguments: object) -> Captured:
-    """Read the arguments of a capture tool, not yet compared with the visitor's words; raises WrongArguments."""
+    """Read the arguments of a capture tool, not yet compared with the visitor's words. Raises WrongArguments."""
     own = ("date", "time") if tool == CAPTURE_APPOINTMENT else ("request_type",)
     fields = _fields(arguments, (*own, *_VISITOR))
     message = _needed(fields, "message")

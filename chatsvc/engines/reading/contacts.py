@@ -156,7 +156,7 @@ _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
 
 
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
-    """Return a number of possible length in E.164, with its span; the plan need not list it.
+    """Return a number of possible length in E.164, with its span. The plan need not list it.
 
     One that begins like no number of the country is foreign without its code, and stays as typed, digits alone.
     """
@@ -174,7 +174,7 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
 
 
 def in_local_form(number: str, country: str) -> str:
-    """Return a number in E.164 as people of `country` (ISO 3166) write it; one without its country's code as it is."""
+    """Return a number in E.164 as people of `country` (ISO 3166) write it. One without its country's code as it is."""
     if not number.startswith("+"):
         return number
     try:
@@ -235,7 +235,7 @@ def _figures(spoken_words: list[str]) -> str:
 
 
 def is_number_of_any_plan(digits: str, country: str) -> str | None:
-    """Return in E.164 the digits of a bare answer to "what is your number?"; None if they are no valid number."""
+    """Return in E.164 the digits of a bare answer to "what is your number?". None if they are no valid number."""
     return _valid(digits, country) or (_valid("+" + digits, country) if len(digits) > 10 else None)
 
 

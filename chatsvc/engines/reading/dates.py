@@ -73,7 +73,7 @@ def _same_week(line: TokenLine, found: list[Mention[date]]) -> None:
 
 
 def _day_after(line: TokenLine, found: list[Mention[date]], today: date) -> None:
-    """Add the day after another one (`not tomorrow, the day after`); `ertesi gün` alone is tomorrow."""
+    """Add the day after another one (`not tomorrow, the day after`). `ertesi gün` alone is tomorrow."""
     taken = [(mention.first, mention.end) for mention in found]
     for match, first, end in line.found(_DAY_AFTER):
         if any(start < end and first < stop for start, stop in taken):

@@ -33,7 +33,7 @@ def weekday_of_week(today: date, weekday: int, weeks: int) -> date | None:
 
 
 def next_number(today: date, day: int) -> date | None:
-    """Return the next date after today with this day of the month; shorter months are skipped."""
+    """Return the next date after today with this day of the month. Shorter months are skipped."""
     for months in range(13):
         if (found := in_month(today, months, day)) and found > today:
             return found
@@ -41,7 +41,7 @@ def next_number(today: date, day: int) -> date | None:
 
 
 def in_month(today: date, months: int, day: int) -> date | None:
-    """Return a day of the month that is `months` from this one; None if that month is shorter."""
+    """Return a day of the month that is `months` from this one. None if that month is shorter."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return made(year, month + 1, day)
 

@@ -23,7 +23,7 @@ _CONTRACTIONS = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A folded text; `place[i]` is the offset of its i-th character in the text as typed."""
+    """A folded text. `place[i]` is the offset of its i-th character in the text as typed."""
 
     text: str
     place: list[int]
@@ -38,7 +38,7 @@ def fold(text: str) -> str:
 
 
 def fold_with_places(text: str) -> Folded:
-    """Fold a text character by character; dashes, quotes, blanks and fractions become one ASCII sign each."""
+    """Fold a text character by character. Dashes, quotes, blanks and fractions become one ASCII sign each."""
     if text.isascii():
         return Folded(text.lower().replace("`", "'"), list(range(len(text) + 1)))
     letters: list[str] = []

@@ -68,7 +68,7 @@ class _WordScore:
 
 
 def guess(text: str) -> str | None:
-    """Return one of LANGUAGES; None if the text does not show it (a number, a name, "ok", another language)."""
+    """Return one of LANGUAGES. None if the text does not show it (a number, a name, "ok", another language)."""
     return _guess_short(text) if len(text) <= _SHORT else _guess(text[:_MAX_CHARACTERS])
 
 

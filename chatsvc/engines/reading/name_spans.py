@@ -170,7 +170,7 @@ def _introduced(raw: str, start: int, end: int) -> bool:
 
 
 def _closed(raw: str, end: int, *, enough: bool) -> bool:
-    """Return whether the clause ends here, or continues as after an introduction; `enough`: a number or a day may follow, too."""
+    """Return whether the clause ends here, or continues as after an introduction. `enough`: a number or a day may follow, too."""
     rest = raw[end : end + 40]
     if not rest.strip() or rest.lstrip(" ")[0] in ".,;:!?\n-()'’":
         return True
@@ -200,7 +200,7 @@ def _cut_copula(word: str) -> str:
 
 
 def checked(raw: str, taken: list[re.Match[str]], *, strong: bool) -> Name | None:
-    """Return the words taken as a name; None if their context shows a business or another person."""
+    """Return the words taken as a name. None if their context shows a business or another person."""
     last = taken[-1][0].rstrip(".") if len(taken[-1][0]) > 2 else taken[-1][0]
     cut = _cut_copula(last)
     if cut == last and ("'" in last or "’" in last):

@@ -36,7 +36,7 @@ _RATHER = re.compile(r",? degil,? ")
 
 
 def find(message: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None:
-    """Return the name that the visitor gives as their own; `contacts` are the offsets in `raw` of numbers and addresses."""
+    """Return the name that the visitor gives as their own. `contacts` are the offsets in `raw` of numbers and addresses."""
     text = message.text
     shouted = sum(map(str.isupper, raw)) > 0.7 * max(1, sum(map(str.isalpha, raw)))
     for pattern, strong in ((STRONG_CUE, True), (CAPITAL_CUE, True), (WEAK_CUE, False)):
@@ -126,7 +126,7 @@ def _beside_contact(raw: str, contacts: Sequence[int]) -> Name | None:
 
 
 def _whole(raw: str, start: int, end: int, *, strong: bool, several: bool = False) -> Name | None:
-    """Return the span as a name if it is nothing else; `several`: only a known given name and more."""
+    """Return the span as a name if it is nothing else. `several`: only a known given name and more."""
     found = list(WORD.finditer(raw, start, end))
     while found and (base_of(found[0][0]) in TITLES or found[0][0] in {"from", "by", "ben"}):
         found.pop(0)

@@ -13,7 +13,7 @@ _TENS = frozenset({10, 20, 30, 40, 50})
 
 
 def join_numbers(tokens: list[Token]) -> list[Token]:
-    """Replace number words by numbers (`on beş`, `twenty-first`); an ambiguous one ("bir", "on") gets a question mark."""
+    """Replace number words by numbers (`on beş`, `twenty-first`). An ambiguous one ("bir", "on") gets a question mark."""
     joined: list[Token] = []
     at = 0
     while at < len(tokens):
@@ -35,7 +35,7 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
 
 
 def _take_loose_suffix(number: Token, following: Token, before: str) -> int:
-    """Attach a suffix typed apart from its number (`3 te`, `15 inde`); return the tokens taken."""
+    """Attach a suffix typed apart from its number (`3 te`, `15 inde`). Return the tokens taken."""
     digits = number.symbol[1:]
     wanted = symbols.LOOSE_SUFFIXES.get(int(digits) % 10 or int(digits) % 100, [])
     if following.text in wanted and following.start - number.end <= 1 and not (following.text == "a" and before == "at"):

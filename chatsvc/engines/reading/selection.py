@@ -48,7 +48,7 @@ class Candidate:
 
 
 def choose(line: TokenLine, found: Sequence[Candidate], beside: Sequence[Candidate] = (), others: Sequence[Candidate] = ()) -> int | None:
-    """Return the index of the wanted candidate; None if there is none, or all are rejected.
+    """Return the index of the wanted candidate. None if there is none, or all are rejected.
 
     `others` are candidates of another kind, `beside` the rejected ones among them: a time beside a rejected day is likely
     rejected with it, but in `salı saat 3 değil 5` only the time is.

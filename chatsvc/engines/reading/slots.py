@@ -41,12 +41,12 @@ class Reading:
 
 
 def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
-    """Return the values in a text; `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix."""
+    """Return the values in a text. `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix."""
     return examine(text, now=now, language=language, country=country).slots
 
 
 def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
-    """Return the values in a text with their spans; of a long text only its two ends are read."""
+    """Return the values in a text with their spans. Of a long text only its two ends are read."""
     kept, gap = ends_of(text)
     reading = _examined(kept, now, language, country)
     if not gap[1]:
@@ -81,7 +81,7 @@ def _examined(text: str, now: datetime, language: str | None, country: str) -> R
 
 
 def _without(message: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
-    """Blank out contact data, whose letters are no name; return the folded text, the text as typed, and where each began."""
+    """Blank out contact data, whose letters are no name. Return the folded text, the text as typed, and where each began."""
     places = [(message.place[one.start], message.place[one.end]) for one in several]
     blotted = message.text
     for one in several:

@@ -1,4 +1,4 @@
-"""Ordered grammar rules of times of day; the first rule that matches a place is taken.
+"""Ordered grammar rules of times of day. The first rule that matches a place is taken.
 
 The days of the line are one symbol each by then: `DATE`, or `DATE:evening` for "this evening". A number alone is no time: it
 takes a word ("saat", "at"), a case (3'te), a part of the day, or a day beside it.

@@ -29,7 +29,7 @@ _HANGS_ON_HOUR = {"am": "am", "pm": "pm", "a": "am", "p": "pm", "h": "hrs", "hrs
 
 
 def ends_of(text: str) -> tuple[str, tuple[int, int]]:
-    """Cut the middle out of a long text; return the text, where the cut is, and how many characters are missing there."""
+    """Cut the middle out of a long text. Return the text, where the cut is, and how many characters are missing there."""
     if len(text) <= MAX_CHARACTERS:
         return text, (0, 0)
     half = MAX_CHARACTERS // 2
@@ -159,7 +159,7 @@ def _numeral(number: str, hung: str, start: int, middle: int, end: int) -> Itera
 
 
 def _literal(number: str) -> str | None:
-    """Return the symbol of a date, a clock time, a pair or a number; None for other digits."""
+    """Return the symbol of a date, a clock time, a pair or a number. None for other digits."""
     if match := _FULL_DATE.fullmatch(number):
         year, _, month, day = match.group(1, 2, 3, 4)
         if not year:

@@ -84,7 +84,7 @@ class Token:
 
 @dataclass(slots=True)
 class TokenLine:
-    """The tokens of a text; `text` is the string of their symbols, each followed by a blank."""
+    """The tokens of a text. `text` is the string of their symbols, each followed by a blank."""
 
     tokens: list[Token]
     text: str = ""

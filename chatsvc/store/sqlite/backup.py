@@ -50,7 +50,7 @@ class Backup:
 
 
 def create(database: Path, target: Path, key: MasterKey, *, made_at: int, version: str, with_master_key: bool = False) -> Backup:
-    """Write a backup of the database to the new file `target`, while others write; raises StoreUnavailable.
+    """Write a backup of the database to the new file `target`, while others write. Raises StoreUnavailable.
 
     A crash leaves at most a file whose name ends in `.part`.
     """
@@ -88,7 +88,7 @@ def _about(made: Backup, key: MasterKey) -> dict[str, Any]:
 
 
 def examine(file: Path, scratch: Path, keys: list[bytes], *, contained: bool = True) -> Backup:
-    """Restore a backup to the file `scratch`, migrate it there and check it; `faults` is empty for an intact one.
+    """Restore a backup to the file `scratch`, migrate it there and check it. `faults` is empty for an intact one.
 
     keys: the master keys to authenticate it with. contained: whether the key that the backup contains may do so as well; only a key
         from elsewhere proves that nobody else has made the file.

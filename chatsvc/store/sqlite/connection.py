@@ -27,13 +27,13 @@ _OURS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError, sq
 
 
 def is_outage(fault: BaseException) -> bool:
-    """Whether SQLite failed for a reason outside the program; SQLITE_ERROR is a statement that it cannot parse or resolve."""
+    """Whether SQLite failed for a reason outside the program. SQLITE_ERROR is a statement that it cannot parse or resolve."""
     ours = isinstance(fault, _OURS) or getattr(fault, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
     return isinstance(fault, _OUTAGE) and not ours
 
 
 def translated(fault: BaseException, path: Path) -> BaseException:
-    """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated; others are returned as they are."""
+    """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated. Others are returned as they are."""
     if not isinstance(fault, sqlite3.Error):
         return fault
     if is_outage(fault):
@@ -62,7 +62,7 @@ def _check_is_ours(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite3.Connection:
-    """Open a connection with the settings that durability depends on; the writing one migrates the schema first.
+    """Open a connection with the settings that durability depends on. The writing one migrates the schema first.
 
     key: authenticates the backup that is made before a migration; without it such a database is refused. Raises StoreUnavailable.
     """

@@ -55,7 +55,7 @@ def _together(connection: sqlite3.Connection, run: Callable[..., list[Any]], uni
 
 
 def _write_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units in one transaction; return results and _Failed in the order of the units."""
+    """Run all units in one transaction. Return results and _Failed in the order of the units."""
 
     def all_of_them(connection: sqlite3.Connection) -> list[Any]:
         results: list[Any] = []
@@ -101,7 +101,7 @@ def _on_one_snapshot(connection: sqlite3.Connection, units: list[Unit[Any]]) -> 
 
 
 def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]:
-    """Run all units, each on one snapshot; return results and _Failed in the order of the units."""
+    """Run all units, each on one snapshot. Return results and _Failed in the order of the units."""
     results: list[Any] = []
     for run, units in _by_kind(batch):
         if run is None:
@@ -115,7 +115,7 @@ def _read_batch(connection: sqlite3.Connection, batch: list[_Work]) -> list[Any]
 
 
 class _BatchThread:
-    """Queue of units for one connection; units that arrive while a batch runs form the next batch."""
+    """Queue of units for one connection. Units that arrive while a batch runs form the next batch."""
 
     def __init__(self, thread: SqliteThread, path: Path, run_batch: Callable[[sqlite3.Connection, list[_Work]], list[Any]]) -> None:
         self._thread = thread

@@ -496,7 +496,7 @@ def is_newer(connection: sqlite3.Connection) -> bool:
 
 
 def schema_fault(connection: sqlite3.Connection, version: int) -> str | None:
-    """Compare a database with the schema of `version`; return the first difference, None if there is none."""
+    """Compare a database with the schema of `version`. Return the first difference, None if there is none."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID or schema_version(connection) != version:
         return "application_id or user_version"

@@ -29,7 +29,7 @@ def answer(turn: Turn, finding: SearchResult) -> Reply | None:
 
 
 def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
-    """Return a hedged answer or a question back; None if the result warrants neither or the bot must not ask."""
+    """Return a hedged answer or a question back. None if the result warrants neither or the bot must not ask."""
     if finding.decision != "ask" or turn.bot.ask_back is False:
         return None
     if not finding.hedged:
@@ -41,12 +41,12 @@ def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
 
 
 def told(entry: Entry, question: str) -> str:
-    """Return the entry's answer; a long one with the sentence in front that has the fact asked for."""
+    """Return the entry's answer. A long one with the sentence in front that has the fact asked for."""
     return facts.lead_with(entry.answer, question)
 
 
 def _several(turn: Turn) -> Reply | None:
-    """Return the answers to several questions, and the questions that have none; None for a message that asks one thing."""
+    """Return the answers to several questions, and the questions that have none. None for a message that asks one thing."""
     asked = _questions(turn)
     if not 2 <= len(asked) <= _MOST_ASKED:
         return None

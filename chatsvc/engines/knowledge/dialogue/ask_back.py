@@ -34,7 +34,7 @@ _NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.wo
 
 
 def ask(turn: Turn, finding: SearchResult) -> Reply | None:
-    """Return the question back, with the entries that the next message may choose from; None if no entry fits the message."""
+    """Return the question back, with the entries that the next message may choose from. None if no entry fits the message."""
     entries = _likely(turn, finding)
     if not entries:
         return None
@@ -42,7 +42,7 @@ def ask(turn: Turn, finding: SearchResult) -> Reply | None:
 
 
 def answered(turn: Turn, finding: SearchResult) -> Reply | None:
-    """Return the reply to a message that chooses one of the entries offered, or none; None for any other message.
+    """Return the reply to a message that chooses one of the entries offered, or none. None for any other message.
 
     A message that names an entry which was not offered is a question of its own.
     """

@@ -31,7 +31,7 @@ _MOST_MISSED = 9
 
 @dataclass(frozen=True, slots=True)
 class RequestDraft:
-    """Values known so far; `asked` is the open question, `missed` how often in a row its answer was not understood, and
+    """Values known so far. `asked` is the open question, `missed` how often in a row its answer was not understood, and
     `asides` how many questions in a row the visitor has asked instead.
 
     `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
@@ -180,7 +180,7 @@ def _pairs(kept: dict[str, object], key: str) -> tuple[tuple[str, str], ...]:
 
 
 def typed(draft: RequestDraft, spoken: Sequence[str], country: str) -> RequestDraft:
-    """Keep only values that stand in `spoken`, the visitor's own messages, as typed there; day and time are kept."""
+    """Keep only values that stand in `spoken`, the visitor's own messages, as typed there. Day and time are kept."""
     return replace(
         draft,
         opening=draft.opening if found_again(draft.opening, spoken) else "",
@@ -207,7 +207,7 @@ def message_of(draft: RequestDraft, spoken: Sequence[str]) -> str:
 
 
 def captured(draft: RequestDraft, spoken: Sequence[str], now: datetime, country: str, clock: time | None = None) -> Captured:
-    """Return the checked record of a draft; `spoken` is oldest first, `clock` the time of an appointment that has a day alone."""
+    """Return the checked record of a draft. `spoken` is oldest first, `clock` the time of an appointment that has a day alone."""
     wanted = Captured(
         request_type=draft.request_type,
         message=message_of(draft, spoken),

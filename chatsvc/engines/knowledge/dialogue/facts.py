@@ -82,7 +82,7 @@ def states_any(answer: str, kinds: Collection[str]) -> bool:
 
 
 def lead_with(answer: str, question: str) -> str:
-    """Return a long answer with the sentence in front that states the fact asked for; a short one as it is.
+    """Return a long answer with the sentence in front that states the fact asked for. A short one as it is.
 
     A sentence that points to the one before it ("It comes off the bill") takes that one along.
     """
@@ -101,7 +101,7 @@ def lead_with(answer: str, question: str) -> str:
 
 
 def _best(parts: Sequence[str], question: str) -> int:
-    """Return the place of the sentence that fits the question best; 0 unless another one is clearly better than the first."""
+    """Return the place of the sentence that fits the question best. 0 unless another one is clearly better than the first."""
     kinds, own = asked(question), subject(words(question))
     scores = [_weight(stated(part) & kinds) + _WORD * _shared(own, words(part)) for part in parts]
     best = max(range(len(parts)), key=lambda at: (scores[at], -at))

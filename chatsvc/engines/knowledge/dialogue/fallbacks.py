@@ -1,4 +1,4 @@
-"""Sentences that stand for an answer the bot does not have; channels show them, the interface answers 502 `no_answer`."""
+"""Sentences that stand for an answer the bot does not have. Channels show them, the interface answers 502 `no_answer`."""
 
 from __future__ import annotations
 

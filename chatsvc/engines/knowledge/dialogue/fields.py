@@ -27,7 +27,7 @@ def of(form: Form, asked: str) -> FormField | None:
 
 
 def question(field: FormField, say: Say) -> str:
-    """Return the question for a field: the owner's, else its name; a choice names its choices."""
+    """Return the question for a field: the owner's, else its name. A choice names its choices."""
     asked = say("ask.nights") if field.name == drafts.NIGHTS else field.ask.get(say.language) or next(iter(field.ask.values()), field.name)
     return f"{asked} ({' / '.join(field.choices)})" if field.choices else asked
 

@@ -117,7 +117,7 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
 
 
 def kept(draft: RequestDraft, turn: Turn) -> str | None:
-    """Return the state that keeps an offer over a message about something else; None once it is forgotten."""
+    """Return the state that keeps an offer over a message about something else. None once it is forgotten."""
     if not is_offered(draft) or draft.missed + 1 >= _MOST_TURNS_OF_AN_OFFER:
         return None
     return drafts.dump(replace(draft, missed=draft.missed + 1), turn.now_ms)
@@ -159,7 +159,7 @@ def proceed(message: VisitorMessage, draft: RequestDraft) -> Reply:
 
 
 def dropped(turn: Turn, draft: RequestDraft) -> str:
-    """Return the sentence for a request that the visitor gives up; true also where an earlier one was captured."""
+    """Return the sentence for a request that the visitor gives up. True also where an earlier one was captured."""
     say = texts.of(turn.bot, draft.language)
     return f"{say('cancelled')} {say('kept')}" if turn.captured else say("cancelled")
 

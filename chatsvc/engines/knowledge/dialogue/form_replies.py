@@ -140,7 +140,7 @@ class FormReplies:
         return self._reply(draft, asked, f"{lead}{between}{self._question(asked, draft)}", missed=draft.missed)
 
     def _misunderstood(self, hint: str = "") -> Reply:
-        """Give an example; the second time also another way to answer and the way out; in the end close the form."""
+        """Give an example. The second time also another way to answer and the way out; in the end close the form."""
         draft, missed = self.draft, self.draft.missed + 1
         if missed >= _GIVES_UP:
             return Reply(self.say("given_up"))

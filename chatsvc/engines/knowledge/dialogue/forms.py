@@ -118,7 +118,7 @@ class FormTurn(FormReplies):
         return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question
 
     def _on_change(self) -> Reply:
-        """Ask for the field that is to be changed; show the summary again if none is."""
+        """Ask for the field that is to be changed. Show the summary again if none is."""
         if field := self.heard.field(_changeable(self.draft)):
             return self._ask(field)
         if self.heard.question:

@@ -116,7 +116,7 @@ class Utterance:
 
 
 def interpret(message: str, asked: str, now: datetime, country: str) -> Utterance:
-    """Interpret a message as an answer to the open question `asked`; `now` is local wall time."""
+    """Interpret a message as an answer to the open question `asked`. `now` is local wall time."""
     text = _readable(message)
     line = line_of(text)
     question = asks(text)
@@ -251,7 +251,7 @@ def name_in_passing(message: str, now: datetime, country: str) -> str | None:
 
 
 def bare_name(message: str, before: str | None) -> str | None:
-    """Return the name that a message consists of, though none was asked for; only if it is beyond doubt."""
+    """Return the name that a message consists of, though none was asked for. Only if it is beyond doubt."""
     text = _INTRODUCED.sub("", message.strip()).rstrip(".!")
     bases = [folded(word) for word in text.split()]
     if not 1 <= len(bases) <= _LONGEST_NAME or not _LETTERS.fullmatch(text) or is_nod(text) or bases[0].split("-")[0] not in GIVEN_NAMES:

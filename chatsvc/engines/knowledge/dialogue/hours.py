@@ -13,7 +13,7 @@ Week = dict[str, list[tuple[int, int]]]
 
 @lru_cache(maxsize=256)
 def week_of(hours: str | None) -> Week:
-    """Return the open spans of each day, in minutes; empty if no hours are set or they cannot be parsed."""
+    """Return the open spans of each day, in minutes. Empty if no hours are set or they cannot be parsed."""
     try:
         return opening_hours.parse(hours) if hours else {}
     except ValueError:
@@ -21,7 +21,7 @@ def week_of(hours: str | None) -> Week:
 
 
 def refused_day(day: date, now: datetime, week: Week, *, closed: bool = False) -> str | None:
-    """Return why a day is refused ("past", "far", "closed", or "over" for today after hours); None if it is not."""
+    """Return why a day is refused ("past", "far", "closed", or "over" for today after hours). None if it is not."""
     if day < now.date():
         return "past"
     if day > now.date() + timedelta(days=FURTHEST_DAYS - 1):

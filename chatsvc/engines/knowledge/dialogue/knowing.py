@@ -16,7 +16,7 @@ def answer_of(turn: Turn, text: str) -> str | None:
 
 
 def answer_in_context(turn: Turn, text: str) -> str | None:
-    """Return the knowledge's answer to a part of the message, hedged if it is unsure; the conversation before helps."""
+    """Return the knowledge's answer to a part of the message, hedged if it is unsure. The conversation before helps."""
     part = replace(matter.without_forms(turn), message=text)
     finding = lookup.find(part)
     known = answers.answer(part, finding) or (answers.unsure(part, finding) if finding.hedged else None)

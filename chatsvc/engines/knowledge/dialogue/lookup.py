@@ -74,7 +74,7 @@ def clauses(message: str) -> list[str]:
 
 
 def search(turn: Turn, text: str) -> SearchResult:
-    """Search for a text without its contact data; the answer is in the language of the turn, else the bot's, else as found."""
+    """Search for a text without its contact data. The answer is in the language of the turn, else the bot's, else as found."""
     finding = _searched(turn, mask_contacts(text, " "))
     if not finding.hits:
         return finding

@@ -62,7 +62,7 @@ def _is_about_something(turn: Turn, text: str) -> bool:
 
 
 def request_type(turn: Turn, message: str = "") -> str:
-    """Return the kind of request that the message and the earlier ones call for; `contact` if none does."""
+    """Return the kind of request that the message and the earlier ones call for. `contact` if none does."""
     for text in (message, *reversed(earlier(turn))):
         wish = wishes.recognise(text) if text else None
         if wish is not None and wish.request_type != "other":

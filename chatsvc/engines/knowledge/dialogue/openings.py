@@ -40,7 +40,7 @@ def asks_only(message: VisitorMessage) -> bool:
 
 
 def asks_of_business(message: VisitorMessage) -> bool:
-    """Return whether the message asks, beside something else, when the business is open; not when breakfast ends."""
+    """Return whether the message asks, beside something else, when the business is open. Not when breakfast ends."""
     if not asks(message):
         return False
     match = _ASKS.search(message.line) or _COMES_NOW.search(message.line)
@@ -119,13 +119,13 @@ def _thanksgiving(year: int) -> date:
 
 
 def usual_hours(message: VisitorMessage) -> str | None:
-    """Return the hours of a usual week, for a time that may have its own; None if the bot has no opening hours."""
+    """Return the hours of a usual week, for a time that may have its own. None if the bot has no opening hours."""
     week, say = hours.week_of(message.turn.bot.opening_hours), texts.of(message.turn.bot, message.tongue)
     return say("hours.season", hours=hours.in_words(week, say.days)) if week else None
 
 
 def answer(message: VisitorMessage) -> str | None:
-    """Return the answer about the day asked for, or about now; None if the bot has no opening hours."""
+    """Return the answer about the day asked for, or about now. None if the bot has no opening hours."""
     said = _answer(message)
     return said[:1].upper() + said[1:] if said else None
 
@@ -151,7 +151,7 @@ def _answer(message: VisitorMessage) -> str | None:
 
 
 def _spans(week: hours.Week, day: date, say: texts.Say) -> list[tuple[int, int]]:
-    """Return the open spans of a day; none on a day that the owner has closed."""
+    """Return the open spans of a day. None on a day that the owner has closed."""
     return [] if say.profile.is_closed(day) else hours.spans_of(week, day)
 
 

@@ -49,7 +49,7 @@ class PendingChange:
 
 
 def load(turn: Turn) -> PendingChange | None:
-    """Deserialise the change begun by the last reply; None for anything else, or one older than a day."""
+    """Deserialise the change begun by the last reply. None for anything else, or one older than a day."""
     if not turn.dialogue or len(turn.dialogue) > _MAX_CHARACTERS:
         return None
     try:
@@ -83,7 +83,7 @@ def newest(turn: Turn) -> CapturedRecord | None:
 
 
 def reply(message: VisitorMessage) -> Reply | None:
-    """Reply to a question about a captured record or a wish to change it; None for other messages or without a record."""
+    """Reply to a question about a captured record or a wish to change it. None for other messages or without a record."""
     turn = message.turn
     if not turn.captured:
         return None
@@ -112,7 +112,7 @@ def asks_leave(message: VisitorMessage) -> bool:
 
 
 def proceed(message: VisitorMessage, change: PendingChange) -> Reply | None:
-    """Reply to the answer to an open question of a change; None if the message is about something else."""
+    """Reply to the answer to an open question of a change. None if the message is about something else."""
     booked = appointment(message.turn, change.appointment_id)
     if booked is None:
         return None

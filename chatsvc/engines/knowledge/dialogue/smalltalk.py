@@ -49,7 +49,7 @@ _LONGEST = max(len(phrase) for phrase in _PHRASES)
 
 
 def answer(turn: Turn) -> str | None:
-    """Return the reply to a message that is only small talk; None for any other message."""
+    """Return the reply to a message that is only small talk. None for any other message."""
     recognised = kind_of(turn)
     if recognised is None:
         return None
@@ -84,7 +84,7 @@ def asks_who(turn: Turn) -> bool:
 
 
 def kind(said: Sequence[str], name: str = "") -> tuple[str, str] | None:
-    """Return the kind of small talk and its language ("" if the words show none); None for anything else.
+    """Return the kind of small talk and its language ("" if the words show none). None for anything else.
 
     Of several kinds the weightiest counts ("merhaba, tamam, teşekkürler" is thanks), and of two alike the later one.
     """

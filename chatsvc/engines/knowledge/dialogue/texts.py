@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.dialogue import wording
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """The sentences of one bot in one language; a call returns one with its values filled in."""
+    """The sentences of one bot in one language. A call returns one with its values filled in."""
 
     profile: Profile
     language: str
@@ -35,5 +35,5 @@ class Say:
 
 
 def of(bot: Bot, language: str) -> Say:
-    """Return the sentences of a bot in a language; English for languages that it does not speak."""
+    """Return the sentences of a bot in a language. English for languages that it does not speak."""
     return Say(profiles.load(bot.profile), language if language in wording.LANGUAGES else "en")

@@ -35,7 +35,7 @@ CUED, KNOWN, CAPITAL, PLAIN = 4, 3, 2, 1  # how sure a name is
 
 
 class _Piece(NamedTuple):
-    """A run of words between two cuts; `cue` is the word that announces a name, `beside` right before or behind contact data."""
+    """A run of words between two cuts. `cue` is the word that announces a name, `beside` right before or behind contact data."""
 
     words: list[re.Match[str]]
     cue: str
@@ -64,7 +64,7 @@ def find(text: str, reading: Reading, *, asked: bool, least: int = PLAIN) -> Nam
 
 
 def trimmed(name: str) -> str:
-    """Cut a copula ending and the full stop of a sentence: `Ayşe'yim`, `Jane.`; an initial keeps its full stop."""
+    """Cut a copula ending and the full stop of a sentence: `Ayşe'yim`, `Jane.`. An initial keeps its full stop."""
     name = _COPULA.sub("", name)
     last = name.split()[-1]
     return name.rstrip(".") if len(last) > 2 else name
@@ -121,7 +121,7 @@ def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re
 
 
 def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]] | None:
-    """Drop titles and courtesies around a name; None if somebody else is spoken of ("Ayşe Hanım")."""
+    """Drop titles and courtesies around a name. None if somebody else is spoken of ("Ayşe Hanım")."""
     while words and (_base(words[0]) in TITLES or _base(words[0]) in _AROUND):
         words = words[1:]
     while words and _base(words[-1]) in _AROUND:
@@ -132,7 +132,7 @@ def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]
 
 
 def _rank(words: list[re.Match[str]], *, asked: bool, shouted: bool, cue: str = "") -> int | None:
-    """Return how sure it is that all of these words are a name; None if they are none."""
+    """Return how sure it is that all of these words are a name. None if they are none."""
     bases, cued, outright = [_base(word) for word in words], bool(cue), cue in _OUTRIGHT
     if len(words) > _MOST_WORDS or not BUSINESS.isdisjoint(bases) or len(bases[0]) < 2 - (len(words) > 1):
         return None
@@ -163,7 +163,7 @@ def _breaks(base: str, capital: bool) -> bool:
 
 
 def _is_ordinary(base: str, capital: bool = False, *, later: bool = False) -> bool:
-    """Return whether a word is an everyday word and no name; one with a capital must be listed as no name.
+    """Return whether a word is an everyday word and no name. One with a capital must be listed as no name.
 
     A word behind another one of the name need not be unknown to the vocabulary, whose stems match many surnames.
     """

@@ -64,7 +64,7 @@ _NOUNS = [(noun, int(limit)) for noun, _, limit in (item.partition("=") for item
 
 
 def recognise(message: str, *, dated: bool = False) -> Wish | None:
-    """Return the wish of a message; None if there is none, or if it only asks.
+    """Return the wish of a message. None if there is none, or if it only asks.
 
     `dated` says that the message names a day or a time: "yarın saat 3'e randevu" needs no verb.
     """
@@ -109,7 +109,7 @@ def _listed(message: str, line: str, *, dated: bool) -> Wish | None:
 
 
 def of(message: str, heard: Dated) -> Wish | None:
-    """Return the wish of a message, whole or in one of its sentences; `heard` holds the day and the time that it names."""
+    """Return the wish of a message, whole or in one of its sentences. `heard` holds the day and the time that it names."""
     dated = heard.day is not None or heard.clock is not None or bool(_URGENT.search(_line(message)))
     wish = recognise(message, dated=dated)
     if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear

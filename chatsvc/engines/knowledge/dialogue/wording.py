@@ -31,7 +31,7 @@ _SHOWN = 160  # characters of the visitor's message in the summary
 
 
 def say(key: str, language: str, *, familiar: bool = False, **values: str) -> str:
-    """Return a default sentence with its values filled in; English for other languages, and in familiar address if it has one."""
+    """Return a default sentence with its values filled in. English for other languages, and in familiar address if it has one."""
     name = f"{key}.{language if language in LANGUAGES else 'en'}"
     own = _SENTENCES.get(f"{name}.familiar") if familiar else None
     return (own or _SENTENCES[name]).format(**values)
@@ -49,7 +49,7 @@ def sentences(key: str) -> dict[str, str]:
 
 
 def placeholders(key: str) -> frozenset[str] | None:
-    """Return the names in braces of a sentence; None if the dialogue has no such sentence."""
+    """Return the names in braces of a sentence. None if the dialogue has no such sentence."""
     if f"{key}.en" not in _SENTENCES or key in _NO_SENTENCES:
         return None
     return frozenset(_BRACES.findall(_SENTENCES[f"{key}.en"] + _SENTENCES[f"{key}.tr"]))
@@ -91,7 +91,7 @@ def field_names(draft: RequestDraft, say: Callable[..., str]) -> str:
 
 
 def summary(draft: RequestDraft, country: str, about: str, say: Callable[..., str]) -> str:
-    """Return the summary of a draft about a matter, a line for each field; `country` is that of local telephone numbers."""
+    """Return the summary of a draft about a matter, a line for each field. `country` is that of local telephone numbers."""
     about = " / ".join(about.split("\n"))
     about = about if len(about) <= _SHOWN else about[: _SHOWN - 1] + "…"
     lines = (

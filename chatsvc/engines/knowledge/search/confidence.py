@@ -47,7 +47,7 @@ _FILE = WordFile("knowledge/search/confidence.txt")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A complete binary decision tree; a split is (number of the signal, greatest value that goes left)."""
+    """A complete binary decision tree. A split is (number of the signal, greatest value that goes left)."""
 
     splits: tuple[tuple[int, float], ...]
     leaves: tuple[float, ...]

@@ -40,7 +40,7 @@ def is_passage(entry: Entry) -> bool:
 
 
 def phrasings_of(entry: Entry) -> tuple[str, ...]:
-    """Return the texts that are indexed: question and phrasings; without phrasings, the sentences of the answer."""
+    """Return the texts that are indexed: question and phrasings. Without phrasings, the sentences of the answer."""
     if not is_passage(entry):
         return entry.question, *entry.alt
     sentences = (sentence for sentence in _SENTENCE_ENDS.split(entry.answer) if len(sentence) > _A_SENTENCE)

@@ -25,5 +25,5 @@ def of_word(word: str) -> tuple[tuple[str, float]]:
 
 
 def root_of(word: str) -> tuple[str, float]:
-    """Return the feature of a word's beginning with its weight; it catches endings that the stemmer does not know."""
+    """Return the feature of a word's beginning with its weight. It catches endings that the stemmer does not know."""
     return "r" + word[:_ROOT_LETTERS], ROOT * (STOP if word in STOPWORDS else 1.0)

@@ -55,7 +55,7 @@ class KnowledgeIndex:
     """Implementation of `engines.Knowledge`."""
 
     def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
-        """Build the index; about 0.05 ms a phrasing, so build a large one in a thread.
+        """Build the index. About 0.05 ms a phrasing, so build a large one in a thread.
 
         `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
         """

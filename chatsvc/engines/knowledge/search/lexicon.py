@@ -94,7 +94,7 @@ class Lexicon:
         return tuple(dict.fromkeys(concepts))
 
     def _own_of(self, word: str) -> list[str]:
-        """Look up a word, its stem and its beginnings; stop words such as "should" and "olur" have no endings."""
+        """Look up a word, its stem and its beginnings. Stop words such as "should" and "olur" have no endings."""
         if word in STOPWORDS:
             return self._words.get(word, [])
         concepts = [*self._words.get(word, ()), *self._words.get(stem(word), ())]

@@ -18,7 +18,7 @@ _LIGHT = 0.4  # factor of the information of a word that says little
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A word of the question; `features` are known to the corpus, `alien` words only to the lexicon."""
+    """A word of the question. `features` are known to the corpus, `alien` words only to the lexicon."""
 
     text: str
     read: str  # the word itself, or its correction
@@ -30,7 +30,7 @@ class QueryWord:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Vector of a question; `weights` (by feature) and `pairs` have the length 1 together with the unknown words."""
+    """Vector of a question. `weights` (by feature) and `pairs` have the length 1 together with the unknown words."""
 
     words: tuple[QueryWord, ...]  # each once
     weights: dict[int, float]
@@ -102,7 +102,7 @@ def _pairs(asked: Sequence[str], corpus: Corpus) -> dict[Pair, float]:
 
 
 def _read(asked: Sequence[str], corpus: Corpus, speller: Speller) -> dict[str, tuple[str, float]]:
-    """Map each word to itself or its correction, and to its factor; at most _MAX_SPELLED words are corrected."""
+    """Map each word to itself or its correction, and to its factor. At most _MAX_SPELLED words are corrected."""
     readings: dict[str, tuple[str, float]] = {}
     left = _MAX_SPELLED
     for word in dict.fromkeys(asked):

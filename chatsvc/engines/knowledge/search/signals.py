@@ -30,7 +30,7 @@ class Rival:
 
 
 def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, int], found: Entry, rivals: Sequence[Rival]) -> Signals:
-    """Compute the signals; `first` is (entry number, best phrasing), `found` that entry, `rivals` the ranked entries."""
+    """Compute the signals. `first` is (entry number, best phrasing), `found` that entry, `rivals` the ranked entries."""
     entry, best = first
     scores = [rival.score for rival in rivals]
     texts = phrasings_of(found)
