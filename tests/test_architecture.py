@@ -390,6 +390,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "backup.list",
     "backup.read",
     "doctor.run",
+    "conversation.view",
     "doctor.show",
     "inbox.assignees",
     "inbox.list",
@@ -397,6 +398,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "metrics.show",
     "system.show",
     "conversation.type",
+    "today",
 }
 
 

@@ -12,7 +12,7 @@ import click
 from chatsvc.cli import progress, transcript
 from chatsvc.cli.files import OutputFile, OutputPath
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
-from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL
+from chatsvc.cli.words import ACCOUNT, BOT, CHANNEL, HANDLING
 from chatsvc.domain.terminal import indented, one_line
 
 COLUMNS = ("id", "channel", "handling", "user_id", "visitor_name", "message_count", "last_message_at")
@@ -28,6 +28,7 @@ def conversation() -> None:
 @click.option("--channel", type=CHANNEL, help="Only the conversations on this channel.")
 @click.option("--search", "q", metavar="WORDS", help="Only those that have all these words, by their beginnings.")
 @click.option("--captured", is_flag=True, help="Only those with a request.")
+@click.option("--handling", type=HANDLING, help="Only those that wait for a person (waiting) or have one (operator).")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Maximum number of records.")
 @json_option
 @click.pass_context

@@ -174,6 +174,7 @@ class Page:
             "size": partial(formats.size, language=language),
             "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
+            "weekday": lambda at, there=zone: formats.weekday(at, language, there),
             "clock": lambda at, there=zone: formats.clock(at, there),
             "date_and_time": lambda at, there=zone: formats.date_and_time(at, language, there),
         }

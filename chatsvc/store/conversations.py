@@ -114,14 +114,14 @@ OF_ACCOUNT = f"SELECT n.number FROM conversations n WHERE n.account_id = o.id {_
 OF_BOT = f"SELECT n.number FROM conversations n WHERE n.bot_id = b.id {_FIRST}"
 LAST = 2**63 - 1
 
-_FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
+FIND = f"SELECT {COLUMNS}, number FROM conversations WHERE id = ?2 AND {ACCOUNT_IN_SCOPE}"
 
 
 async def find(db: Database, accounts: Accounts, conversation_id: str, message_limit: int) -> Thread | None:
     """Read a conversation of these accounts (None for all) with its newest messages."""
 
     def unit(connection: Connection) -> Thread | None:
-        row = connection.execute(_FIND, (listed(accounts), conversation_id)).fetchone()
+        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
         return Thread(Conversation(*row[:-1]), _messages(connection, row[-1], message_limit)) if row else None
 
     return await db.read(unit)

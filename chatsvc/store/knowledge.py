@@ -182,3 +182,16 @@ async def update(
         return after.entries[0].entry
 
     return await db.write(unit, applied)
+
+
+async def questions(db: Database, bot_id: str, entries: Sequence[str]) -> dict[str, str]:
+    """Read the questions of some entries of a bot, by the entries' ids."""
+
+    def unit(connection: Connection) -> dict[str, str]:
+        rows = connection.execute(
+            "SELECT id, question FROM knowledge_entries WHERE id IN (SELECT value FROM json_each(?)) AND +bot_id = ?",
+            (json.dumps(list(entries)), bot_id),
+        )
+        return dict(rows.fetchall())
+
+    return await db.read(unit)

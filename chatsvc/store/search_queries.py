@@ -13,7 +13,7 @@ from chatsvc.domain.models import CHANNELS, Conversation
 from chatsvc.domain.search_words import Term
 from chatsvc.store.conversations import LAST, OF_A_PAGE, OF_ACCOUNT, OF_BOT
 from chatsvc.store.database import Connection, Database
-from chatsvc.store.owners import ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
+from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
 from chatsvc.store.search_terms import BOTS, ENTRIES, MATCHES, Owners, bounds, patterns, rarest
 
 CHUNKS = (100, 400, 1_000, 1_500)  # conversations read along the way, step by step
@@ -22,11 +22,12 @@ _WALKS = {"one": (ONE_BOT, OF_BOT), "some": (SOME_ACCOUNTS, OF_ACCOUNT), "all": 
 
 
 class ConversationFilter(NamedTuple):
-    """Filters of a list. `bot_id` is one that the caller has looked up in its scope."""
+    """Filters of a list. `bot_id` is one that the caller has looked up in its scope, `handling` is "waiting" or "operator"."""
 
     bot_id: str | None = None
     channel: str | None = None
     terms: Sequence[Term] = ()
+    handling: str | None = None
 
 
 class FoundConversations(NamedTuple):
@@ -40,6 +41,7 @@ class _TermQuery(NamedTuple):
     owners: Owners
     channel: str | None
     terms: Sequence[Term]
+    handling: str | None
     limit: int
     after: tuple[int, int]
 
@@ -48,13 +50,16 @@ async def conversations(
     db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
     """Find conversations of these accounts (None for all) that have all terms, behind the keyset position `after`."""
-    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, limit, after or (LAST, LAST))
+    search = _TermQuery(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, chosen.handling, limit, after or (LAST, LAST))
     return await db.read(lambda connection: _find(connection, search))
 
 
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
-    rare = rarest(connection, search.owners, search.terms)
-    found, following = _by_term(connection, search, rare) if rare else _along(connection, search)
+    if search.handling is not None:
+        found, following = _handed_off(connection, search)
+    else:
+        rare = rarest(connection, search.owners, search.terms)
+        found, following = _by_term(connection, search, rare) if rare else _along(connection, search)
     return FoundConversations(_records(connection, [number for _, number in found]), following)
 
 
@@ -76,6 +81,21 @@ def _by_term(connection: Connection, search: _TermQuery, rare: Term) -> tuple[li
             *(*search.owners.values, *bounds(rare), *search.after, patterns(search.terms)),
             *(search.channel, search.limit + 1),
         ),
+    ).fetchall()
+    return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
+
+
+def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Read the conversations that wait for a person or have one, of which there are never many."""
+    rows = connection.execute(
+        f"""
+        SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_handed_off
+        LEFT JOIN search_documents d ON d.conversation = c.number
+        WHERE c.handling <> 'bot' AND c.handling = ?3 AND {ACCOUNT_IN_SCOPE} AND (?2 IS NULL OR c.bot_id = ?2)
+            AND (c.last_message_at, c.number) < (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {MATCHES}
+        ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?4
+        """,
+        (*search.owners.values, search.handling, search.limit + 1, *search.after, patterns(search.terms), search.channel),
     ).fetchall()
     return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
 

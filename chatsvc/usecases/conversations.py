@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.cursors import Position
+from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.models import Conversation
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
@@ -21,6 +22,7 @@ from chatsvc.usecases.services import Services
 
 DEFAULT_MESSAGES = 100
 MAX_MESSAGES = 500
+MOST_EXPORTED = 100_000  # messages of a single conversation
 
 
 async def page(
@@ -58,22 +60,26 @@ async def list_all(
     channel: str | None = None,
     q: str | None = None,
     captured: bool = False,
+    handling: str | None = None,
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Conversation]:
     """List the conversations of one bot, or of the caller's scope, newest first.
 
     q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
-    captured: only conversations with a request. Such a page may be short, or empty, although more follow.
+    captured: only conversations with a request. handling: only those that are "waiting", or that an "operator" has.
+    Such a page may be short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     terms = [*(search_words.terms(q) if q else []), *([Term(search_words.CAPTURED, exact=True)] if captured else [])]
+    if handling is not None and handling not in (WAITING, OPERATOR):
+        raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
     if q and q.strip() and not search_words.terms(q):
         return ResultPage([], None)
     if terms:
         await search.catch_up(services)
-    wanted = ConversationFilter(chosen, channel, terms)
+    wanted = ConversationFilter(chosen, channel, terms, handling)
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
     return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 
@@ -93,8 +99,19 @@ class TranscriptPage(NamedTuple):
     next: transcripts.TranscriptPosition | None
 
 
-async def export(services: Services, caller: Caller, *, bot: str | None = None, after: Sequence[object] | None = None) -> TranscriptPage:
-    """Export whole conversations page by page, of one bot or of the caller's scope. `after` is the last page's `next`."""
+async def export(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str | None = None,
+    conversation: str | None = None,
+    after: Sequence[object] | None = None,
+) -> TranscriptPage:
+    """Export whole conversations page by page, of one bot or of the caller's scope, or one. `after` is the last page's `next`."""
+    if conversation is not None:
+        async with services.big_reads:
+            thread = await show(services, caller, conversation=conversation, message_limit=MOST_EXPORTED)
+        return TranscriptPage([transcripts.Part(*thread, begins=True, ends=True)], None)
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
     place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it

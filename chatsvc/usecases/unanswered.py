@@ -66,12 +66,12 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.Question | No
 
     question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
     found = words(question)
-    if reading.is_only_nod(question) or smalltalk.kind(found, bot.name) or not _is_question(question):
+    if reading.is_only_nod(question) or smalltalk.kind(found, bot.name) or not is_question(question):
         return None
     return stored.Question(" ".join(found), question, primary(language or guess(question) or bot.language))
 
 
-def _is_question(question: str) -> bool:
+def is_question(question: str) -> bool:
     """Return whether a masked message may become an entry: no insult, no name, no date, and no mere remainder of contact data."""
     from chatsvc.engines.knowledge.dialogue import facts, hearing, intents
     from chatsvc.engines.reading.folding import words
@@ -194,7 +194,7 @@ async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 2
     `answered` selects those that the knowledge answers by now, or those that it still does not.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
-    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if _is_question(one.question)]
+    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
     if not asked:
         return []
     index = await services.knowledge.of(chatbot)
@@ -203,7 +203,7 @@ async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 2
 
 async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
     """Find the group of a question by its number; raises `question_not_found`."""
-    asked = [one for one in await stored.most_asked(services.db, bot.id) if _is_question(one.question)]
+    asked = [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question)]
     for group in await services.offload(lambda: _grouped(asked)):
         if question in {one.number for one in group.wordings}:
             return group

@@ -23,6 +23,7 @@ from chatsvc.store import (
     audit,
     bots,
     captures,
+    conversation_view,
     conversations,
     erasure,
     exchanges,
@@ -37,11 +38,13 @@ from chatsvc.store import (
     search_queries,
     search_terms,
     sessions,
+    today,
     transcripts,
     unanswered,
     usage,
 )
 from chatsvc.store.captures import CaptureChange
+from chatsvc.store.conversation_view import Window
 from chatsvc.store.database import Database
 from chatsvc.store.inbox import InboxFilter
 from chatsvc.store.search_queries import ConversationFilter
@@ -61,6 +64,13 @@ def found(
 ) -> Awaitable[object]:
     """Search conversations; with many entries of a word the newest conversations are read."""
     return search_queries.conversations(db, owners, ConversationFilter(bot_id, None, [Term(word) for word in said]), 20, after)
+
+
+async def seen(db: Database, window: Window) -> object:
+    """Read a conversation as the team sees it."""
+    page = await found(db, ["account"])
+    assert isinstance(page, search_queries.FoundConversations)
+    return await conversation_view.read(db, ["account"], page.rows[0][0].id, window, 20)
 
 
 async def found_along(db: Database, owners: list[str] | None) -> object:
@@ -103,6 +113,10 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
     "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),
     "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("r:hello")]), 20),
+    "what waits today": lambda db: today.read(db, "account", START, 0, 20),
+    "a conversation with its requests": lambda db: seen(db, Window()),
+    "a conversation around a message": lambda db: seen(db, Window(around="id")),
+    "the questions of entries": lambda db: knowledge.questions(db, "bot", ["id"]),
     "a page of the attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20),
     "a page of the attempts of an account": lambda db: attempts.attempts(db, ["account"], None, 20, 100),
     "a page of the failed attempts of a bot": lambda db: attempts.attempts(db, None, "bot", 20, status="failed"),
@@ -233,7 +247,11 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.
-SORTED = {name for name in QUESTIONS if name.startswith("a page of")} | {"the events of a bot that failed"}
+SORTED = (
+    {name for name in QUESTIONS if name.startswith("a page of")}
+    | {"what waits today", "a conversation with its requests", "a conversation around a message"}
+    | {"the events of a bot that failed"}
+)
 
 
 def test_the_check_itself_finds_a_walk_and_a_sort(furnished: Path) -> None:
@@ -261,6 +279,7 @@ OVER_ALL_BOTS: dict[str, Callable[[Database], Awaitable[object]]] = {
     **{f"old {table}": partial(expire, table=table) for table in retention.RULES},
     "the questions of a visitor": lambda db: unanswered.erase(db, "bot", "asker of bot"),
     "questions that were not masked": lambda db: unanswered.unmasked(db, 10),
+    "conversations that wait": lambda db: search_queries.conversations(db, ["account"], ConversationFilter(handling="waiting"), 20),
     "a search in all conversations": lambda db: found(db, None, "hello"),
     "a search in all conversations by a frequent word": lambda db: found_along(db, None),
     "indexing conversations": lambda db: search.index(db, lambda text: text.contents),

@@ -1,15 +1,53 @@
-"""First page: what is left to do today."""
+"""First page: what waits for the team today, and what is left to set up for a new account."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.dashboard import records
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases.today import Step, Today
+
+
+class StepLink(NamedTuple):
+    """A first step with the page where it is taken; no path for roles that may not take it."""
+
+    name: str
+    done: bool
+    path: str | None
+
+
+# Operation that a step needs, and its page.
+_STEPS = {
+    "teach": ("knowledge.add", "/bots/{bot}/knowledge"),
+    "try": ("bot.try", "/bots/{bot}/try"),
+    "key": ("key.create", "/keys"),
+    "webhook": ("webhook.set", "/bots/{bot}/webhook"),
+    "embed": ("channel.set", "/bots/{bot}/channels"),
+}
 
 
 async def show(page: Page) -> HttpResponse:
     """Show the day's work."""
-    return page.render("today.html")
+    if page.account_id is None:
+        return page.render("today.html", today=None, faults=[])
+    today: Today = await page.perform("today", account=page.account_id)
+    shown = await records.values(page)
+    examined = await page.perform("doctor.show") if page.may("doctor.show") else None
+    steps = _linked(page, today.steps, next(iter(shown["bots"]), None))
+    return page.render("today.html", today=today, steps=steps, faults=examined.faults if examined else [], **shown)
+
+
+def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink]:
+    linked = []
+    for step in steps:
+        operation, path = _STEPS[step.name]
+        there = path.format(bot=bot) if bot or "{bot}" not in path else "/bots"
+        linked.append(StepLink(step.name, step.done, there if page.may(operation) else None))
+    return linked
 
 
 ROUTES = (Route("GET", "/", show, Access.SIGNED_IN),)

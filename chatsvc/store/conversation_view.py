@@ -1,0 +1,103 @@
+"""One conversation as the team sees it: a window of its messages, its requests, and the visitor's other conversations."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.search_words import EMAIL, PHONE, USER
+from chatsvc.store import inbox
+from chatsvc.store.conversations import FIND, LAST, MESSAGE_COLUMNS, OF_A_PAGE
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.owners import SOME_BOTS, Accounts, listed
+
+MOST_OTHERS = 10
+_MOST_READ = 200  # entries of the visitor's addresses
+
+
+class Window(NamedTuple):
+    """Position in a conversation by ids of messages: around one, before one, or by default the newest."""
+
+    around: str | None = None
+    before: str | None = None
+
+
+class ConversationView(NamedTuple):
+    """A conversation with some messages, oldest first; `older` and `newer` tell whether there are more.
+
+    others: conversations with the same e-mail address, telephone number or user_id in the account.
+    """
+
+    conversation: Conversation
+    messages: list[Message]
+    older: bool
+    newer: bool
+    items: list[InboxItem]
+    others: list[Conversation]
+
+
+async def read(db: Database, accounts: Accounts, conversation_id: str, window: Window, limit: int) -> ConversationView | None:
+    """Read a conversation of these accounts (None for all); None where there is none."""
+
+    def unit(connection: Connection) -> ConversationView | None:
+        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+        if row is None:
+            return None
+        number = row[-1]
+        below = _below(connection, number, window, limit)
+        rows = connection.execute(
+            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number < ? ORDER BY number DESC LIMIT ?",
+            (number, below, limit + 1),
+        ).fetchall()
+        shown = rows[:limit]
+        newer = connection.execute("SELECT 1 FROM messages WHERE conversation = ? AND number >= ? LIMIT 1", (number, below)).fetchone()
+        return ConversationView(
+            Conversation(*row[:-1]),
+            [Message(*one) for one in reversed(shown)],
+            len(rows) > limit,
+            newer is not None,
+            inbox.of_conversation(connection, number),
+            _others(connection, number),
+        )
+
+    return await db.read(unit)
+
+
+def _below(connection: Connection, conversation: int, window: Window, limit: int) -> int:
+    """Return the number below which the messages of a window lie."""
+    wanted = window.around or window.before
+    if wanted is None:
+        return LAST
+    found = connection.execute("SELECT number FROM messages WHERE conversation = ? AND id = ?", (conversation, wanted)).fetchone()
+    if found is None:
+        return LAST
+    if window.around is None:
+        return int(found[0])
+    after = connection.execute(
+        "SELECT number FROM messages WHERE conversation = ? AND number > ? ORDER BY number LIMIT 1 OFFSET ?",
+        (conversation, found[0], limit // 2),
+    ).fetchone()
+    return int(after[0]) if after else LAST
+
+
+def _others(connection: Connection, conversation: int) -> list[Conversation]:
+    """Read the visitor's other conversations by the whole addresses in the search index, newest first."""
+    row = connection.execute(
+        "SELECT d.words, c.account_id FROM search_documents d JOIN conversations c ON c.number = d.conversation WHERE d.conversation = ?",
+        (conversation,),
+    ).fetchone()
+    if row is None:
+        return []
+    addresses = [word for word in json.loads(row[0]) if word.startswith((EMAIL, PHONE, USER))]
+    rows = connection.execute(
+        f"""
+        SELECT {OF_A_PAGE} FROM (
+            SELECT DISTINCT w.conversation FROM {SOME_BOTS} CROSS JOIN json_each(?2) channel
+            CROSS JOIN search_words w ON w.bot = +b.number AND w.word = channel.value WHERE w.conversation <> ?3 LIMIT ?4
+        ) page CROSS JOIN conversations c ON c.number = +page.conversation ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
+        """,
+        (json.dumps([row[1]]), json.dumps(addresses), conversation, _MOST_READ, MOST_OTHERS),
+    )
+    return [Conversation(*one) for one in rows]

@@ -1,0 +1,104 @@
+"""What waits for the team of an account today: appointments, questions without answers, failed webhooks, and first steps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain.captures import Appointment
+from chatsvc.store.captures import APPOINTMENT, REQUEST, appointments_of
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.unanswered import Asked
+
+MOST_FAILED = 20  # attempts read of each bot
+
+
+class BotQuestion(NamedTuple):
+    """A question without an answer, with its bot."""
+
+    bot_id: str
+    asked: Asked
+
+
+class FailedDelivery(NamedTuple):
+    """The latest attempt of an event, which failed."""
+
+    attempt_id: str
+    bot_id: str
+    event: str
+    at: int
+    status_code: int | None
+    error: str | None
+
+
+class BotAppointment(NamedTuple):
+    """An appointment with its bot and its conversation."""
+
+    appointment: Appointment
+    bot_id: str
+    conversation_id: str
+
+
+class FirstSteps(NamedTuple):
+    """The steps that a new account has taken: entries, a conversation, a valid key, a webhook, the widget."""
+
+    taught: bool
+    tried: bool
+    key: bool
+    webhook: bool
+    embedded: bool
+
+
+class TodayRecords(NamedTuple):
+    """Records that wait; each list is cut at the limit."""
+
+    appointments: list[BotAppointment]
+    questions: list[BotQuestion]
+    failed: list[FailedDelivery]
+    steps: FirstSteps
+
+
+_APPOINTMENTS = f"""
+    SELECT {APPOINTMENT}, {REQUEST}, a.bot_id, c.id FROM bots b CROSS JOIN appointments a ON a.number IN (
+        SELECT n.number FROM appointments n WHERE n.bot_id = b.id AND n.appointment_at >= ?2 AND n.status IN ('pending', 'confirmed')
+        ORDER BY n.appointment_at LIMIT ?3)
+    CROSS JOIN requests r ON r.number = a.request CROSS JOIN conversations c ON c.number = r.conversation
+    WHERE b.account_id = ?1 ORDER BY a.appointment_at LIMIT ?3
+"""
+_QUESTIONS = """
+    SELECT q.bot_id, q.number, q.question, q.language, q.times, q.last_asked_at FROM bots b
+    CROSS JOIN unanswered_questions q ON q.number IN (
+        SELECT n.number FROM unanswered_questions n WHERE n.bot_id = b.id ORDER BY n.times DESC, n.last_asked_at DESC LIMIT ?2)
+    WHERE b.account_id = ?1 ORDER BY q.times DESC, q.last_asked_at DESC LIMIT ?2
+"""
+_FAILED = f"""
+    SELECT a.id, a.bot_id, e.event, a.at, a.status_code, a.error FROM bots b CROSS JOIN webhook_attempts a ON a.number IN (
+        SELECT n.number FROM webhook_attempts n WHERE n.bot_id = b.id AND n.success = 0 ORDER BY n.number DESC LIMIT {MOST_FAILED})
+    CROSS JOIN webhook_events e ON e.number = a.event_number
+    WHERE b.account_id = ?1 AND a.at >= ?2 AND e.event <> 'webhook.test'
+        AND NOT EXISTS (SELECT 1 FROM webhook_attempts l WHERE l.event_number = a.event_number AND l.number > a.number)
+    ORDER BY a.number DESC LIMIT ?3
+"""
+_STEPS = """
+    SELECT
+        EXISTS (SELECT 1 FROM bots b CROSS JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1),
+        EXISTS (SELECT 1 FROM conversation_counts WHERE account_id = ?1 AND conversations > 0),
+        EXISTS (SELECT 1 FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL AND coalesce(expires_at, ?2 + 1) > ?2),
+        EXISTS (SELECT 1 FROM bots b CROSS JOIN webhooks h ON h.bot_id = b.id WHERE b.account_id = ?1),
+        EXISTS (SELECT 1 FROM bots b CROSS JOIN channels n ON n.bot_id = b.id AND n.channel = 'web' WHERE b.account_id = ?1)
+"""
+
+
+async def read(db: Database, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
+    """Read an account's next appointments, most frequent questions, deliveries that failed after `since`, and first steps."""
+
+    def unit(connection: Connection) -> TodayRecords:
+        coming = connection.execute(_APPOINTMENTS, (account_id, now, limit)).fetchall()
+        appointments = appointments_of([row[:-2] for row in coming])
+        return TodayRecords(
+            [BotAppointment(one, *row[-2:]) for one, row in zip(appointments, coming, strict=True)],
+            [BotQuestion(row[0], Asked(*row[1:])) for row in connection.execute(_QUESTIONS, (account_id, limit))],
+            [FailedDelivery(*row) for row in connection.execute(_FAILED, (account_id, since, limit))],
+            FirstSteps(*map(bool, connection.execute(_STEPS, (account_id, now)).fetchone())),
+        )
+
+    return await db.read(unit)

@@ -1,0 +1,72 @@
+"""One conversation for the team: messages with the origin of each reply, requests, and the visitor's other conversations."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from chatsvc.domain import refusals
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.models import Conversation, Message
+from chatsvc.store import conversation_view as stored
+from chatsvc.store import knowledge
+from chatsvc.store.conversation_view import Window
+from chatsvc.usecases.services import Services
+
+MESSAGES = 100  # of a page
+
+
+class Origin(NamedTuple):
+    """An entry behind a reply with its score; `question` is None where the entry was deleted."""
+
+    entry: str
+    question: str | None
+    score: float
+
+
+class ShownMessage(NamedTuple):
+    """A message with the decision and confidence of the search behind it, None where it made none, and the entries."""
+
+    message: Message
+    decision: str | None
+    confidence: float | None
+    origins: tuple[Origin, ...]
+
+
+class ShownConversation(NamedTuple):
+    """A conversation with some messages, oldest first; see store.conversation_view.ConversationView."""
+
+    conversation: Conversation
+    messages: list[ShownMessage]
+    older: bool
+    newer: bool
+    items: list[InboxItem]
+    others: list[Conversation]
+
+
+async def show(
+    services: Services, caller: Caller, *, conversation: str, around: str | None = None, before: str | None = None
+) -> ShownConversation:
+    """Show a conversation's newest messages, those around one message, or those before one; raises Refused."""
+    async with services.big_reads:
+        view = await stored.read(services.db, caller.scope.accounts, conversation, Window(around, before), MESSAGES)
+    if view is None:
+        raise refusals.conversation_not_found(conversation=conversation)
+    evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
+    ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
+    questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
+    shown = [_shown(message, origin, questions) for message, origin in zip(view.messages, evidence, strict=True)]
+    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others)
+
+
+def _shown(message: Message, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
+    entries = evidence.get("entries")
+    origins = tuple(Origin(one["id"], questions.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
+    decision, confidence = evidence.get("decision"), evidence.get("confidence")
+    return ShownMessage(
+        message,
+        decision if isinstance(decision, str) else None,
+        confidence if isinstance(confidence, float | int) else None,
+        origins,
+    )
