@@ -256,7 +256,7 @@ def _front_ends(services: Services, interface: Interface) -> Mounts:
 
 
 async def _collect() -> None:
-    """Collect reference cycles, except among the many objects of a burst of requests: those trigger a collection themselves."""
+    """Collect reference cycles, except among the many objects of a burst of requests. Those trigger a collection themselves."""
     if gc.get_count()[0] < MANY_OBJECTS:
         gc.collect(1)
 

@@ -44,7 +44,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Format an event as one JSON object: time, level, logger, request_id, message, its `fields` and its exception."""
+    """Format an event as one JSON object. Time, level, logger, request_id, message, its `fields` and its exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""

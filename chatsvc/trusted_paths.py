@@ -22,7 +22,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Found(NamedTuple):
-    """The end of a path: folder descriptor, name, and O_PATH descriptor of the file, None if it is missing."""
+    """The end of a path. Folder descriptor, name, and O_PATH descriptor of the file, None if it is missing."""
 
     folder: int
     name: str

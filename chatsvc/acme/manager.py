@@ -1,4 +1,4 @@
-"""Certificate manager: loads the stored certificate, renews it in time, uses a temporary one before the first."""
+"""Certificate manager. Loads the stored certificate, renews it in time, uses a temporary one before the first."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CertificateManager:
         self._server_tls.use_pem(b"".join(certificates.self_signed(self._settings.domains, days=TEMPORARY_DAYS)))
 
     def _due_at(self, pem: bytes) -> float:
-        """Return the time of renewal: when a third of its life is left, at once if it is for other names."""
+        """Return the time of renewal. When a third of its life is left, at once if it is for other names."""
         names, begin, end = certificates.validity(pem)
         return end - (end - begin) / 3 if names == set(self._settings.domains) else 0.0
 

@@ -139,7 +139,7 @@ def idempotency_key(request: HttpRequest) -> str | None:
 
 
 def integer(text: str | None, default: int, most: int) -> int:
-    """Parse a count from 1 to `most`: out of range is clamped, no plain ASCII integer counts as absent."""
+    """Parse a count from 1 to `most`. Out of range is clamped, no plain ASCII integer counts as absent."""
     if text is None or not _INTEGER.fullmatch(text):
         return default
     digits = text.lstrip("-0")

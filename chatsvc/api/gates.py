@@ -20,7 +20,7 @@ _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
 @dataclass(slots=True)
 class RequestContext:
-    """State of one request to the interface: what the gates found out, and the services that answer it."""
+    """State of one request to the interface. What the gates found out, and the services that answer it."""
 
     request: HttpRequest
     services: Services

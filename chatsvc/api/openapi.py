@@ -163,7 +163,7 @@ def _parameter(name: str, description: str, schema: Schema | None = None) -> Sch
 
 
 def _integer(name: str, default: int, most: int) -> Schema:
-    """A count in the query, which is clamped or left out of account where it is wrong: nothing is an error."""
+    """A count in the query. It is clamped, or ignored where it is no number: nothing is an error."""
     return _parameter(name, f"1 to {most}, clamped; what is no integer counts as {default}.", {"default": default, "examples": [default]})
 
 

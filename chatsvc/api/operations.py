@@ -1,4 +1,4 @@
-"""The six operations (SPEC.md section 4): from an admitted request to the body of its 200 response."""
+"""The six operations (SPEC.md section 4). From an admitted request to the body of its 200 response."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
 
 
 def _origin(evidence: dict[str, Any]) -> str:
-    """Describe the origin of a reply: the search's decision and confidence, and the entries with their scores."""
+    """Describe the origin of a reply. The search's decision and confidence, and the entries with their scores."""
     head = f"{evidence['decision']}, confidence {evidence['confidence']:.2f}; " if evidence["decision"] else ""
     entries = ", ".join(f"{entry['id']} {entry['score']:.2f}" for entry in evidence["entries"])
     return f"{head}entries: {entries or 'none'}"

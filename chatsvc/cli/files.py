@@ -186,7 +186,7 @@ class OutputPath(click.Path):
 
 
 def hand_over(outputs: list[OutputFile]) -> None:
-    """Fork before root is dropped if there are output files: the child continues, the parent names or removes the files."""
+    """Fork before root is dropped if there are output files. The child continues, the parent names or removes the files."""
     if not outputs:
         return
     for output in outputs:

@@ -1,4 +1,4 @@
-"""Findings of `doctor` as sentences of the command line: the finding, and for all but good ones the remedy."""
+"""Findings of `doctor` as sentences of the command line. The finding, and for all but good ones the remedy."""
 
 from __future__ import annotations
 

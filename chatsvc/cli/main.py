@@ -1,4 +1,4 @@
-"""Entry point of the command line: imports one command and prints every refusal in one line."""
+"""Entry point of the command line. Imports one command and prints every refusal in one line."""
 
 from __future__ import annotations
 

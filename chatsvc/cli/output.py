@@ -1,4 +1,4 @@
-"""Output shared by all commands: the option --json, the call of an operation, text, JSON, fields and tables.
+"""Output shared by all commands. The option --json, the call of an operation, text, JSON, fields and tables.
 
 Everything that a command prints goes through `echo` or `to_json`: no control or invisible character reaches a terminal.
 """
@@ -54,7 +54,7 @@ def call_all(ctx: click.Context, operation: str, *, most: int | None = None, **a
 
 @contextmanager
 def written(output: OutputFile) -> Iterator[IO[bytes]]:
-    """Write an output file: it gets its name at the end, or is removed where that is not reached. Raises Refused and OSError."""
+    """Write an output file. It gets its name at the end, or is removed where that is not reached. Raises Refused and OSError."""
     try:
         yield output.open()
         output.keep()

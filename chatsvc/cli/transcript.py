@@ -1,4 +1,4 @@
-"""Export of conversations, streamed page by page: one JSON array, JSONL (a conversation a line) or CSV (a message a line)."""
+"""Export of conversations, streamed page by page. One JSON array, JSONL (a conversation a line) or CSV (a message a line)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell completion of arguments: the candidates for each kind, looked up only when Tab is pressed."""
+"""Shell completion of arguments. The candidates for each kind, looked up only when Tab is pressed."""
 
 from __future__ import annotations
 

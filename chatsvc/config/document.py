@@ -1,4 +1,4 @@
-"""Parser of the configuration file: YAML to scalars, maps and lists, each with its line and column.
+"""Parser of the configuration file. YAML to scalars, maps and lists, each with its line and column.
 
 It reads YAML's events, not its values: YAML 1.1 reads 9:30 as 570 and `no` as False, so every scalar stays the text that was
 written and is converted to the type that its setting declares. Anchors, aliases and tags have no use in this file and are refused,

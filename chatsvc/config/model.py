@@ -87,7 +87,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on load: requests a minute for each API key, requests in flight, and connections that have shown no valid key.
+    """Limits on load. Requests a minute for each API key, requests in flight, and connections that have shown no valid key.
 
     `connections_per_address` holds for an IPv4 address or an IPv6 /64 network. `web_per_minute` is the number of messages of the widget
     for each bot and address, `web_daily` that of a bot's new conversations in a day.

@@ -1,4 +1,4 @@
-"""Reader of one map of settings: it records every fault with its place and continues with the default."""
+"""Reader of one map of settings. It records every fault with its place and continues with the default."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def https_url(text: str) -> str:
 
 
 def domain(text: str) -> str:
-    """A name that an authority can look up: no address, no wildcard, at least one dot."""
+    """A name that an authority can look up. No address, no wildcard, at least one dot."""
     if not _is_host(text) or "." not in text or text.endswith(".") or "_" in text or text.rpartition(".")[2].isdigit():
         raise ValueError("expected the name of a host, such as bots.example.com: no address, no wildcard, no final dot, in ASCII (xn--)")
     return text.lower()

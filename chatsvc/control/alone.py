@@ -47,7 +47,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
 
 
 def detached_file(result: Any) -> IO[bytes] | None:
-    """Open and remove the file named by `draft` in a result, and remove the key: no path leaves the process."""
+    """Open and remove the file named by `draft` in a result, and remove the key. No path leaves the process."""
     if not isinstance(result, dict) or "draft" not in result:
         return None
     draft = Path(result.pop("draft"))

@@ -92,7 +92,7 @@ class Identity:
 
 
 def _is_for_the_service(variable: str) -> bool:
-    """Whether a configuration of another user may use this variable of root's environment: it can send what it reads anywhere."""
+    """Whether a configuration of another user may use this variable of root's environment. It can send what it reads anywhere."""
     return variable in ("ANTHROPIC_API_KEY", "HOME") or variable.startswith("CHATSVC_")
 
 

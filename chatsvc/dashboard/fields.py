@@ -21,7 +21,7 @@ class Fields:
         return self.raw(name).strip()
 
     def raw(self, name: str) -> str:
-        """Return a field as it was typed, with the line breaks of Unix: passwords, long texts."""
+        """Return a field as it was typed, with the line breaks of Unix. Passwords, long texts."""
         value: str = self._form.values.get(name, "")
         return value.replace("\r\n", "\n")
 

@@ -26,7 +26,7 @@ def worded(language: str, one: Finding) -> WordedFinding:
 
 
 def _fact(language: str, name: str, value: object) -> object:
-    """Write a fact: a size with its unit, counts by purpose, any other number as it is (a port has no separators)."""
+    """Write a fact. A size gets its unit, counts their purposes; other numbers stay as they are (a port has no separators)."""
     if name == "free" and isinstance(value, int):
         return formats.size(value, language)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Context of one request to a page: who asks, for which account, in which language; and the responses that a page makes."""
+"""Context of one request to a page. Who asks, for which account, in which language; and the responses that a page makes."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class Page:
         return self.render(template, status=status, more=_retry(fault), fault=self.refusal(fault), **values)
 
     def start_session(self, made: NewSession, path: str, done: str | None = None) -> HttpResponse:
-        """Redirect with the cookie of a new session, by way of the second factor where the session waits for it."""
+        """Redirect with the cookie of a new session. A session that waits for the second factor goes there first."""
         path = with_query(local(path), {"done": done})
         if not made.session.verified:
             path = with_query(CODE_PATH, {"next": path if path != HOME_PATH else None})

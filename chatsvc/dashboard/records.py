@@ -1,4 +1,4 @@
-"""Requests and appointments on pages: the bots' names, the people in charge, and the forms that change a record."""
+"""Requests and appointments on pages. The bots' names, the people in charge, and the forms that change a record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def channels(page: Page) -> list[tuple[str, str]]:
 
 
 async def people(page: Page) -> list[tuple[str, str]]:
-    """Return the operators who may be put in charge: e-mail addresses with names, the signed-in operator first."""
+    """Return the operators who may be put in charge. E-mail addresses with names, the signed-in operator first."""
     found = await page.perform("inbox.assignees", account=page.account_id)
     shown = {one.email: one.name or one.email for one in found}
     me = page.operator.email

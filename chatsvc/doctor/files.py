@@ -1,4 +1,4 @@
-"""Checks of the files and the clock of this machine: configuration, data folder, master key, disk."""
+"""Checks of the files and the clock of this machine. Configuration, data folder, master key, disk."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _disk(path: Path) -> Iterator[Finding]:
 
 
 def temporary() -> Iterator[Finding]:
-    """Check the folder for temporary files: backups are verified there, and the single binary unpacks itself there."""
+    """Check the folder for temporary files. Backups are verified there, and the single binary unpacks itself there."""
     try:
         place = tempfile.gettempdir()
     except OSError as none:

@@ -140,7 +140,7 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
 def check_answers(
     host: str, addresses: Iterable[IPAddress], port: int, own: Own, allowed: Networks, *, inside_only: bool
 ) -> tuple[IPAddress, ...]:
-    """The addresses of a name (one at least), without repetition, if each of them may be dialled; raises TargetRefused where one may not.
+    """The addresses of a name (one at least), each once. Raises TargetRefused where one of them may not be dialled.
 
     A name leads either outside or to the operator's own networks, wholly: a mixture is how a name is made to slip from one to the
     other. `inside_only`: the name is one that could not be a public one (see Target).

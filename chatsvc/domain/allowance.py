@@ -1,10 +1,10 @@
-"""The monthly allowance (SPEC.md 4.3, DECISIONS.md section 1): what an account may still send, exactly, under any concurrency."""
+"""The monthly allowance (SPEC.md 4.3, DECISIONS.md section 1). What an account may still send, exactly, under any concurrency."""
 
 from __future__ import annotations
 
 
 class Allowance:
-    """One account's counts in this process: what is used is what was committed, what is reserved is still being answered.
+    """One account's counts in this process. What is used is what was committed, what is reserved is still being answered.
 
     Nothing here waits, so that a check and its reservation are one step on the event loop.
     """
@@ -22,7 +22,7 @@ class Allowance:
         return max(0, self.limit - self.used.get(month, 0)) - self.reserved.get(month, 0)
 
     def left(self, month: str) -> int:
-        """Count the messages that may still be accepted in `month`: those of the plan and credits, less those in flight."""
+        """Count the messages that may still be accepted in `month`. Those of the plan and credits, less those in flight."""
         on_credit = sum(max(0, -self._left_of_plan(other)) for other in self.reserved)
         return max(0, self._left_of_plan(month)) + max(0, self.credits - on_credit)
 

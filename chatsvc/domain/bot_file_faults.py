@@ -1,4 +1,4 @@
-"""Faults of a bot's file (DECISIONS.md section 9): codes with facts, and their sentences in both languages."""
+"""Faults of a bot's file (DECISIONS.md section 9). Codes with facts, and their sentences in both languages."""
 
 from __future__ import annotations
 

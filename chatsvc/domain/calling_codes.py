@@ -50,7 +50,7 @@ _TRUNK_OF = {code: _TRUNK.get(country, "0") for country, code in _CODE_OF.items(
 
 
 def without_trunk(digits: str) -> str:
-    """Return the digits of a number with its country's code, without the trunk prefix between: `44 (0) 7700 ...`."""
+    """Return a number's digits with its country's code, without the trunk prefix. Example: `44 (0) 7700 ...`."""
     for length in (1, 2, 3):
         trunk = _TRUNK_OF.get(digits[:length])
         if trunk and digits[length:].startswith(trunk):

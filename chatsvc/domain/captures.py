@@ -1,4 +1,4 @@
-"""Captured data of a conversation: a request, and the appointment that may belong to it (SPEC.md 2.6, 2.7).
+"""Captured data of a conversation. A request, and the appointment that may belong to it (SPEC.md 2.6, 2.7).
 
 An engine proposes, code decides: whatever a model or a visitor brings is checked here before it becomes a record.
 """
@@ -106,7 +106,7 @@ def _flat(text: str) -> str:
 
 
 def _own_words(message: str, spoken: Sequence[str]) -> str:
-    """Return `message` if it quotes the visitor, whole or line by line; else their message that it is most about, else their last.
+    """Return `message` if it quotes the visitor, whole or line by line. Otherwise return the visitor's message closest to it, or the last.
 
     A summary is never kept: a model that was talked into something must not put words into the visitor's mouth.
     """
@@ -120,7 +120,7 @@ def _own_words(message: str, spoken: Sequence[str]) -> str:
 
 
 def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: str) -> Captured:
-    """`captured` with only what may be kept: contact data that the visitor has typed, a date that is real and lies ahead.
+    """`captured` with only what may be kept. Contact data that the visitor has typed, a date that is real and lies ahead.
 
     `spoken` are the visitor's own messages, `now` is the bot's local wall clock (naive), `country` the bot's (ISO 3166), whose
     code a telephone number without one gets. What is checked twice stays the same.
@@ -147,7 +147,7 @@ def checked(captured: Captured, spoken: Sequence[str], now: datetime, country: s
 
 
 def _changing(captured: Captured, change: Change) -> Captured:
-    """Complete a change from its appointment: the contact data, and the day or the time that stays."""
+    """Complete a change from its appointment. The contact data, and the day or the time that stays."""
     old = change.appointment
     moves = not (change.cancels or change.corrects) and (captured.date or captured.time)
     return replace(
@@ -162,7 +162,7 @@ def _changing(captured: Captured, change: Change) -> Captured:
 
 
 def change_message(captured: Captured, change: Change, language: str) -> str:
-    """The message of a change request: the appointment (date, time, id), what is wanted, and the visitor's own words."""
+    """The message of a change request. The appointment (date, time, id), what is wanted, and the visitor's own words."""
     old = change.appointment
     which = f"{old.date} {old.time:%H:%M}" if old.date and old.time else old.message
     wanted = f"{captured.date} {captured.time:%H:%M}" if captured.date and captured.time else None
@@ -184,7 +184,7 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)$")
 
 
 def wanted_change(record: CapturedRecord) -> tuple[str, date | None, time | None] | None:
-    """Return the appointment's id and the wanted day and time of a change request (none: a cancellation); None for other records."""
+    """Return appointment id, day and time of a change request. A cancellation has no day; other records return None."""
     match = _WANTED.match(record.message) if record.kind == "request" else None
     if match is None:
         return None
@@ -193,7 +193,7 @@ def wanted_change(record: CapturedRecord) -> tuple[str, date | None, time | None
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> int:
-    """The instant of a local date and time, milliseconds since the epoch; in an hour that the clocks skip, the one after it."""
+    """The instant of a local date and time, in Unix milliseconds. In an hour that the clocks skip, the one after it."""
     local = datetime.combine(day, clock, tzinfo=zone)
     return int(local.astimezone(UTC).timestamp()) * 1000
 

@@ -1,4 +1,4 @@
-"""Channels of a bot: the web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
+"""Channels of a bot. The web widget, Telegram and WhatsApp, with their settings (DECISIONS.md section 7)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SetChannel(NamedTuple):
 
 
 def first_delivery(channel: str, role: str) -> str | None:
-    """Return the delivery state of a new message of the team: a widget gets the bot's replies at once, the interface has no states."""
+    """Return the delivery state of a new message of the team. A widget gets the bot's replies at once, the interface has no states."""
     if channel not in SETTABLE:
         return None
     return "sent" if channel == WEB and role == "assistant" else "queued"

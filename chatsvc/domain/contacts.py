@@ -1,4 +1,4 @@
-"""Contact data: an e-mail address, telephone number or name counts only if the visitor typed it.
+"""Contact data. An e-mail address, telephone number or name counts only if the visitor typed it.
 
 A value that a model or a slot filler proposes is looked up in the visitor's text and returned as written there, so that nothing
 invented, completed or copied from elsewhere is stored.

@@ -1,4 +1,4 @@
-"""Cursors of lists (SPEC.md 2.1, DECISIONS.md section 1): opaque, authenticated keyset positions, bound to one list."""
+"""Cursors of lists (SPEC.md 2.1, DECISIONS.md section 1). Opaque, authenticated keyset positions, bound to one list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAC_BYTES = 16
 
 
 class Position(NamedTuple):
-    """The last record of a page: its instant, its number in the store, and how many records the walk has returned so far."""
+    """The last record of a page. Its instant, its number in the store, and how many records the walk has returned so far."""
 
     instant: int
     number: int

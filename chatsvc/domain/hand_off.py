@@ -1,4 +1,4 @@
-"""Rules of the hand-off: whether a conversation goes to a person, and when it returns to the bot (DECISIONS.md section 8)."""
+"""Rules of the hand-off. Whether a conversation goes to a person, and when it returns to the bot (DECISIONS.md section 8)."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def is_open(bot: Bot, now: datetime) -> bool:
 
 
 def patience_ms(bot: Bot, handling: str) -> int:
-    """Return for how long a conversation stays as it is: waiting for an operator, or for the operator's next word."""
+    """Return for how long a conversation stays as it is. Waiting for an operator, or for the operator's next word."""
     return MINUTE_MS * (bot.hand_off_wait if handling == WAITING else bot.hand_off_return)

@@ -1,4 +1,4 @@
-"""Weak spots that a check of a bot's knowledge finds: kinds with facts, and their sentences in both languages."""
+"""Weak spots that a check of a bot's knowledge finds. Kinds with facts, and their sentences in both languages."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MAX_LENGTH = 128
 
 
 def is_tag(text: str) -> bool:
-    """Whether `text` is a well-formed tag of a language, with script, region and variants where given: `tr`, `en-GB`, `zh-Hant-TW`."""
+    """Whether `text` is a well-formed language tag: `tr`, `en-GB`, `zh-Hant-TW`. Script, region and variants may be given."""
     return len(text) <= MAX_LENGTH and _TAG.fullmatch(text) is not None
 
 

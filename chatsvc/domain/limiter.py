@@ -1,4 +1,4 @@
-"""The rate limit (SPEC.md section 8): a fixed window that begins on the minute of the clock, counted in memory."""
+"""The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock, counted in memory."""
 
 from __future__ import annotations
 

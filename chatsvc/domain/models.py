@@ -90,7 +90,7 @@ class NewKey(NamedTuple):
 
 
 class FirstRecords(NamedTuple):
-    """The first account, bot and key, None if there was an account; and the administrator that was asked for."""
+    """The first account, bot and key, None if there was an account. `operator` is the administrator, if one was asked for."""
 
     account: AccountUsage | None
     bot: Bot | None

@@ -88,7 +88,7 @@ def sentence(code: str, facts: Mapping[str, str], language: str = "en") -> str:
 
 
 class _HoursToken(NamedTuple):
-    """A word of the text: its kind, what it stands for, and how it was written."""
+    """A word of the text. Its kind, what it stands for, and how it was written."""
 
     kind: str
     value: tuple[int, ...]

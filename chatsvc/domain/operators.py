@@ -1,4 +1,4 @@
-"""Operators: people of the team who sign in to the dashboard, their sessions and set-up links (DECISIONS.md section 6)."""
+"""Operators: people of the team who sign in to the dashboard. Also their sessions and set-up links (DECISIONS.md section 6)."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def recovery_digest(code: str) -> bytes:
 
 
 def is_live(session: OperatorSession, now: int) -> bool:
-    """Report whether a session is valid: 12 hours idle, 30 days in all, 10 minutes before the second factor."""
+    """Report whether a session is valid. It ends after 12 hours idle, 30 days in all, or 10 minutes without the second factor."""
     if not session.verified:
         return now < session.created_at + SECOND_FACTOR_MS
     return now < min(session.last_seen_at + IDLE_MS, session.created_at + SESSION_MS)

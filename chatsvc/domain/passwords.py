@@ -15,7 +15,7 @@ _ENDS = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 
 
 def normalised(password: str) -> str:
-    """Return a password in the Unicode form in which it is hashed: keyboards write one letter in several ways."""
+    """Return a password in the Unicode form in which it is hashed. Keyboards write one letter in several ways."""
     return unicodedata.normalize("NFKC", password)
 
 

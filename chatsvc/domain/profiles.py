@@ -1,4 +1,4 @@
-"""Owner's words of a bot: its texts, closed days and forms (DECISIONS.md section 9), and their JSON in the store."""
+"""Owner's words of a bot. Its texts, closed days and forms (DECISIONS.md section 9), and their JSON in the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of the conversation search: folded words of texts, contact data as whole words, and the terms of a query.
+"""Words of the conversation search. Folded words of texts, contact data as whole words, and the terms of a query.
 
 Case, accents and the Turkish dotless i are folded, so that "Işık", "isik" and "IŞIK" are one word.
 """

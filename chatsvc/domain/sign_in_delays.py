@@ -17,7 +17,7 @@ MOST_KEYS = 20_000
 
 
 class SignInAttempt(NamedTuple):
-    """An attempt to sign in: digests of e-mail address and client address, and its time in milliseconds."""
+    """An attempt to sign in. Digests of e-mail address and client address, and its time in milliseconds."""
 
     email: bytes
     address: bytes
@@ -25,7 +25,7 @@ class SignInAttempt(NamedTuple):
 
 
 def delay_s(failures: int, allowed: int) -> int:
-    """Return the pause after that many failures: none below `allowed`, then 1 s, doubled by each further one, at most 60 s."""
+    """Return the pause after that many failures. None below `allowed`, then 1 s, doubled by each further one, at most 60 s."""
     return 0 if failures < allowed else min(LONGEST_S, 1 << min(failures - allowed, 6))
 
 

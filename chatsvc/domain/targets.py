@@ -196,7 +196,7 @@ def _encoded(label: str) -> str:
 
 
 def _is_canonical(label: str, *, deviations: bool) -> bool:
-    """Whether nothing in the label would be mapped, dropped or split: letters and marks in lower case, composed; and ASCII.
+    """Whether nothing in the label would be mapped, dropped or split. Letters and marks in lower case, composed; and ASCII.
 
     `deviations`: whether they may be among them, as they may in xn-- form, of which there is only one reading.
     """

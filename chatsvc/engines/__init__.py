@@ -138,7 +138,7 @@ def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Reply of an engine: non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin."""
+    """Reply of an engine. Non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin."""
 
     text: str
     usage: Usage = Usage()

@@ -1,4 +1,4 @@
-"""Child process that reads knowledge files: bytes on standard input, entries or faults as JSON on standard output.
+"""Child process that reads knowledge files. Bytes on standard input, entries or faults as JSON on standard output.
 
 Parsers of foreign files run here, with limits of memory and processor time, and without the service's rights, secrets and descriptors.
 The parent writes one line of JSON (`language`, `user`, `group`, `files` with `name` and `size`), then the files' bytes one after the

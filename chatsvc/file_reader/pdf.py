@@ -1,4 +1,4 @@
-"""PDF files as lines of text with their pages, by pypdf: pure Python, without dependencies of its own, and maintained.
+"""PDF files as lines of text with their pages, by pypdf. Pure Python, without dependencies of its own, and maintained.
 
 Encrypted files and files without text (scans) are refused. What a page's streams unpack to is limited.
 """
@@ -30,7 +30,7 @@ logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it reports every oddity
 
 
 def warm_up() -> None:
-    """Import what the library imports at its first use: later the process may not be allowed to read the program."""
+    """Import what the library imports at its first use. Later the process may not be allowed to read the program."""
     file, places = b"%PDF-1.4\n", b"0000000000 65535 f \n"
     for number, content in enumerate(_SAMPLE, start=1):
         places += b"%010d 00000 n \n" % len(file)
@@ -79,7 +79,7 @@ def _lines(name: str, document: pypdf.PdfReader) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
-    """Join the lines of a paragraph: those that fill the page's width and whose next line continues a sentence."""
+    """Join the lines of a paragraph. Those that fill the page's width and whose next line continues a sentence."""
     width = max(map(len, lines), default=0)
     held = ""
     for line in lines:

@@ -1,4 +1,4 @@
-"""Word files (.docx) as HTML, by mammoth: it knows headings, lists, tables and hyperlinks, and needs no lxml, unlike python-docx.
+"""Word files (.docx) as HTML, by mammoth. It knows headings, lists, tables and hyperlinks, and needs no lxml, unlike python-docx.
 
 The file is a zip of XML: what it unpacks to is limited, and document type declarations, which define entities, are refused.
 """
@@ -30,7 +30,7 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fre
 
 
 def warm_up() -> None:
-    """Import what the library imports at its first use: later the process may not be allowed to read the program."""
+    """Import what the library imports at its first use. Later the process may not be allowed to read the program."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("word/document.xml", _SAMPLE)
@@ -100,7 +100,7 @@ def _at_declaration(*_: object) -> None:
 
 @contextmanager
 def _without_declarations() -> Iterator[None]:
-    """Have the XML parser raise _Declaration, whatever the part's name and encoding: the file's own relations say which parts are read."""
+    """Have the XML parser raise _Declaration, whatever the part's name and encoding. The file's own relations say which parts are read."""
     handler = ExpatBuilder.start_doctype_decl_handler
     ExpatBuilder.start_doctype_decl_handler = _at_declaration  # type: ignore[method-assign, assignment]
     try:

@@ -1,4 +1,4 @@
-"""Admission control: how many connections without a valid key there may be, in all and for each address.
+"""Admission control. How many connections without a valid key there may be, in all and for each address.
 
 A connection is counted by a Lease from the moment it is read until it closes or a request on it is authenticated.
 """
@@ -31,7 +31,7 @@ class Lease:
             admission.release(self, counts_in_total=self._counts_in_total)
 
     def set_idle(self, close: Callable[[], None] | None) -> None:
-        """Mark the connection as waiting for a next request, closed by `close` if its lease is needed; None: it is busy."""
+        """Mark the connection as idle, closed by `close` if its lease is needed. None marks it as busy."""
         if self._admission is not None:
             self._admission.set_idle(self, close)
 

@@ -1,4 +1,4 @@
-"""Client addresses: the peer of the connection, or the address that a trusted proxy forwards for."""
+"""Client addresses. The peer of the connection, or the address that a trusted proxy forwards for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ClientAddresses:
 
 
 def share_of(address: str) -> str:
-    """Return the key under which an address is counted: the address itself, or the /64 network of an IPv6 address."""
+    """Return the key under which an address is counted. The address itself, or the /64 network of an IPv6 address."""
     found = _parse(address.partition("%")[0])
     if isinstance(found, IPv6Address):
         return str(ip_network((found, _IPV6_SHARE), strict=False))
@@ -53,7 +53,7 @@ def share_of(address: str) -> str:
 def behind(
     peer: str, x_forwarded_for: Sequence[str], forwarded: Sequence[str], trusted: Networks, *, by_socket: bool = False
 ) -> Address | None:
-    """Return the rightmost forwarded address that is no trusted proxy's: a client may have written all left of it.
+    """Return the rightmost forwarded address that is no trusted proxy's. A client may have written all left of it.
 
     None where the peer is not trusted or its fields are unusable, and where both fields are present and disagree: a proxy sets
     one of them and may pass on its client's other one.

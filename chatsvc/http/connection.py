@@ -1,4 +1,4 @@
-"""HTTP/1.1 connection: an asyncio protocol with a task for the requests being answered and one timer for its deadlines.
+"""HTTP/1.1 connection. An asyncio protocol with a task for the requests being answered and one timer for its deadlines.
 
 aiohttp's own request handler costs half the processor time of a request, words protocol faults in text, and gives heads, bodies
 and slow readers as long as they like.

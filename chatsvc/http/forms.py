@@ -24,7 +24,7 @@ IN_MEMORY = 64 * 1024  # bytes of an upload; the rest of a longer one is in a te
 
 @dataclass(frozen=True)
 class FormLimits:
-    """Limits of a form: bytes in all, number of fields and uploads together, bytes of a text field, bytes of a part's header line."""
+    """Limits of a form. Bytes in all, number of fields and uploads together, bytes of a text field, bytes of a part's header line."""
 
     size: int = 256 * 1024
     fields: int = 200
@@ -99,7 +99,7 @@ async def _read_multipart(chunks: AsyncIterator[bytes], boundary: str, limits: F
 
 
 class _Parts:
-    """Collects the parser's events: the head of a part, its bytes, and None at its end."""
+    """Collects the parser's events. The head of a part, its bytes, and None at its end."""
 
     def __init__(self, form: SubmittedForm, limits: FormLimits) -> None:
         self._form = form

@@ -1,4 +1,4 @@
-"""HTTP response: status, header fields, and a body that is either bytes or an asynchronous iterator of bytes."""
+"""HTTP response. Status, header fields, and a body that is either bytes or an asynchronous iterator of bytes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Skin(Protocol):
 
 
 class Mounts:
-    """A front end made of others: each request goes to the one with the longest prefix of its path.
+    """A front end made of others. Each request goes to the one with the longest prefix of its path.
 
     A prefix that ends with a slash stands for all paths below it, any other for that path alone and the paths below it.
     `default` takes every other path, `pathless` (by default the same) targets that are no path, such as "*", and `unparsed` words the

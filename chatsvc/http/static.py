@@ -1,4 +1,4 @@
-"""Static files: held in memory, with validators, and with URLs that hold a hash of the content and never change."""
+"""Static files. Held in memory, with validators, and with URLs that hold a hash of the content and never change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StaticFiles:
         return self._urls[name]
 
     def find(self, request: HttpRequest) -> HttpResponse | None:
-        """Return the response to GET or HEAD for a file, 304 where the client's copy is current; None for an unknown path."""
+        """Return the response to GET or HEAD for a file, None for an unknown path. It is 304 where the client's copy is current."""
         file = self._files.get(request.path)
         if file is None:
             return None

@@ -1,4 +1,4 @@
-"""Acceptor: takes connections from the listening sockets, and reads each once it has sent something and has a lease.
+"""Acceptor: takes connections from the listening sockets. Each is read once it has sent something and has a lease.
 
 Connections over the limits are not refused at once: callers with valid keys may come in a crowd and need their leases for a moment
 only. They wait unread, at the cost of a file descriptor each, until a lease is free or their time is over.
@@ -35,7 +35,7 @@ LOG_EVERY_S = 60.0
 
 
 class Endpoint(NamedTuple):
-    """Factory of the connections of a listening socket: their protocol, and TLS if `tls` is set."""
+    """Factory of the connections of a listening socket. Their protocol, and TLS if `tls` is set."""
 
     make: Callable[[Lease], asyncio.BaseProtocol]
     tls: ssl.SSLContext | None
@@ -92,7 +92,7 @@ class Acceptor:
             self._add(sock, endpoint, None if address is None or self._addresses.is_proxy(address) else share_of(address))
 
     def _check_files(self, listener: socket.socket) -> None:
-        """Raise OSError once only the reserved file descriptors are left: the store and the command line need some, too."""
+        """Raise OSError once only the reserved file descriptors are left. The store and the command line need some, too."""
         # The system gives the lowest number that is free, so a high one tells that nearly all are used.
         lowest = os.dup(listener.fileno())
         os.close(lowest)
@@ -143,7 +143,7 @@ class Acceptor:
         return True
 
     def _start_next(self, share: str | None) -> None:
-        """Give a lease that became free to a waiting connection: of the same share if it was its limit, else of any."""
+        """Give a lease that became free to a waiting connection. Of the same share if it was its limit, else of any."""
         for candidate in (share, *self._ready) if share in self._ready else tuple(self._ready):
             if self._start(next(iter(self._ready[candidate].values()))):
                 return

@@ -1,4 +1,4 @@
-"""Front end of the plain-http listener: redirects to https and answers HTTP-01 challenges (RFC 8555, 8.3)."""
+"""Front end of the plain-http listener. Redirects to https and answers HTTP-01 challenges (RFC 8555, 8.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Egress ledger: counts outbound connections by purpose, and refuses them where the configuration says `egress: none`."""
+"""Egress ledger. Counts outbound connections by purpose, and refuses them where the configuration says `egress: none`."""
 
 from __future__ import annotations
 

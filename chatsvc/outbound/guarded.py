@@ -1,4 +1,4 @@
-"""Guarded connector: every address is checked where its socket is opened (SPEC.md 6.4), against SSRF and DNS rebinding."""
+"""Guarded connector. Every address is checked where its socket is opened (SPEC.md 6.4), against SSRF and DNS rebinding."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class GuardedConnector(TCPConnector):
         return True
 
     def discard_closing(self) -> None:
-        """Abort connections that are closing: a peer that does not answer TLS's close_notify would hold each for 30 s."""
+        """Abort connections that are closing. A peer that does not answer TLS's close_notify would hold each for 30 s."""
         for transport in [transport for transport in self._open if transport.is_closing()]:
             transport.abort()
             self._open.discard(transport)

@@ -1,4 +1,4 @@
-"""Calls that confirm a token at a messaging platform: `getMe` of Telegram, the phone number at WhatsApp's Graph interface.
+"""Calls that confirm a token at a messaging platform. `getMe` of Telegram, the phone number at WhatsApp's Graph interface.
 
 The token of a Telegram bot stands in the address, so no text of a fault repeats one.
 """

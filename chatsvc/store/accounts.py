@@ -16,7 +16,7 @@ CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit",
 
 
 class Holding(NamedTuple):
-    """An account with what the running service keeps in memory of it: its bots and the messages used in each month."""
+    """An account with what the running service keeps in memory of it. Its bots and the messages used in each month."""
 
     account: Account
     bots: list[Bot]

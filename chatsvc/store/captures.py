@@ -177,7 +177,7 @@ async def set_request(db: Database, request_id: str, accounts: Accounts, change:
 
 
 async def set_appointment(db: Database, appointment_id: str, accounts: Accounts, change: CaptureChange, now: int) -> Appointment | None:
-    """Change an appointment of these accounts (None for all), its note and assignee with its request; None where there is none."""
+    """Change an appointment of these accounts (None for all); None where there is none. Note and assignee change with its request."""
 
     def unit(connection: Connection) -> Appointment | None:
         row = connection.execute(_SET_APPOINTMENT, (listed(accounts), change.status, now, appointment_id)).fetchone()

@@ -1,4 +1,4 @@
-"""Messages of the channels: stored before they are answered, and replies stored before they are sent.
+"""Messages of the channels. Stored before they are answered, and replies stored before they are sent.
 
 A visitor's message is `pending` until its turn is settled: by a reply, by a sentence in place of one, or by silence while an operator
 has the conversation. A reply with the delivery state `queued` waits to be sent.
@@ -111,7 +111,7 @@ def _conversation(connection: Connection, m: NewMessage) -> int:
 
 
 async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """List the messages of a conversation up to this one whose turns are not settled, oldest first, each with the handling."""
+    """List a conversation's messages up to this one whose turns are not settled. Oldest first, each with the handling."""
 
     def unit(connection: Connection) -> list[tuple[StoredMessage, str]]:
         rows = connection.execute(
@@ -180,7 +180,7 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
 
 
 async def pending(db: Database, channel: str, limit: int, after: int = 0) -> list[StoredMessage]:
-    """List the stored messages of a channel whose turns are not settled, in the order in which they were stored."""
+    """List a channel's stored messages whose turns are not settled, in their order."""
 
     def unit(connection: Connection) -> list[StoredMessage]:
         rows = connection.execute(
@@ -262,6 +262,6 @@ async def begun_since(db: Database, bot_id: str, channel: str, since: int) -> in
 
 
 def interrupt_all(connection: Connection) -> None:
-    """Settle all turns and give up all queued messages, after a restore: they may have been sent since."""
+    """Settle all turns and give up all queued messages, after a restore. They may have been sent since."""
     connection.execute("UPDATE messages SET pending = NULL WHERE pending = 1")
     connection.execute("UPDATE messages SET delivery = 'unknown' WHERE delivery = 'queued'")

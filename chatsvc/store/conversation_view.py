@@ -1,4 +1,4 @@
-"""One conversation as the team sees it: a window of its messages, its requests, and the visitor's other conversations."""
+"""One conversation as the team sees it. A window of its messages, its requests, and the visitor's other conversations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_READ = 200  # entries of the visitor's addresses
 
 
 class Window(NamedTuple):
-    """Position in a conversation by ids of messages: around one, before one, or by default the newest."""
+    """Position in a conversation by ids of messages. Around one, before one, or by default the newest."""
 
     around: str | None = None
     before: str | None = None

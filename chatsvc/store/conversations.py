@@ -43,7 +43,7 @@ class _ConversationsQuery(NamedTuple):
 async def page(
     db: Database, account_id: str, limit: int, *, bot_id: str | None = None, channel: str | None = None, after: Position | None = None
 ) -> ConversationPage:
-    """Conversations by `last_message_at`, newest first: of a bot, which the caller has checked to be its own, or of an account."""
+    """Conversations by `last_message_at`, newest first. Of a bot, which the caller has checked to be its own, or of an account."""
     channels = CHANNELS if channel is None else tuple(known for known in CHANNELS if known == channel)
     if not channels:
         return ConversationPage([], 0, False, None)

@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 
 
 class Cursor(Protocol):
-    """Result of a statement: its rows, the number of changed rows, and the number of the last inserted one."""
+    """Result of a statement. Its rows, the number of changed rows, and the number of the last inserted one."""
 
     @property
     def rowcount(self) -> int: ...
@@ -50,7 +50,7 @@ class ConstraintViolated(StoreFault):
 
 
 class Together(Generic[Item, T]):
-    """A unit that may run together with others of its kind: `run` maps a list of items to the list of their results.
+    """A unit that may run together with others of its kind. `run` maps a list of items to the list of their results.
 
     A reading one is quick and takes one statement for an item, which is its snapshot.
     """

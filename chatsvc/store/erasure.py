@@ -75,7 +75,7 @@ async def some_of(db: Database, conversation: OwnedConversation, applied: Callab
 
 
 def some_in(connection: Connection, conversation: int) -> Erased:
-    """Erase one batch of a conversation within a unit: its requests first, then its messages, at last the conversation."""
+    """Erase one batch of a conversation within a unit. Its requests first, then its messages, at last the conversation."""
     erased = _requests(connection, conversation)
     if erased.requests:
         return erased

@@ -69,7 +69,7 @@ _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
 def new_ids(count: int) -> list[str]:
-    """Make random UUIDs (version 4) from one call of urandom: uuid.uuid4() takes five times as long."""
+    """Make random UUIDs (version 4) from one call of urandom. Uuid.uuid4() takes five times as long."""
     h = os.urandom(16 * count).hex()
     return [
         f"{h[i : i + 8]}-{h[i + 8 : i + 12]}-4{h[i + 13 : i + 16]}-{_VARIANT[h[i + 16]]}{h[i + 17 : i + 20]}-{h[i + 20 : i + 32]}"
@@ -78,7 +78,7 @@ def new_ids(count: int) -> list[str]:
 
 
 def id_by_time(instant: int) -> str:
-    """Make a UUID of version 7, which begins with the time: new ones are neighbours in an index, so few pages are written."""
+    """Make a UUID of version 7, which begins with the time. New ones are neighbours in an index, so few pages are written."""
     time, h = f"{instant:012x}", os.urandom(10).hex()
     return f"{time[:8]}-{time[8:]}-7{h[:3]}-{_VARIANT[h[3]]}{h[4:7]}-{h[7:19]}"
 

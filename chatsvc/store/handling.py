@@ -1,4 +1,4 @@
-"""Conversations that a person takes over: taken, answered, given back, and returned to the bot after a while."""
+"""Conversations that a person takes over. Taken, answered, given back, and returned to the bot after a while."""
 
 from __future__ import annotations
 

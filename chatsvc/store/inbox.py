@@ -1,4 +1,4 @@
-"""Lists of requests with their appointments: by status, assignee, kind and words, newest first, in bounded work."""
+"""Lists of requests with their appointments. By status, assignee, kind and words, newest first, in bounded work."""
 
 from __future__ import annotations
 

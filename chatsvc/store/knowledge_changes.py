@@ -24,7 +24,7 @@ _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_
 
 
 class StoredEntry(NamedTuple):
-    """Row of an entry: its number, the entry, the file that it came with, its time of creation."""
+    """Row of an entry. Its number, the entry, the file that it came with, its time of creation."""
 
     number: int
     entry: Entry
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 class NotUndoable(Exception):
-    """A change that cannot be taken back: it was already, or a later change touches the same entries."""
+    """A change that cannot be taken back. It was already, or a later change touches the same entries."""
 
 
 _ENTRY_COLUMNS = "number, id, question, alt, answer, language, source, file, created_at"
@@ -231,7 +231,7 @@ def _by_id(rows: Iterable[StoredEntry]) -> dict[str, StoredEntry]:
 
 
 def _is_overwritten(connection: Connection, bot_id: str, number: int, files: list[str], before: Rows) -> bool:
-    """Report whether a later change that stands has replaced a file of these rows: they would be there twice.
+    """Report whether a later change that stands has replaced a file of these rows. They would be there twice.
 
     A change and the one that takes it back cancel each other.
     """

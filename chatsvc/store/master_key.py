@@ -27,7 +27,7 @@ def derive(master_key: bytes, purpose: str) -> bytes:
 
 
 class MasterKey:
-    """The master keys that this process knows: the one in force, and during a rotation the other one.
+    """The master keys that this process knows. The one in force, and during a rotation the other one.
 
     Called with a purpose, it returns a derived key of 32 bytes. `file` contains the key; None if the configuration gives it.
     """
@@ -64,7 +64,7 @@ class MasterKey:
         raise StoreUnavailable(f"the master key{given} is not the one this database was made with")
 
     def expect(self, new: bytes) -> None:
-        """Add the new key of a rotation, on the disk too if the old one is there; raises OSError."""
+        """Add the new key of a rotation, in the data folder too if the old one is there. Raises OSError."""
         if self.file:
             _write(self.file.with_name(NEXT), new)
         self._known = (*self._known, new)

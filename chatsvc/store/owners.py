@@ -1,4 +1,4 @@
-"""Ownership of records: the account that a record belongs to, looked up inside a scope of accounts."""
+"""Ownership of records. The account that a record belongs to, looked up inside a scope of accounts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS = frozenset(_OWNER)
 
 
 def listed(accounts: Accounts) -> str | None:
-    """Write a scope as the parameter of a statement: a JSON array, None for all accounts."""
+    """Write a scope as the parameter of a statement. A JSON array, None for all accounts."""
     return None if accounts is None else json.dumps(list(accounts))
 
 

@@ -1,4 +1,4 @@
-"""Searches in the index of conversations: by the rarest term where it is rare, else along the newest conversations.
+"""Searches in the index of conversations. By the rarest term where it is rare, else along the newest conversations.
 
 Either way the work is bounded, however many conversations there are; a page may then be short although more follow.
 """

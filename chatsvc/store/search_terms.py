@@ -1,4 +1,4 @@
-"""Terms of a search as SQL: the owners searched, the entries of a term, and the condition on a conversation's document.
+"""Terms of a search as SQL. The owners searched, the entries of a term, and the condition on a conversation's document.
 
 In a statement ?1 is the scope, ?2 the bot, ?3 and ?4 the bounds of a term, ?7 the patterns of all terms.
 """
@@ -23,7 +23,7 @@ MATCHES = "NOT EXISTS (SELECT 1 FROM json_each(?7) s WHERE coalesce(instr(d.word
 
 
 class Owners(NamedTuple):
-    """Owners of the records that are searched: one bot, which the caller has looked up, or all of `accounts` (None for all)."""
+    """Owners of the records that are searched. One bot, which the caller has looked up, or all of `accounts` (None for all)."""
 
     accounts: Accounts
     bot_id: str | None
@@ -40,12 +40,12 @@ class Owners(NamedTuple):
 
 
 def bounds(term: Term) -> tuple[str, str]:
-    """Return the first and the last word that a term stands for: the parameters ?3 and ?4."""
+    """Return the first and the last word that a term stands for. The parameters ?3 and ?4."""
     return term.word, term.word if term.exact else term.word + _HIGHEST
 
 
 def patterns(terms: Sequence[Term]) -> str:
-    """Return the texts that a document with all terms contains, as JSON: a document is a JSON array of words."""
+    """Return the texts that a document with all terms contains, as JSON. A document is a JSON array of words."""
     return json.dumps([_pattern(term) for term in terms])
 
 

@@ -125,7 +125,7 @@ async def set_password(db: Database, old: str, new: str, session: OperatorSessio
 
 
 async def use_link(db: Database, link: bytes, password: str, session: OperatorSession, digest: bytes) -> Operator | None:
-    """Use up a set-up link: write the password hash, end all sessions and the second factor, and begin `session`.
+    """Use up a set-up link. Write the password hash, end all sessions and the second factor, and begin `session`.
 
     Returns None where the link was used or has expired.
     """
@@ -197,7 +197,7 @@ async def recovery_codes_left(db: Database, operator_id: str) -> int:
 
 
 def end_all(connection: Connection) -> None:
-    """End all sessions and set-up links, after a restore: they may have been ended or used since the backup."""
+    """End all sessions and set-up links, after a restore. They may have been ended or used since the backup."""
     connection.execute("DELETE FROM operator_sessions")
     connection.execute("DELETE FROM operator_links")
 

@@ -37,7 +37,7 @@ class Erasure(NamedTuple):
 
 
 class RetentionRule(NamedTuple):
-    """Rule that deletes old rows: the setting under `retention` in days, and the column with the time (Unix milliseconds).
+    """Rule that deletes old rows. The setting under `retention` in days, and the column with the time (Unix milliseconds).
 
     `unless` is an SQL condition for rows that stay all the same; in it `t` is the table and ?1 the earliest time that is kept.
     `prefix` names all values of columns between owner and time in the index. `by_age`: the index begins with the time.
@@ -51,7 +51,7 @@ class RetentionRule(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """Parent row of a row: an export names it by `fields` (field of the record -> column of the parent), never by its number."""
+    """Parent row of a row. An export names it by `fields` (field of the record -> column of the parent), never by its number."""
 
     column: str
     table: str
@@ -254,7 +254,7 @@ def deletion(table: Table) -> str:
 
 
 def old_rows(table: Table) -> str:
-    """SELECT of the keys of some old rows, by the owner's index: ?1 is the earliest time that is kept, ?2 how many."""
+    """SELECT of the keys of some old rows, by the owner's index. ?1 is the earliest time that is kept, ?2 how many."""
     rule = table.retention
     if rule is None:
         raise ValueError(f"{table.name} has no retention")
@@ -270,6 +270,6 @@ def old_rows(table: Table) -> str:
 
 
 def erasing(by: str) -> list[tuple[str, str]]:
-    """The statements that delete a visitor's rows, children first, each with the field of the report that counts them."""
+    """The statements that delete a visitor's rows, children first. Each comes with the field of the report that counts them."""
     found = [(table, table.visitor) for table in CHILDREN_FIRST if table.visitor and table.visitor.by == by]
     return [(rule.counted, f"DELETE FROM {table.name} WHERE {rule.rows}") for table, rule in found]

@@ -1,4 +1,4 @@
-"""What waits for the team of an account today: appointments, questions without answers, failed webhooks, and first steps."""
+"""What waits for the team of an account today. Appointments, questions without answers, failed webhooks, and first steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BotAppointment(NamedTuple):
 
 
 class FirstSteps(NamedTuple):
-    """The steps that a new account has taken: entries, a conversation, a valid key, a webhook, the widget."""
+    """The steps that a new account has taken. Entries, a conversation, a valid key, a webhook, the widget."""
 
     taught: bool
     tried: bool

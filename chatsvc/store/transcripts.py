@@ -1,4 +1,4 @@
-"""Whole conversations, read page by page in bounded memory: by bot, channel and visitor, which no new message changes."""
+"""Whole conversations, read page by page in bounded memory. By bot, channel and visitor, which no new message changes."""
 
 from __future__ import annotations
 

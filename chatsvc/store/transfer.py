@@ -37,7 +37,7 @@ def _fields(kind: str) -> str:
 
 
 def _select(kind: str) -> str:
-    """Statement for some records of an account: ?1 is the account, ?2 the last number or key, ?3 the last number or how many."""
+    """Statement for some records of an account. ?1 is the account, ?2 the last number or key, ?3 the last number or how many."""
     table = _OF[kind]
     if table.owner == CONVERSATION:
         owned = "p.account_id = ?1"
@@ -62,7 +62,7 @@ _KINDS = tuple(RECORDS)
 
 
 class ExportPosition(NamedTuple):
-    """Position of an export: the kind of record, the last number or key read, and the numbers at which it ends."""
+    """Position of an export. The kind of record, the last number or key read, and the numbers at which it ends."""
 
     kind: str
     after: int | str

@@ -1,4 +1,4 @@
-"""Questions that a bot had no answer to: each text once, with its count and the visitors who asked it."""
+"""Questions that a bot had no answer to. Each text once, with its count and the visitors who asked it."""
 
 from __future__ import annotations
 

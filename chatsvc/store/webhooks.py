@@ -164,7 +164,7 @@ def _fail_pending(connection: Connection, bot_id: str, now: int, error: str = "w
 
 
 def interrupt_all(connection: Connection, now: int) -> None:
-    """Record all pending events and attempts in flight as interrupted, after a restore: they may have been sent since."""
+    """Record all pending events and attempts in flight as interrupted, after a restore. They may have been sent since."""
     connection.execute("UPDATE webhook_attempts SET success = 0, error = 'interrupted', duration_ms = 0 WHERE success IS NULL")
     for (bot_id,) in connection.execute("SELECT DISTINCT bot_id FROM webhook_events WHERE state = 0").fetchall():
         while _fail_pending(connection, bot_id, now, "interrupted"):
@@ -251,7 +251,7 @@ def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _St
 
 
 def _attempt_id(now: int) -> str:
-    """Make a UUID of version 7, which begins with the time: new ones are neighbours in the index, in half as many pages."""
+    """Make a UUID of version 7, which begins with the time. New ones are neighbours in the index, in half as many pages."""
     by_chance = os.urandom(9).hex()
     return f"{now >> 16:08x}-{now & 0xFFFF:04x}-7{by_chance[:3]}-8{by_chance[3:6]}-{by_chance[6:]}"
 

@@ -1,1 +1,1 @@
-"""Use-cases, one module a noun: plain async functions over `Services`, the same for every front end."""
+"""Use-cases, one module a noun. Plain async functions over `Services`, the same for every front end."""

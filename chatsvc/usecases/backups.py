@@ -149,7 +149,7 @@ def clear_outgoing(config: Config) -> None:
 
 
 def verify(file: Path, master_key: bytes | None = None) -> VerifiedBackup:
-    """Restore a backup to a temporary place and check it; authenticated with `master_key` or the key that it contains.
+    """Restore a backup to a temporary place and check it. `master_key`, or the key that it contains, authenticates it.
 
     Raises `backup_unreadable`.
     """

@@ -1,4 +1,4 @@
-"""Reader of a bot's file: settings, closed days, texts and forms, from YAML or from plain values, with all faults."""
+"""Reader of a bot's file. Settings, closed days, texts and forms, from YAML or from plain values, with all faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot in one file (DECISIONS.md section 9): its settings, closed days, texts and forms as YAML."""
+"""A bot in one file (DECISIONS.md section 9). Its settings, closed days, texts and forms as YAML."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _entry(head: str, item: object, indent: str) -> Iterable[str]:
 
 
 class DefaultSentence(NamedTuple):
-    """A sentence of the dialogue as it is without the owner's words, by language, with the names of its placeholders."""
+    """A default sentence of the dialogue, by language, with the names of its placeholders."""
 
     name: str
     texts: Mapping[str, str]

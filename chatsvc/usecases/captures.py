@@ -41,7 +41,7 @@ def _start_of_day(timezone: str, quarter: int) -> int:
 
 
 def _message(bot: Bot, kept: Captured) -> str:
-    """Return the record's message: the visitor's words, and a line for each field of the owner's form."""
+    """Return the record's message. The visitor's words, and a line for each field of the owner's form."""
     if kept.change:
         return captures.change_message(kept, kept.change, bot.language)
     return "\n".join([kept.message, *(f"{name}: {value}" for name, value in kept.details)])[: captures.MAX_MESSAGE]

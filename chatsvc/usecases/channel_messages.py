@@ -1,4 +1,4 @@
-"""Messages that arrive by a channel: stored first, then answered by the bot, by a sentence in place of an answer, or by a person.
+"""Messages that arrive by a channel. Stored first, then answered by the bot, by a sentence in place of an answer, or by a person.
 
 A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
 reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).

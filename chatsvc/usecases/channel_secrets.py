@@ -1,4 +1,4 @@
-"""Secrets of channels: sealed with the master key as one JSON object, and cached in memory beside the channel."""
+"""Secrets of channels. Sealed with the master key as one JSON object, and cached in memory beside the channel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OpenChannel(NamedTuple):
 
 
 def new_web_secrets() -> dict[str, str]:
-    """Make the secrets of a web channel: the key that signs the tokens of its visitors."""
+    """Make the secrets of a web channel. The key that signs the tokens of its visitors."""
     return {VISITORS: secrets.token_urlsafe(32)}
 
 

@@ -1,4 +1,4 @@
-"""News of conversations inside the process: wakes those who wait for a message, and remembers for seconds who is typing."""
+"""News of conversations inside the process. Wakes those who wait for a message, and remembers for seconds who is typing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ConversationEvents:
         return len(self._waiters)
 
     def notify(self, conversation: ConversationKey) -> None:
-        """Wake all who wait for the conversation: a message, its handling or a typing mark has changed."""
+        """Wake all who wait for the conversation. A message, its handling or a typing mark has changed."""
         for waiter in self._waiters.pop(conversation, ()):
             if not waiter.done():
                 waiter.set_result(None)

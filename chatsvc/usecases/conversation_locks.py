@@ -1,4 +1,4 @@
-"""Locks of conversations, and the requests in flight: one reply at a time for a conversation, one for an Idempotency-Key."""
+"""Locks of conversations, and the requests in flight. One reply at a time for a conversation, one for an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Busy(Exception):
 
 
 class InFlight(NamedTuple):
-    """A request under an Idempotency-Key that is being answered: the digest of its fields, and its task."""
+    """A request under an Idempotency-Key that is being answered. The digest of its fields, and its task."""
 
     fingerprint: bytes
     answer: asyncio.Task[Exchange]

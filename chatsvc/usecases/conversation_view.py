@@ -1,4 +1,4 @@
-"""One conversation for the team: messages with the origin of each reply, requests, and the visitor's other conversations."""
+"""One conversation for the team. Messages with the origin of each reply, requests, and the visitor's other conversations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MESSAGES = 100  # of a page
 
 
 class Origin(NamedTuple):
-    """An entry behind a reply with its score; `question` is None where the entry was deleted."""
+    """An entry behind a reply with its score. `question` is None where the entry was deleted."""
 
     entry: str
     question: str | None

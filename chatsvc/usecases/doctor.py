@@ -44,7 +44,7 @@ class ExaminationCache:
 
 
 async def run(services: Services, caller: Caller) -> Examination:
-    """Examine the installation now: the database's content for at most DATABASE_S, everything for at most LIMIT_S."""
+    """Examine the installation now. The database's content for at most DATABASE_S, everything for at most LIMIT_S."""
     from chatsvc.doctor.examination import Extent
 
     del caller

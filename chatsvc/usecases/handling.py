@@ -152,7 +152,7 @@ async def _account(services: Services, caller: Caller, conversation: str) -> str
 
 
 async def _handler(services: Services, caller: Caller, conversation: str, email: str | None) -> Handler:
-    """Return the person who takes the conversation: the operator with this e-mail address, or the caller."""
+    """Return the person who takes the conversation. The operator with this e-mail address, or the caller."""
     account_id = _existing(await _account(services, caller, conversation), conversation)
     actor = caller.actor
     if email is None:
@@ -192,7 +192,7 @@ def _existing(found: T | None, conversation: str) -> T:
 
 
 def _changed(services: Services) -> Callable[[object], None]:
-    """Return the callback of a commit: the cached history is dropped, and who waits for the conversation is woken."""
+    """Return the callback of a commit. It drops the cached history and wakes those who wait for the conversation."""
 
     def applied(result: object) -> None:
         match result:

@@ -1,4 +1,4 @@
-"""Inbox of a team: requests and appointments with filters, and the operators who may be put in charge."""
+"""Inbox of a team. Requests and appointments with filters, and the operators who may be put in charge."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def list_all(
 
 
 async def _operator_id(services: Services, assignee: str | None) -> str | None:
-    """Return the filter of the store: an operator's id, "" for UNASSIGNED, None for no filter or an unknown operator."""
+    """Return the filter of the store. An operator's id, "" for UNASSIGNED, None for no filter or an unknown operator."""
     if not assignee:
         return None
     if assignee == UNASSIGNED:

@@ -1,4 +1,4 @@
-"""Knowledge of a bot: add files, list, search, export, write and remove entries, take changes back."""
+"""Knowledge of a bot. Add files, list, search, export, write and remove entries, take changes back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AddedFile(NamedTuple):
-    """A file that was added: its name, its entries, and how many earlier ones they replaced."""
+    """A file that was added. Its name, its entries, and how many earlier ones they replaced."""
 
     source: str
     entries: int

@@ -1,4 +1,4 @@
-"""Weak spots of a bot's knowledge: entries that hide one another, occur twice, or will probably be missed.
+"""Weak spots of a bot's knowledge. Entries that hide one another, occur twice, or will probably be missed.
 
 Two passes take searches: whether a phrasing finds its own entry, and whether questions generated from an entry (`generated`) do. Each is
 limited to MOST_SEARCHED searches, taken from all entries in turn; the first one searches for every phrasing on request. 50,000 entries
@@ -163,7 +163,7 @@ def _searched(index: Knowledge, entry: Entry, phrasing: str) -> LintFinding | No
 
 
 def _asked(index: Knowledge, entries: Sequence[Entry], told: Container[object], progress: Progress) -> Iterator[LintFinding]:
-    """Yield the findings of searches for generated questions: overlaps, and the entries that are most likely to be missed."""
+    """Yield the findings of searches for generated questions. Overlaps, and the entries that are most likely to be missed."""
     lists = [(entry, generated(entry)[: max(1, MOST_SEARCHED // len(entries))]) for entry in entries[:MOST_SEARCHED]]
     lost: list[tuple[float, Entry, list[str], int]] = []
     for done, (entry, questions) in enumerate(lists, start=1):

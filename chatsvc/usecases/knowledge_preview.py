@@ -1,4 +1,4 @@
-"""Preview of a change to a bot's knowledge: the past questions that would get another answer, gain one or lose theirs.
+"""Preview of a change to a bot's knowledge. The past questions that would get another answer, gain one or lose theirs.
 
 The engine is deterministic, so the preview is exact for a question asked at the start of a conversation. Each distinct question is
 searched for twice, in the knowledge before and after the change: about 3 ms.
@@ -23,7 +23,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class PastQuestion(NamedTuple):
-    """A visitor's question: from a conversation ("asked"), from those without an answer ("unanswered"), or a phrasing of an entry."""
+    """A visitor's question. From a conversation ("asked"), from those without an answer ("unanswered"), or a phrasing of an entry."""
 
     text: str
     origin: str
@@ -67,7 +67,7 @@ async def kept(services: Services, caller: Caller, *, bot: str, files: Sequence[
 def changes(
     bot: Bot, before: KnowledgeContent, after: KnowledgeContent, questions: Iterable[PastQuestion], progress: Progress
 ) -> list[AnswerChange]:
-    """Compare the answers to past questions and to all phrasings in two versions of a bot's knowledge; worst first."""
+    """Compare two versions of a bot's knowledge by their answers; worst first. Past questions and all phrasings are asked."""
     from chatsvc.engines.knowledge import KnowledgeIndex
     from chatsvc.engines.knowledge.dialogue import answers
 
@@ -102,5 +102,5 @@ def _distinct(questions: Iterable[PastQuestion]) -> list[PastQuestion]:
 
 
 def _content(entry: Entry | None) -> tuple[str, str] | None:
-    """Return what identifies an answer: an entry of a file that is added again has a new id."""
+    """Return what identifies an answer. An entry of a file that is added again has a new id."""
     return (entry.answer, entry.language) if entry else None

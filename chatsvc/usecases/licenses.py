@@ -79,7 +79,7 @@ def _text(found: metadata.Distribution) -> str:
 
 
 def _libraries() -> Iterator[Licensed]:
-    """List other contents of the binary: Python itself, and libraries of the system that built it."""
+    """List other contents of the binary. Python itself, and libraries of the system that built it."""
     folder = getattr(sys, "_MEIPASS", None)
     if folder is None:
         return

@@ -1,4 +1,4 @@
-"""Rotation of the master key: a new key takes effect, and every sealed secret is sealed again with it."""
+"""Rotation of the master key. A new key takes effect, and every sealed secret is sealed again with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chatsvc.webhooks import sealing
 
 
 class Rotation(NamedTuple):
-    """A change of the master key: time in milliseconds, secrets sealed again, those left since the old key cannot open them.
+    """A change of the master key. Time in milliseconds, secrets sealed again, those left since the old key cannot open them.
 
     `file` holds the new key; None if the configuration gives it.
     """

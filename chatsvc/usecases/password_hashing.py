@@ -1,4 +1,4 @@
-"""Password hashing with Argon2id: 19 MiB, two passes, one lane (the OWASP minimum; 30 ms), in threads, few at a time."""
+"""Password hashing with Argon2id. 19 MiB, two passes, one lane (the OWASP minimum; 30 ms), in threads, few at a time."""
 
 from __future__ import annotations
 

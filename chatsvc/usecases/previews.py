@@ -1,4 +1,4 @@
-"""Previews of changes to a bot's knowledge and checks of it, computed in the background and kept for a while.
+"""Previews of changes to a bot's knowledge, and checks of it. Computed in the background and kept for a while.
 
 A preview holds the draft as well, so that it can be saved once somebody has looked at it. All is in memory, bounded, and gone with the
 process.
@@ -35,7 +35,7 @@ _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
 @dataclass
 class PreviewDraft:
-    """Change that a preview is about: an entry to write, an entry to remove, or files as `file_reading` read them."""
+    """Change that a preview is about. An entry to write, an entry to remove, or files as `file_reading` read them."""
 
     entry: Entry | None = None
     removed: Entry | None = None

@@ -1,4 +1,4 @@
-"""Search of conversations: keeps the index up to date, in the background and before a search."""
+"""Search of conversations. Keeps the index up to date, in the background and before a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Second factor of operators: TOTP (RFC 6238) with SHA-1, six digits and 30 seconds, as all authenticator apps have it."""
+"""Second factor of operators. TOTP (RFC 6238) with SHA-1, six digits and 30 seconds, as all authenticator apps have it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ISSUER = "chatsvc"
 
 
 class OfferedSecret(NamedTuple):
-    """A secret for an authenticator app, in base32 and as the address of a QR code; it takes effect once a code confirms it."""
+    """A secret for an authenticator app, in base32 and as a QR code's address. It takes effect once a code confirms it."""
 
     operator: Operator
     secret: str

@@ -141,7 +141,7 @@ async def find(services: Services, token: str, address: str = "") -> SignedIn | 
 
 
 def caller_of(signed_in: SignedIn) -> Caller:
-    """Return the caller for a session: the operator with the roles of this moment, none before the second factor."""
+    """Return the caller for a session. The operator with the roles of this moment, none before the second factor."""
     scope = signed_in.operator.scope if signed_in.session.verified else Scope({})
     return Caller(operators.actor_of(signed_in.operator), scope, "web", signed_in.session.id)
 

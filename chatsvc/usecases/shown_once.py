@@ -1,4 +1,4 @@
-"""Secrets that a page shows once: sealed for the browser's cookie, so that any process can show them and none keeps them."""
+"""Secrets that a page shows once. Sealed for the browser's cookie, so that any process can show them and none keeps them."""
 
 from __future__ import annotations
 

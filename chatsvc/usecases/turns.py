@@ -1,4 +1,4 @@
-"""Turns of a conversation: a message is accepted, answered by the bot's engine within a deadline, and recorded with its charge."""
+"""Turns of a conversation. A message is accepted, answered by the bot's engine within a deadline, and recorded with its charge."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MessageRequest(NamedTuple):
 
 
 class AcceptedMessage(NamedTuple):
-    """Result of the checks: the bot, the reserved allowance, the time in milliseconds and the deadline in loop time."""
+    """Result of the checks. The bot, the reserved allowance, the time in milliseconds and the deadline in loop time."""
 
     bot: Bot
     reservation: Reservation
@@ -186,7 +186,7 @@ async def _reply_by(
 
 
 def _keep_as_context(request: MessageRequest, accepted: AcceptedMessage, context: TurnContext) -> None:
-    """Add a message without an answer to the cached history alone: context of the next turn, never stored (DECISIONS.md section 1)."""
+    """Add a message without an answer to the cached history alone. Context of the next turn, never stored (DECISIONS.md section 1)."""
     user_id, history = request.message.user_id, context.history
     said = HistoryMessage("user", request.message.message)
     if user_id is None or said in history.messages[-1:]:

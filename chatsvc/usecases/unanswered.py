@@ -1,4 +1,4 @@
-"""Unanswered questions: stored when a reply fails for lack of knowledge, listed in groups of similar ones."""
+"""Unanswered questions. Stored when a reply fails for lack of knowledge, listed in groups of similar ones."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.Question | No
 
 
 def is_question(question: str) -> bool:
-    """Return whether a masked message may become an entry: no insult, no name, no date, and no mere remainder of contact data."""
+    """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
     from chatsvc.engines.knowledge.dialogue import facts, hearing, intents
     from chatsvc.engines.reading.folding import words
 

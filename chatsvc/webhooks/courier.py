@@ -1,4 +1,4 @@
-"""Webhook courier: builds an event's request, signs it with the webhook's current key, posts it and reports the outcome."""
+"""Webhook courier. Builds an event's request, signs it with the webhook's current key, posts it and reports the outcome."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class _WebhookSession:
 
 
 async def _read(answer: aiohttp.ClientResponse, timeout_s: float) -> bytes:
-    """Read the body of a small answer to its end, so that its connection can be reused; return its first KEPT_BYTES."""
+    """Read the body of a small answer to its end; return its first KEPT_BYTES. Its connection can then be reused."""
     kept, size = bytearray(), 0
     limit = MAX_ANSWER_BYTES if (answer.content_length or 0) <= MAX_ANSWER_BYTES else KEPT_BYTES
     try:

@@ -34,7 +34,7 @@ Deliver = Callable[[Sending], Awaitable[Outcome]]
 
 @dataclass(eq=False)
 class _Queue:
-    """Deliveries of one bot: the number in flight, outcomes not yet recorded (`done`), and whether events may be pending (`more`).
+    """Deliveries of one bot. The number in flight, outcomes not yet recorded (`done`), and whether events may be pending (`more`).
 
     `granted`: slots that it got by waiting; `waiting`: whether it waits for one.
     """

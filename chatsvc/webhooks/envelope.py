@@ -34,7 +34,7 @@ def build_headers(event: str, delivery_id: str, signature: str) -> dict[str, str
 
 
 def sent_headers(url: str, event: str, delivery_id: str, signature: str, body: bytes) -> dict[str, str]:
-    """Return all headers of a delivery in the order in which they are sent, those of the HTTP client included."""
+    """Return all headers of a delivery in their order, those of the HTTP client included."""
     host = urlsplit(url).netloc
     return {
         "Host": host.removesuffix(":443"),

@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
+"""Secrets at rest. AES-256-GCM, bound to the row that holds them (DECISIONS.md section 2, "signing key")."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unseal(key: bytes, sealed: bytes, row: str) -> str:
 
 
 def unseal_with_any(keys: Iterable[bytes], sealed: bytes, row: str) -> str:
-    """Decrypt with the first key that fits: during a rotation of the master key there are two."""
+    """Decrypt with the first key that fits. During a rotation of the master key there are two."""
     fault = Unsealable(f"there is no key for the secret of {row}")
     for key in keys:
         try:

@@ -1,4 +1,4 @@
-"""Concurrency limits of deliveries: connection slots, in all and for each bot, so that dead receivers do not delay the others.
+"""Concurrency limits of deliveries. Connection slots, in all and for each bot, so that dead receivers do not delay the others.
 
 A delivery holds a connection, and with it a file descriptor: for milliseconds if the receiver answers, for the whole time-out if
 not. There are CONNECTIONS slots in all. A bot may have

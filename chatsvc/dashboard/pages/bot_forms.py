@@ -1,4 +1,4 @@
-"""Forms of a bot: the fields that it asks for besides the standard ones, for each kind of request."""
+"""Forms of a bot. The fields that it asks for besides the standard ones, for each kind of request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preview of a change to knowledge: progress, the past questions whose answers change, save; and the check for weak entries."""
+"""Preview of a change to knowledge. Progress, the past questions whose answers change, save; and the check for weak entries."""
 
 from __future__ import annotations
 

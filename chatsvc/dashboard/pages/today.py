@@ -1,4 +1,4 @@
-"""First page: what waits for the team today, and what is left to set up for a new account."""
+"""First page. What waits for the team today, and what is left to set up for a new account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsvc.usecases.today import Step, Today
 
 
 class StepLink(NamedTuple):
-    """A first step with the page where it is taken; no path for roles that may not take it."""
+    """A first step with the page where it is taken. No path for roles that may not take it."""
 
     name: str
     done: bool

@@ -1,4 +1,4 @@
-"""Questions that a bot had no answer to: groups become entries, or phrasings of an entry."""
+"""Questions that a bot had no answer to. Groups become entries, or phrasings of an entry."""
 
 from __future__ import annotations
 

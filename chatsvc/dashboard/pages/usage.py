@@ -22,7 +22,7 @@ CSV = "text/csv; charset=utf-8"
 
 
 class Plot(NamedTuple):
-    """A chart with the texts around it: title, description, values of the axis from the top, first and last day."""
+    """A chart with the texts around it. Title, description, values of the axis from the top, first and last day."""
 
     key: str
     title: str
@@ -97,7 +97,7 @@ def _plot(page: Page, summary: UsageSummary, key: str, chart: charts.Chart, scal
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send the usage by day, bot and channel as a CSV file, in which no cell is a formula."""
+    """Send the usage by day, bot and channel as a CSV file. No cell is a formula."""
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=_days(page))
     names, text = _names(summary), io.StringIO(newline="")
     writer = csv.writer(text)

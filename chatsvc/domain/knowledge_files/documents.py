@@ -89,7 +89,7 @@ class Sections:
         self._open = False
 
     def labelled(self, number: int, text: str) -> bool:
-        """Take a line that begins with Q: or A: (Soru:, Cevap:), or continues such a question; False for any other line."""
+        """Take a line that begins with Q: or A: (Soru:, Cevap:), or continues one. Return False for any other line."""
         section = self._list[-1]
         if match := _ASKED.match(text):
             if section.answered or not section.asked:
@@ -176,7 +176,7 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
 
 
 def _is_heading(lines: list[str], at: int, first: int) -> bool:
-    """Tell whether a line of plain text is a heading: short, first of its paragraph, no sentence, above prose."""
+    """Tell whether a line of plain text is a heading. Short, first of its paragraph, no sentence, above prose."""
     following = next((nth for nth in range(at + 1, min(at + 3, len(lines))) if lines[nth]), None)
     if (at and lines[at - 1]) or following is None or not _is_title(lines[at]):
         return False

@@ -55,7 +55,7 @@ class ToolCall(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """One answer of a model: its text, its tool calls and, where there are any, the blocks that are sent back with their results."""
+    """One answer of a model. Its text, its tool calls and, where there are any, the blocks that are sent back with their results."""
 
     text: str
     calls: tuple[ToolCall, ...]

@@ -69,7 +69,7 @@ _CALL_MARKS = re.compile(
 
 
 def is_tool_call(text: str, names: Iterable[str]) -> bool:
-    """Report whether a reply holds a tool call as text: a marker of a known format, or a tool's own name."""
+    """Report whether a reply holds a tool call as text. A marker of a known format, or a tool's own name."""
     return _CALL_MARKS.search(text) is not None or any(name in text for name in names)
 
 

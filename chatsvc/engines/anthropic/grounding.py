@@ -1,4 +1,4 @@
-"""Checks that figures, phone numbers, addresses and links in a reply are known: from the knowledge, the settings or the visitor.
+"""Checks that figures, phone numbers, addresses and links in a reply are known. From the knowledge, the settings or the visitor.
 
 Allowed without a source: small counts, today and days near it, and amounts of money that follow from known prices and the counts
 that the visitor or the reply names.
@@ -127,7 +127,7 @@ def has_figures(text: str) -> bool:
 
 
 class Sources:
-    """Texts that a reply may repeat: the knowledge, the bot's settings and the conversation, with the days of its records.
+    """Texts that a reply may repeat. The knowledge, the bot's settings and the conversation, with the days of its records.
 
     `near` are the texts found for this message, whose prices a calculation may use; `spoken` is what the visitor wrote.
     """
@@ -234,7 +234,7 @@ class Sources:
         return tuple(dict.fromkeys(found))[:MAX_PRICES]
 
     def _is_computed(self, values: set[Decimal], rest: str, after: str, *, money: bool) -> bool:
-        """Try one step of arithmetic: an amount from prices and counts, or the time until a known time of day."""
+        """Try one step of arithmetic. An amount from prices and counts, or the time until a known time of day."""
         if not money:
             return bool(_MINUTES.match(after)) and bool(values & self._durations)
         named = _all_values(folded("\n".join((rest, *self._spoken))))

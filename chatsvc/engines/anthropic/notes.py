@@ -1,4 +1,4 @@
-"""Execution of the tool calls of one message: searches, and captures that are checked before the model is told of them."""
+"""Execution of the tool calls of one message. Searches, and captures that are checked before the model is told of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REACHED = frozenset({"whatsapp"})
 
 
 class Notes:
-    """Captures of one message: at most one request and one appointment, or one change; and the entries found by searches."""
+    """Captures of one message. At most one request and one appointment, or one change; and the entries found by searches."""
 
     def __init__(self, turn: Turn, offered: tuple[str, ...]) -> None:
         self.captured: Captured | None = None
@@ -164,7 +164,7 @@ def _joined(request: Captured, appointment: Captured) -> Captured:
 
 
 def _told(claimed: Captured, kept: Captured) -> str:
-    """Write the result for the model: what was noted, and what was dropped, so that it can ask."""
+    """Write the result for the model. What was noted, and what was dropped, so that it can ask."""
     noted = [f"{kept.date:%Y-%m-%d} {kept.time:%H:%M}"] if kept.date and kept.time else []
     dropped = []
     for label, was, now in (
@@ -183,7 +183,7 @@ def _told(claimed: Captured, kept: Captured) -> str:
 
 
 def confirmation(turn: Turn, captured: Captured) -> str:
-    """Write the reply where something was captured and the model then failed: the capture is kept."""
+    """Write the reply where something was captured and the model then failed. The capture is kept."""
     contact = ", ".join(filter(None, (captured.visitor_name, captured.visitor_email, captured.visitor_phone)))
     about = f" ({contact})" if contact else ""
     turkish = language.among(turn, ("tr", "en")) == "tr"

@@ -30,7 +30,7 @@ MAX_TOKENS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a prompt in characters: the whole knowledge up to `knowledge`, else passages up to `passages`."""
+    """Limits of a prompt in characters. The whole knowledge up to `knowledge`, else passages up to `passages`."""
 
     knowledge: int
     passages: int
@@ -106,7 +106,7 @@ def is_hosted(base_url: str) -> bool:
 
 
 def request(turn: Turn, hits: Sequence[Hit], *, hosted: bool, offered: tuple[str, ...] = ()) -> dict[str, object]:
-    """Build the body of POST /v1/messages, for orjson, with only what every server knows: no temperature, no tool_choice.
+    """Build the body of POST /v1/messages, for orjson, with only what every server knows. No temperature, no tool_choice.
 
     `hits` are the passages for a knowledge that does not fit, `offered` the names of the tools.
     """
@@ -159,7 +159,7 @@ def _records(captured: Sequence[CapturedRecord]) -> list[str]:
 
 
 def messages(history: Sequence[HistoryMessage], message: str, budget: int) -> list[dict[str, object]]:
-    """Build the messages of a conversation within `budget` characters: oldest first, beginning with the user, roles alternating.
+    """Build the messages of a conversation within `budget` characters. Oldest first, beginning with the user, roles alternating.
 
     The message that crosses the budget still goes along: a short "and on Sundays?" means nothing without it.
     """

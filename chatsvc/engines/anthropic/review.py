@@ -1,4 +1,4 @@
-"""Review of a model's reply before a visitor sees it: no tool call as text, no invented figures, no claims of actions never done."""
+"""Review of a model's reply before a visitor sees it. No tool call as text, no invented figures, no claims of actions never done."""
 
 from __future__ import annotations
 

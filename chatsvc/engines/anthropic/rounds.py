@@ -1,4 +1,4 @@
-"""Rounds of one message: ask the model, execute its tool calls or review its reply, and ask again."""
+"""Rounds of one message. Ask the model, execute its tool calls or review its reply, and ask again."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ _SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20
 
 
 def spoken(folded: Folded, country: str) -> list[Contact]:
-    """Return telephone numbers in words: `sıfır beş yüz otuz iki yüz yirmi üç ...`, `oh seven nine double one ...`."""
+    """Return telephone numbers in words. Examples: `sıfır beş yüz otuz iki yüz yirmi üç ...`, `oh seven nine double one ...`."""
     numbers = [(_valid(_figures(re.split(r"[ ,-]+", match[0])), country), *match.span()) for match in _SPOKEN.finditer(folded.text)]
     return [Contact(number, start, end) for number, start, end in numbers if number]
 

@@ -59,7 +59,7 @@ def _pairs(line: TokenLine, today: date, dated: bool) -> list[Mention[date]]:
 
 
 def _same_week(line: TokenLine, found: list[Mention[date]]) -> None:
-    """Put the second day into the week of the first: `next week Monday or Tuesday`, `haftaya pazartesi değil salı`."""
+    """Put the second day into the week of the first. Examples: `next week Monday or Tuesday`, `haftaya pazartesi değil salı`."""
     for before, mention in pairwise(found):
         gap = line.symbols(before.end, mention.first)
         if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:

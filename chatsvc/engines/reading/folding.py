@@ -1,4 +1,4 @@
-"""Folded text and its words: small letters without accents, the same whether or not Turkish is typed with its own letters."""
+"""Folded text and its words. Small letters without accents, the same whether or not Turkish is typed with its own letters."""
 
 from __future__ import annotations
 

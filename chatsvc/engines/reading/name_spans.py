@@ -107,7 +107,7 @@ def is_grammar(base: str) -> bool:
 
 
 def _ends_name(word: str) -> bool:
-    """Return whether a name ends with this word: it has an ending (Ayşe'yim), or a full stop that is no initial's."""
+    """Return whether a name ends with this word. It has an ending (Ayşe'yim), or a full stop that is no initial's."""
     hung = ("'" in word and len(word.partition("'")[0]) > 1) or ("’" in word and _cut_copula(word) != word)
     return hung or (word.endswith(".") and len(word) > 2)
 
@@ -122,7 +122,7 @@ def _shortened(taken: list[re.Match[str]], raw: str, *, cased: bool, shouted: bo
 
 
 def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[re.Match[str]]:
-    """Find the end of a name without capitals: known names, and a word behind one at the end of the sentence or clause."""
+    """Find the end of a name without capitals. Known names, and a word behind one at the end of the sentence or clause."""
     kept = taken[:1]
     for at, match in enumerate(taken[1:4], 1):
         base = folded(match[0])
@@ -144,7 +144,7 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
 
 
 def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) -> bool:
-    """Return whether words behind a weak cue are a name: a known one, or words with capitals that end their clause."""
+    """Return whether words behind a weak cue are a name. A known one, or words with capitals that end their clause."""
     bases = [base_of(match[0]) for match in taken]
     apostrophe = _cut_copula(taken[-1][0]) != taken[-1][0]
     if len(taken) == 1 and not apostrophe and (bases[0] in DEMONYMS or (bases[0] not in GIVEN_NAMES and _QUALITY.search(bases[0]))):

@@ -1,4 +1,4 @@
-"""Normalisation of number tokens: number words become numbers, and numbers that count or label something become unknown."""
+"""Normalisation of number tokens. Number words become numbers, and numbers that count or label something become unknown."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})
 
 
 def unname_parts(tokens: list[Token]) -> None:
-    """Take the part of the day out of the name of a meal or event: `öğle menüsü`, `midnight buffet`."""
+    """Remove the part of the day from a meal's or event's name. Examples: `öğle menüsü`, `midnight buffet`."""
     for part, following in pairwise(tokens):
         if part.symbol in {"noon", "midnight"} and following.kind is Kind.UNKNOWN and following.text.startswith(symbols.SERVED):
             part.symbol = Kind.UNKNOWN.value
@@ -122,7 +122,7 @@ _LABELS = frozenset({"label", "both"})
 
 
 def block_counts(tokens: list[Token]) -> None:
-    """Block numbers with a unit behind them, or a label or currency in front: they are no hours and no days."""
+    """Block numbers with a unit behind them, or a label or currency in front. They are no hours and no days."""
     for at, token in enumerate(tokens):
         if token.kind not in VALUES_WITH_DIGITS:
             continue
@@ -143,7 +143,7 @@ def block_counts(tokens: list[Token]) -> None:
 
 
 def _hour_before(before: Token | None) -> bool:
-    """Return whether an hour stands before "gece", which is then no number of nights: `üçü beş geçe`, `saat 11 gece`."""
+    """Return whether an hour stands before "gece", which is then no number of nights. Examples: `üçü beş geçe`, `saat 11 gece`."""
     return before is not None and (
         before.symbol == "saat"
         or (before.kind is Kind.NUMBER and before.case in {Case.ACCUSATIVE, Case.POSSESSIVE, Case.POSSESSIVE_ACCUSATIVE})

@@ -129,7 +129,7 @@ _LOOSE = frozenset({"at", "around", "saat", "morning", "noon", "afternoon", "eve
 
 
 def _day_symbol(line: TokenLine, mention: Mention[date]) -> str:
-    """Return the symbol that replaces a day: `DATE`, with the part of the day of "tonight" or "this evening"."""
+    """Return the symbol that replaces a day. `DATE`, with the part of the day of "tonight" or "this evening"."""
     if mention.value is None:
         return "gone" if mention.gone else "nodate"
     for token in line.tokens[mention.first : mention.end]:
@@ -162,7 +162,7 @@ _TURKISH_SYMBOLS = frozenset({"nextweek", "ayin", "saat", "gibi", "kala", "yarim
 
 
 def _language(text: str, line: TokenLine, language: str | None, country: str) -> str:
-    """Return the language: as given, else as detected, else by the words of the grammar, else that of the country."""
+    """Return the language. As given, else as detected, else by the words of the grammar, else that of the country."""
     if language:
         return re.split(r"[-_]", language)[0].lower()
     if guessed := guess(text):
@@ -193,7 +193,7 @@ _SOON = (
 
 
 def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
-    """Read the answer to a question for `kind` (one of KINDS): a bare "3", "Ayşe" or "5'i" is enough."""
+    """Read the answer to a question for `kind` (one of KINDS). A bare "3", "Ayşe" or "5'i" is enough."""
     reading = examine(text, now=now, language=language, country=country)
     if getattr(reading.slots, kind) is not None:
         return reading

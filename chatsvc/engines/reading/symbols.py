@@ -37,7 +37,7 @@ _EXACT_STEMS = tuple(_SPELLING.items("exact_stems"))
 
 
 def _noun_forms(stem: str) -> dict[str, str]:
-    """Return the inflected forms of a day or month, each with its case: cuma gives cumaya, cumadan."""
+    """Return the inflected forms of a day or month, each with its case. Cuma gives cumaya, cumadan."""
     forms = {stem: ""}
     for suffix in _NOUN_SUFFIXES.split():
         if suffix[0] in _VOWELS if stem[-1] in _VOWELS else suffix in _BEHIND_VOWELS:  # cumai, pazarya: no such form
@@ -92,7 +92,7 @@ def _symbols(groups: dict[str, list[str]]) -> dict[str, str]:
 
 
 def _rhymes(number: int, stem: str, suffix: str) -> bool:
-    """Return whether a Turkish ending has the vowels that the number asks for: bire and not bira, onu and not oni."""
+    """Return whether a Turkish ending has the vowels that the number asks for. Bire and not bira, onu and not oni."""
     high = "u" if next(char for char in reversed(stem) if char in _VOWELS) in "uo" else "i"
     low = "e" if number in _FRONT_VOWELS else "a"
     return all(char in {high, low} for char in suffix.removesuffix("ki") if char in _VOWELS)

@@ -142,5 +142,5 @@ class Mention(Generic[Value]):
 
 
 def rule(pattern: str) -> re.Pattern[str]:
-    """Compile a rule over a line: it begins at a whole symbol, and each of its symbols includes the blank behind it."""
+    """Compile a rule over a line. It begins at a whole symbol, and each of its symbols includes the blank behind it."""
     return re.compile(rf"(?<!\S)(?:{pattern})")

@@ -176,7 +176,7 @@ def install(scratch: Path, target: Path, now: int) -> None:
 
 
 def last_change(database: Path) -> int:
-    """Read the time of the last change of a database, in Unix milliseconds, 0 if it is empty; raises StoreUnavailable."""
+    """Read the time of the last change of a database. Unix milliseconds, 0 if it is empty. Raises StoreUnavailable."""
     try:
         with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
             if is_newer(connection):

@@ -19,7 +19,7 @@ _SHOWN = 60  # characters of it
 
 
 def answer(turn: Turn, finding: SearchResult) -> Reply | None:
-    """Return the answer of a sure result, or the answers to the several questions of the message; None without any."""
+    """Return the answer of a sure result, or those to several questions. None without any."""
     several = _several(turn)
     if several is not None:
         return several
@@ -69,7 +69,7 @@ def _several(turn: Turn) -> Reply | None:
 
 
 def _questions(turn: Turn) -> list[tuple[str, str]]:
-    """Return the questions of a message, each with the words before it: those between full stops, else those between commas."""
+    """Return the questions of a message, each with the words before it. Those between full stops, else those between commas."""
     for parts in (lookup.parts(turn.message), lookup.clauses(turn.message)):
         own = [part for part in parts if smalltalk.kind(words(part), turn.bot.name) is None]
         asked = [(part, " ".join(own[:at])) for at, part in enumerate(own) if hearing.asks(part) or facts.asked(part)]

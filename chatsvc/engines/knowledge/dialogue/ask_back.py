@@ -73,7 +73,7 @@ def _text(turn: Turn, key: str) -> str:
 
 
 def _likely(turn: Turn, finding: SearchResult) -> list[Entry]:
-    """Return the entries to offer: those in the language of the first one, near it in score, that share a word with the message."""
+    """Return the entries to offer. Those in the language of the first one, near it in score, that share a word with the message."""
     first = finding.hits[0]
     near = [hit.entry for hit in finding.hits if hit.score >= _WORTH * first.score]
     alike = [entry for entry in near if primary(entry.language) == primary(first.entry.language)]

@@ -1,4 +1,4 @@
-"""Days and months for which the knowledge says that the business is closed or open: holidays, seasons, a winter break."""
+"""Days and months for which the knowledge says that the business is closed or open. Holidays, seasons, a winter break."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAST_DAY = 31
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence about closed or open days: the days and months that it names, and whether it names holidays in general."""
+    """A sentence about closed or open days. The days and months that it names, and whether it names holidays in general."""
 
     sentence: str
     line: str
@@ -78,7 +78,7 @@ def _seasons(line: str) -> set[str]:
 
 
 def stated(turn: Turn, concerns: Callable[[Statement], bool], around: re.Pattern[str], tongue: str) -> str | None:
-    """Return the answer of the entry that makes such a statement, with the statement in front; None without one.
+    """Return the answer of the entry with such a statement, the statement in front. None without one.
 
     `around` matches the words that leave a sentence with a bare "closed" one about the business. Entries in `tongue` come first.
     """

@@ -1,4 +1,4 @@
-"""Corrections of a name that is known already: "Tekin değil Tekiner", "it's Prescott with two t's"."""
+"""Corrections of a name that is known already. "Tekin değil Tekiner", "it's Prescott with two t's"."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FAR = 2
 
 
 def renamed(text: str, name: str | None, now: datetime, country: str) -> str | None:
-    """Return the name that replaces a known one: a corrected part, a surname told apart, or another name where the name is spoken of."""
+    """Return the name that replaces a known one. A corrected part, a surname told apart, or another name where the name is spoken of."""
     surname = contacts.surname_in(text)
     if name is None or (text.endswith("?") and surname is None):
         return None

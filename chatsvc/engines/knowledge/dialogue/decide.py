@@ -119,7 +119,7 @@ def _person(message: VisitorMessage) -> Reply | None:
 
 
 def _upset(message: VisitorMessage) -> Reply | None:
-    """Read a complaint or a demand for money back: the answer if there is one, and the offer to pass it on."""
+    """Read a complaint or a demand for money back. The answer if there is one, and the offer to pass it on."""
     if not message.intents & _UPSET or ("?" in message.text and "complaint" not in message.intents):
         return None
     say = _say(message)
@@ -175,7 +175,7 @@ def _language(message: VisitorMessage) -> Reply | None:
 
 
 def _overview(message: VisitorMessage) -> Reply | None:
-    """Read a question about everything, or about prices of nothing in particular: list entries to choose from."""
+    """Read a question about everything, or about prices of nothing in particular. List entries to choose from."""
     entries = message.turn.knowledge.entries
     if "prices" in message.intents and not message.turn.history:
         entries = [entry for entry in entries if facts.states_any(entry.answer, facts.asked(_PRICE))]
@@ -188,7 +188,7 @@ def _overview(message: VisitorMessage) -> Reply | None:
 
 
 def _own_booking(message: VisitorMessage) -> Reply | None:
-    """Read a question or a wish about a booking that this conversation has not captured: the team can look it up."""
+    """Read a question or a wish about a booking that this conversation has not captured. The team can look it up."""
     wanted = message.intents & {"own", "cancel", "move"}
     if not wanted or not message.turn.may_capture:
         return None

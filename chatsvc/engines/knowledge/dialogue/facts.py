@@ -1,4 +1,4 @@
-"""Typed facts: kinds of fact a question asks for, and the sentence of an answer that states one.
+"""Typed facts. Kinds of fact a question asks for, and the sentence of an answer that states one.
 
 A kind is money, time, duration, date, place, person, quantity, percent or contact. Both sides are recognised by the patterns of
 `facts.txt`; nothing is parsed into a value.
@@ -59,7 +59,7 @@ def names_price(question: str) -> bool:
 
 
 def question_of_business(kind: str, language: str) -> str | None:
-    """Return the question for the business's own fact of a kind, its address or its contact data; None for other kinds."""
+    """Return the question for the business's own address or contact data. None for other kinds of fact."""
     return _OF_BUSINESS.get(f"{kind} {language}")
 
 

@@ -33,7 +33,7 @@ def question(field: FormField, say: Say) -> str:
 
 
 def read(field: FormField, heard: Utterance, text: str) -> str | None:
-    """Return the visitor's words that answer for a field, "" if they leave an optional one out; None for no answer."""
+    """Return the visitor's words that answer for a field, None for no answer. "" leaves an optional field out."""
     if not field.required and (heard.refuses or hearing.denies(text)):
         return ""
     if field.kind == "number":

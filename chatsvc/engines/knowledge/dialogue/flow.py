@@ -28,7 +28,7 @@ def opened(turn: Turn) -> RequestDraft | None:
 
 
 def begin(message: VisitorMessage, request_type: str, *, opening: str = "", before: RequestDraft | None = None) -> Reply:
-    """Open a form: take all values of the message and of the offer before, ask for the first missing one.
+    """Open a form. Take all values of the message and of the offer before, ask for the first missing one.
 
     `opening` names another first sentence than that of the kind of request.
     """

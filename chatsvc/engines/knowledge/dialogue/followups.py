@@ -1,4 +1,4 @@
-"""Follow-ups: messages that are about the entry spoken of, or that need the visitor's earlier words to be understood."""
+"""Follow-ups: messages about the last entry, or that need the visitor's earlier words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if 
 
 
 def is_open(said: Sequence[str], finding: SearchResult) -> bool:
-    """Return whether a message may be a follow-up: it says so, or it is short and names no subject or finds no answer by itself."""
+    """Return whether a message may be a follow-up. It says so, or it is short and names no subject or finds no answer by itself."""
     if not said or len(said) > _LONGEST:
         return False
     if points(said) or (len(said) <= _SHORT and not facts.subject(said)):
@@ -88,7 +88,7 @@ def is_sure_together(together: SearchResult, message: str) -> bool:
 
 
 def contexts(turn: Turn) -> list[str]:
-    """Return the words to search for along with a follow-up: the last question, the one before if that is short, the entry spoken of."""
+    """Return the words to search for along with a follow-up. The last question, the one before if that is short, the entry spoken of."""
     questions = questions_before(turn)
     found = questions[:1]
     if len(questions) > 1 and len(words(questions[0])) <= _SHORT:
@@ -98,7 +98,7 @@ def contexts(turn: Turn) -> list[str]:
 
 
 def spoken_of(turn: Turn) -> list[Entry]:
-    """Return the only entry that the last reply offered, else the entries of the last reply that gave an answer."""
+    """Return the only entry that the last reply offered. Otherwise the entries of the last reply that gave an answer."""
     back = ask_back.offered(turn)
     if len(back) == 1:
         return back

@@ -1,4 +1,4 @@
-"""Replies of an open form: the next question, the summary, the same question again, the captured request."""
+"""Replies of an open form. The next question, the summary, the same question again, the captured request."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FormReplies:
         return draft, problems
 
     def _meant_clock(self, now: datetime, week: hours.Week) -> time | None:
-        """Return the time, 7 to 11 in the evening where the visitor speaks of an evening or the morning is closed."""
+        """Return the time, in the evening where the context says so. This concerns 7 to 11: an evening is meant, or the morning is closed."""
         draft, clock = self.draft, self.draft.clock
         if (
             clock is None
@@ -154,7 +154,7 @@ class FormReplies:
         return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
 
     def _finish(self) -> Reply:
-        """Capture the request if the values are still valid: hours may have passed since the summary."""
+        """Capture the request if the values are still valid. Hours may have passed since the summary."""
         draft, spoken = self._without_impossible()[0], self._spoken()
         if drafts.typed(draft, spoken, self.turn.bot.country).missing(self._form) is not None:
             return self.proceed()

@@ -1,4 +1,4 @@
-"""One turn of an open form: takes values, answers questions in between, accepts corrections, captures after a yes."""
+"""One turn of an open form. Takes values, answers questions in between, accepts corrections, captures after a yes."""
 
 from __future__ import annotations
 

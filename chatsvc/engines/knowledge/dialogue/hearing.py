@@ -44,7 +44,7 @@ _NODS = frozenset("👍👌✅")
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message: the values that it names, each as the visitor typed it, and what kind of message it is.
+    """One message. The values that it names, each as the visitor typed it, and what kind of message it is.
 
     `line` holds its folded words, `left` its text without the values. `past` and `never`: the only day named is in the past, or
     in no calendar. `garbled`: contact data in a form that cannot be kept (an address spelled out, a number in words).

@@ -1,4 +1,4 @@
-"""Recognition of intents: asks for a person, complains, wants a refund, cancels or moves a booking, asks about it, insults.
+"""Recognition of intents. Asks for a person, complains, wants a refund, cancels or moves a booking, asks about it, insults.
 
 The patterns are regular expressions over folded words; each intent may have patterns that rule it out.
 """

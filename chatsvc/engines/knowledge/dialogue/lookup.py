@@ -54,7 +54,7 @@ def find(turn: Turn) -> SearchResult:
 
 
 def _of_business(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Search for the address, or the contact data, where a message asks for one and names no subject: "where is it?"."""
+    """Search for the address or contact data that a message without a subject asks for. Example: "where is it?"."""
     kinds = facts.asked(turn.message)
     if finding.decision == "answer" or len(kinds) != 1 or facts.subject(words(turn.message)):
         return finding
@@ -100,7 +100,7 @@ def _searched(turn: Turn, text: str) -> SearchResult:
 
 
 def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
-    """Return the entry of the same meaning in another language: the two are each other's nearest."""
+    """Return the entry of the same meaning in another language. The two are each other's nearest."""
     there = _nearest(knowledge, entry, tongue)
     back = _nearest(knowledge, there, primary(entry.language)) if there else None
     return there if back is not None and back.id == entry.id else None
@@ -134,7 +134,7 @@ def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _named(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Make a result an answer if one entry alone is named by all subject words, or a short message's words stand in one alone."""
+    """Make a result an answer if the subject words name one entry alone. So do the words of a short message that stand in one alone."""
     own, kinds = facts.subject(words(turn.message)), facts.asked(turn.message)
     if finding.decision == "answer" or not own or not finding.hits:
         return finding

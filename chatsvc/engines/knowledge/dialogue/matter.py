@@ -1,4 +1,4 @@
-"""Context of a request: the visitor's earlier messages about the same matter, and the kind of request that they call for."""
+"""Context of a request. The visitor's earlier messages about the same matter, and the kind of request that they call for."""
 
 from __future__ import annotations
 

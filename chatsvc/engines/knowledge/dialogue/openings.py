@@ -62,12 +62,12 @@ def names_holiday(message: VisitorMessage) -> bool:
 
 
 def names_long_time(message: VisitorMessage) -> bool:
-    """Return whether the message asks about a month, a season or holidays as a whole, for which nothing can be computed."""
+    """Return whether the message asks about a month, a season or holidays as a whole. Nothing can be computed for those."""
     return day_of(message) is None and (closures.month_of(message.line) is not None or closures.names_season(message.line))
 
 
 def stated(message: VisitorMessage) -> str | None:
-    """Return what the knowledge states of the day or the month asked for: a winter break, holidays; None without a statement."""
+    """Return what the knowledge states of the day or the month asked for. A winter break, holidays; None without a statement."""
     if day_of(message) is None and _LISTED.search(message.line) and not message.says_now and not names_long_time(message):
         return None
     month, day = closures.month_of(message.line), day_of(message) or message.now.date()
@@ -181,7 +181,7 @@ def _next(week: hours.Week, after: datetime, today: date, say: texts.Say) -> str
 
 
 def _named(day: date, today: date, say: texts.Say) -> str:
-    """Return a day in words: today, tomorrow, a weekday of the next six days, else the date."""
+    """Return a day in words. Today, tomorrow, a weekday of the next six days, else the date."""
     weekday = say.days[day.weekday()]
     if day == today:
         return say("day.today", day=weekday)

@@ -1,4 +1,4 @@
-"""Corrections of a captured record: the name, telephone number, e-mail address, or a number of people or things.
+"""Corrections of a captured record. The name, telephone number, e-mail address, or a number of people or things.
 
 Like a change of the appointment, a correction is captured as a request: the team corrects the record.
 """

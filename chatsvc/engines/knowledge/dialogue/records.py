@@ -28,7 +28,7 @@ _FRESH_MS = 2 * 3_600_000  # so long after a capture a bare "cancel it" or "when
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that the visitor has begun: of which appointment, and what is known of the new time."""
+    """A change that the visitor has begun. Of which appointment, and what is known of the new time."""
 
     appointment_id: str
     cancels: bool
@@ -134,7 +134,7 @@ def replace_heard(message: VisitorMessage, heard: hearing.Utterance) -> VisitorM
 
 
 def _moves(message: VisitorMessage) -> bool:
-    """Return whether a message soon after the capture names a new time with words of changing: "pazara alsak", "make it 5"."""
+    """Return whether a message soon after the capture moves it. Examples: "pazara alsak", "make it 5"."""
     heard = message.heard
     named = heard.day is not None or heard.clock is not None or _SAME_TIME.search(message.line)
     return bool(named) and _is_fresh(message.turn) and bool(hearing.changes_value(message.line)) and len(message.said) <= _BARE_WORDS + 3

@@ -1,4 +1,4 @@
-"""Recognition of small talk, and the replies to it: greetings, thanks, goodbyes, "are you a bot?", a bare "ok".
+"""Recognition of small talk, and the replies to it. Greetings, thanks, goodbyes, "are you a bot?", a bare "ok".
 
 A message counts only if it is nothing else. Replies exist in Turkish and English; more languages are recognised.
 """

@@ -17,7 +17,7 @@ _MOST = 6  # texts to search for
 
 
 def questions(message: str) -> list[str]:
-    """Return the texts in which the question of a long message may stand, the last clause that asks first.
+    """Return the parts of a long message that may be its question. The last clause that asks comes first.
 
     Each clause comes alone, then with its sentence, then with the sentence before, to which its pronouns may refer.
     """

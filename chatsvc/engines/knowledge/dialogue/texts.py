@@ -1,4 +1,4 @@
-"""Sentences of the dialogue as a bot says them: the owner's own words where they are set, else the defaults."""
+"""Sentences of the dialogue as a bot says them. The owner's own words where they are set, else the defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognition of wishes that a person has to see to: an appointment, a call, a quote.
+"""Recognition of wishes that a person has to see to. An appointment, a call, a quote.
 
 "Randevu almak istiyorum" is a wish; "randevu nasıl alınır?" and "do I need an appointment?" are questions, which the knowledge
 answers. A wish is clear if the message says so outright; a bare "randevu" or "my order has not arrived" may be one, and counts
@@ -79,7 +79,7 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
 
 
 def _composed(line: str, *, dated: bool) -> Wish | None:
-    """Return the wish that a frame ("can you", "-abilir miyim") and an act ("look at my", "getir") make together."""
+    """Return the wish that a frame and an act make together. Frames: "can you", "-abilir miyim"; acts: "look at my", "getir"."""
     if _ONLY_ASKS.search(line):
         return None
     for kind, tag, weight, pattern in _COMPOSED:

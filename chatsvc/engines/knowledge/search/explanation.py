@@ -1,4 +1,4 @@
-"""Explanation of a hit: which words of the question matched which words of the entry, and how."""
+"""Explanation of a hit. Which words of the question matched which words of the entry, and how."""
 
 from __future__ import annotations
 

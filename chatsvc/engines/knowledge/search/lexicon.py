@@ -1,4 +1,4 @@
-"""Lexicon of concepts: words of both languages that mean the same to small businesses and their customers.
+"""Lexicon of concepts. Words of both languages that mean the same to small businesses and their customers.
 
 The data are the files in `vocabulary/`, a concept a line, in the format of `wordlists`:
 

@@ -1,4 +1,4 @@
-"""Postings lists: the entries that hold a feature with their weights, in flat arrays of three bytes a posting."""
+"""Postings lists. The entries that hold a feature with their weights, in flat arrays of three bytes a posting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query vector of a question: features of its words, their weights, and what is unknown to the index."""
+"""Query vector of a question. Features of its words, their weights, and what is unknown to the index."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
 
 
 def is_grounded(query: Query, corpus: Corpus, entry: int) -> bool:
-    """Return whether an entry shares a word or a topic with the words of the question that name its subject."""
+    """Return whether an entry shares a word or topic with the question's subject."""
     own = [word for word in query.words if word.informs and not word.light]
     if not own or any(corpus.postings.holds(feature, entry) for word in own for feature in word.features):
         return True
@@ -76,7 +76,7 @@ def is_grounded(query: Query, corpus: Corpus, entry: int) -> bool:
 
 
 def _apart(query: Query, corpus: Corpus, entry: int, held: AbstractSet[int]) -> float:
-    """Return the information of the words that the entry lacks, by how far their topics are from those of the entry."""
+    """Return the information of the words that the entry lacks. Weighted by the distance of their topics from the entry's."""
     about, total = corpus.topics.of(entry), 0.0
     for word in query.words:
         if word.light or not word.informs or not held.isdisjoint(word.features):

@@ -25,7 +25,7 @@ class Speller:
                 self._holders.setdefault(gram, array("I")).append(number)
 
     def nearest(self, word: str) -> str | None:
-        """Return the word within edit distance 1 (2 for a long one), or one with the same beginning; None without one."""
+        """Return the word within edit distance 1 (2 for a long one), else None. One with the same beginning counts as well."""
         if len(word) < _SHORTEST or word.isdigit():
             return None
         shared: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Stop words, which weigh less in a search but are not dropped: "how much" and "ne zaman" do say something."""
+"""Stop words, which weigh less in a search but are not dropped. "how much" and "ne zaman" do say something."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ _LIGHT_FORM = _FILE.pattern("light_form")
 
 @lru_cache(maxsize=8_192)
 def is_light(word: str) -> bool:
-    """Return whether a folded word says little about what is asked: a stop word, a number, a time, a frequent verb."""
+    """Return whether a folded word says little about what is asked. A stop word, a number, a time, a frequent verb."""
     return word in _LIGHT or word.isdigit() or _LIGHT_FORM.fullmatch(word) is not None

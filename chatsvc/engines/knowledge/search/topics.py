@@ -31,7 +31,7 @@ Row = slice
 
 
 def features_of(said: Iterable[str], lexicon: Lexicon) -> list[str]:
-    """Return the features of folded words for the topic model: stems, and concepts of words and expressions, each once."""
+    """Return the features of folded words for the topic model. Stems, and concepts of words and expressions, each once."""
     said = list(said)
     found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
     found |= {"c" + match.concept: None for match in lexicon.find(said)}
