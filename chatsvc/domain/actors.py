@@ -66,5 +66,5 @@ ANONYMOUS = Caller(Actor("operator", "", ""), Scope({}), "web")
 
 
 def local_user(uid: int, name: str = "") -> Caller:
-    """Return the caller for a local user at the command line, who administers the whole installation."""
+    """The caller for a local user at the command line, who administers the whole installation."""
     return Caller(Actor("user", str(uid), name), EVERYTHING, "cli")

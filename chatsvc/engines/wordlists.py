@@ -53,7 +53,7 @@ class WordFile:
         return frozenset(self.items(name))
 
     def group(self, prefix: str) -> dict[str, list[str]]:
-        """Return the items of all names that begin with `prefix`, by the rest of the name."""
+        """The items of all names that begin with `prefix`, by the rest of the name."""
         return {name.removeprefix(prefix): self.items(name) for name, _ in self.entries if name.startswith(prefix)}
 
     def pattern(self, name: str) -> re.Pattern[str]:

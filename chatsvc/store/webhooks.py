@@ -231,7 +231,7 @@ async def interrupt(db: Database) -> int:
 
 
 class _Standing(NamedTuple):
-    """Current webhook of a bot, and the reason for which nothing may be sent, if any."""
+    """Current webhook of a bot, and the reason for which nothing may be sent."""
 
     webhook: Webhook | None
     refusal: str | None

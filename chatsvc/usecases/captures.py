@@ -106,7 +106,7 @@ async def _page(
     limit: int,
     after: str | None,
 ) -> ResultPage[Record]:
-    """Return a page of the records that a query of the store reads with their positions."""
+    """A page of the records that a query of the store reads with their positions."""
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
     rows = await read(services.db, caller.scope.accounts, chosen, status, limit + 1, *(place or ()))

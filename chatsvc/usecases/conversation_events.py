@@ -31,7 +31,7 @@ class ConversationEvents:
                 waiter.set_result(None)
 
     async def wait(self, conversation: ConversationKey, timeout_s: float) -> None:
-        """Return at the next change of the conversation, after `timeout_s` seconds, or when the service stops."""
+        """At the next change of the conversation, after `timeout_s` seconds, or when the service stops."""
         if self._closed:
             return
         waiter = asyncio.get_running_loop().create_future()

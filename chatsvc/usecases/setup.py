@@ -13,7 +13,7 @@ from chatsvc.usecases.services import Services
 
 
 async def first(services: Services, caller: Caller, *, operator: str | None = None) -> FirstRecords:
-    """Create an account, a bot and an API key, unless there is an account. `operator` is the e-mail address of an administrator to create as well.
+    """Create an account, a bot and an API key, unless there is an account. `operator` is the e-mail address of an administrator.
 
     An operator who exists already stays as he or she is, without a new set-up link.
     """

@@ -86,7 +86,7 @@ def base_of(word: str) -> str:
 
 
 def _fits(base: str, word: str, inside: bool, *, cased: bool, strong: bool) -> bool:
-    """Return whether a word can be the first of a name, or (`inside`) a later one."""
+    """Whether a word can be the first of a name, or (`inside`) a later one."""
     capital = word[0].isupper()
     if inside and base in PARTICLES and not capital and (cased or strong):
         return True  # Ludwig van Beethoven, mohammed al fayed; dropped again in _shortened where nothing follows

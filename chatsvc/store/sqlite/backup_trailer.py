@@ -24,7 +24,7 @@ _SIZE = 64 + 1 + 64 + 1 + 8 + 1  # bytes of all but the description
 
 
 class Trailer(NamedTuple):
-    """A trailer as it was read: `size` is the size of the database before it, in bytes."""
+    """A trailer: `size` is the size of the database before it, in bytes."""
 
     size: int
     about: dict[str, Any]

@@ -91,7 +91,7 @@ def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
 
 
 def entry_for(bot: Bot, knowledge: Knowledge, question: str) -> Entry | None:
-    """Return the entry that answers a question at the start of a conversation, hedged or not."""
+    """The entry that answers a question at the start of a conversation, hedged or not."""
     turn = Turn(bot, "", question, (), None, knowledge, "", 0.0, 0)
     if smalltalk.kind(words(question), bot.name) is not None or fallbacks.is_foreign(turn):
         return None

@@ -62,7 +62,7 @@ def answered(turn: Turn, finding: SearchResult) -> Reply | None:
 
 
 def ask_among(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
-    """Return the sentence `back.{text}` with a list of entries, which the next message may choose from."""
+    """The sentence `back.{text}` with a list of entries, which the next message may choose from."""
     kept = {"v": _VERSION, "at": turn.now_ms, "back": [entry.id for entry in entries]}
     lines = [_text(turn, text), "", *(f"- {entry.question}" for entry in entries)]
     return Reply("\n".join(lines), dialogue=json.dumps(kept, separators=(",", ":")))
@@ -117,7 +117,7 @@ def _by_place(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
 
 
 def _by_words(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
-    """Return the only entry whose question holds all words of the message: "the delivery one", "teslimat"."""
+    """The only entry whose question holds all words of the message: "the delivery one", "teslimat"."""
     own = [word for word in said if word not in STOPWORDS and word not in _BESIDE]
     if not own:
         return None

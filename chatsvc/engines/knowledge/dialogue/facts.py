@@ -114,7 +114,7 @@ def _weight(kinds: Collection[str]) -> float:
 
 
 def _shared(own: Sequence[str], held: Sequence[str]) -> int:
-    """Return how many of the words stand in a sentence, by their stem or a concept."""
+    """How many of the words stand in a sentence, by their stem or a concept."""
     stems = {stem(word) for word in held}
     concepts = {match.concept for match in lexicon.find(held)}
     return sum(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)

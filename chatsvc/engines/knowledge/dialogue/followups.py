@@ -42,7 +42,7 @@ def is_open(said: Sequence[str], finding: SearchResult) -> bool:
 
 
 def points(said: Sequence[str]) -> bool:
-    """Return whether a message refers to what was said before: "ve fiyatı?", "how much is it?"."""
+    """Whether a message refers to what was said before: "ve fiyatı?", "how much is it?"."""
     return said[0] in _OPENINGS or not _POINTING.isdisjoint(said)
 
 
@@ -73,7 +73,7 @@ def questions_before(turn: Turn) -> list[str]:
 
 
 def is_sure_together(together: SearchResult, message: str) -> bool:
-    """Return whether a search with earlier words answers the message, and not the earlier question alone."""
+    """Whether a search with earlier words answers the message, and not the earlier question alone."""
     if together.confidence < _SURE_TOGETHER:
         return False
     entry, said, kinds = together.hits[0].entry, words(message), facts.asked(message)
@@ -116,7 +116,7 @@ def _stated_in(turn: Turn, reply: str) -> list[Entry]:
 
 
 def holds(entry: Entry, own: Sequence[str]) -> bool:
-    """Return whether an entry holds all of the folded words, by their stems or a concept."""
+    """Whether an entry holds all of the folded words, by their stems or a concept."""
     return holds_all(words("\n".join((entry.question, *entry.alt, entry.answer))), own)
 
 

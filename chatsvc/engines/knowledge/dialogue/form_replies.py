@@ -101,7 +101,7 @@ class FormReplies:
         return draft, problems
 
     def _meant_clock(self, now: datetime, week: hours.Week) -> time | None:
-        """Return the time, in the evening where the context says so. This concerns 7 to 11: an evening is meant, or the morning is closed."""
+        """Return the time, in the evening where the context says so. From 7 to 11: where an evening is meant or the morning is closed."""
         draft, clock = self.draft, self.draft.clock
         if (
             clock is None

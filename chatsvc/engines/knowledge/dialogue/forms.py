@@ -270,7 +270,7 @@ class FormTurn(FormReplies):
 
 
 def _known_words(line: str) -> bool:
-    """Return whether a message is made of words of a language, so that it is worth keeping."""
+    """Return whether a message is made of words of a language, worth keeping."""
     return sum(word.isdigit() or is_word(word) or bool(lexicon.of_word(word)) for word in line.split()) >= _LEAST_KNOWN
 
 

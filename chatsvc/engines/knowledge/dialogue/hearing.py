@@ -178,12 +178,12 @@ def names_the_name(text: str) -> bool:
 
 
 def changes_value(line: str) -> bool:
-    """Return whether folded words say that a value becomes another one: "3 olsun", "make it 5"."""
+    """Whether folded words say that a value becomes another one: "3 olsun", "make it 5"."""
     return bool(_CHANGES_VALUE.search(line))
 
 
 def has_substance(text: str) -> bool:
-    """Return whether a text says something of a matter, besides wishes, courtesies, contact data and names."""
+    """Whether a text says something of a matter, besides wishes, courtesies, contact data and names."""
     if "@" in text or sum(map(str.isdigit, text)) >= _DIGITS_OF_A_NUMBER:
         text = re.sub(r"\S*@\S*|[+\d][\d ()./-]{6,}\d", " ", text)
         return len([word for word in words(text) if not _EMPTY.fullmatch(word)]) > _LONGEST_NAME
@@ -279,7 +279,7 @@ def is_nod(text: str) -> bool:
 
 
 def agrees(message: str, heard: Utterance) -> bool:
-    """Return whether a message is a yes without objection or question, since it captures the request."""
+    """Whether a message is a yes without objection or question, since it captures the request."""
     if heard.question or heard.objects or heard.refuses:
         return False
     first = re.split(r"[,.!;\n]", message.strip(), maxsplit=1)[0]

@@ -151,7 +151,7 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _is_named(entry: Entry, own: Sequence[str]) -> bool:
-    """Return whether a phrasing of an entry holds all words, at least half of its own."""
+    """Whether a phrasing of an entry holds all words, at least half of its own."""
     phrasings = map(words, (entry.question, *entry.alt[:_PHRASINGS]))
     return any(followups.holds_all(held, own) and 2 * len(own) >= len(facts.subject(held)) for held in phrasings)
 

@@ -31,7 +31,7 @@ def earlier(turn: Turn) -> list[str]:
 
 
 def name_told(turn: Turn, now: datetime) -> str | None:
-    """Return the name that one of the visitor's last messages since the last captured request gives."""
+    """The name that one of the visitor's last messages since the last captured request gives."""
     for past in reversed(turn.history[-2 * _LOOKED_BACK :]):
         if past.role != "user" and wording.is_closing(past.content):
             return None

@@ -56,7 +56,7 @@ def is_day_alone(message: VisitorMessage) -> bool:
 
 
 def names_holiday(message: VisitorMessage) -> bool:
-    """Return whether the day asked for is a holiday, which may have hours of its own."""
+    """Whether the day asked for is a holiday, which may have hours of its own."""
     day = day_of(message)
     return day is not None and is_holiday(day, message.turn.bot.country)
 
@@ -93,7 +93,7 @@ def asked_before(turn: Turn) -> bool:
 
 
 def day_of(message: VisitorMessage) -> date | None:
-    """Return the day that the message names, by date, weekday or the name of a holiday."""
+    """The day that the message names, by date, weekday or the name of a holiday."""
     today = message.now.date()
     for phrase, name in _NAMED:
         if phrase in message.line:

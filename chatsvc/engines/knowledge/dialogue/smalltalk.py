@@ -78,7 +78,7 @@ def _farewell(turn: Turn) -> tuple[str, str] | None:
 
 
 def asks_who(turn: Turn) -> bool:
-    """Return whether the message asks who or what the bot is, which its knowledge may answer."""
+    """Whether the message asks who or what the bot is, which its knowledge may answer."""
     recognised = kind_of(turn)
     return recognised is not None and recognised[0] == "identity"
 
@@ -106,7 +106,7 @@ def kind(said: Sequence[str], name: str = "") -> tuple[str, str] | None:
 
 
 def _longest(said: Sequence[str], at: int) -> tuple[int, tuple[str, str] | None]:
-    """Return the length of the longest phrase at `at`, and its kind (None for a filler)."""
+    """The length of the longest phrase at `at`, and its kind (None for a filler)."""
     for length in range(min(_LONGEST, len(said) - at), 0, -1):
         phrase = tuple(said[at : at + length])
         if phrase in _PHRASES:

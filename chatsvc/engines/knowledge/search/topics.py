@@ -69,7 +69,7 @@ class EntryTopics:
         return self._postings.accumulate(about.items(), _BUDGET)
 
     def shared_with(self, entry: int, about: Mapping[int, float]) -> list[str]:
-        """Return the names of the topics that an entry and a text share, the weightiest first."""
+        """The names of the topics that an entry and a text share, the weightiest first."""
         both = {topic: self._postings.accumulate([(topic, weight)], _BUDGET).get(entry, 0.0) for topic, weight in about.items()}
         names = shared().names
         return [names[topic] for topic in sorted(both, key=lambda topic: (-both[topic], topic)) if both[topic] >= _ABOUT]
