@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
 from tests.dashboard.site import PASSWORD, Site
-from tests.dashboard.walk import crawl, ids_of, pages, path_of
+from tests.dashboard.walk import crawl, documents, ids_of, path_of
 
 # What a page must not have; contrast is measured in both colour schemes.
 AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
@@ -66,7 +66,7 @@ async def visits(site: Site, browser: Browser) -> AsyncIterator[Any]:
 async def paths(site: Site) -> list[str]:
     """The addresses of all pages with a record to show."""
     ids = await ids_of(site, site.mine)
-    return [path_of(one.template, ids) for one in pages() if one.template not in ("/login", "/login/code", "/shown", "/setup/{token}")]
+    return [path_of(one.template, ids) for one in documents() if one.template not in ("/login", "/login/code", "/shown", "/setup/{token}")]
 
 
 @pytest.mark.parametrize(

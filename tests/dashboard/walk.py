@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -27,6 +28,11 @@ PAGES: Mapping[str, Access] = {
     "/inbox": Access.READER,
     "/conversations": Access.READER,
     "/bots": Access.READER,
+    "/bots/{bot}/file": Access.OWNER,
+    "/bots/{bot}/forms/{kind}": Access.EDITOR,
+    "/bots/{bot}/texts/{sentence}": Access.EDITOR,
+    "/bots/{bot}/knowledge/export": Access.EDITOR,
+    "/bots/{bot}/knowledge/new": Access.EDITOR,
     "/bots/{bot}/channels": Access.OWNER,
     "/bots/{bot}/webhook": Access.OWNER,
     "/usage": Access.READER,
@@ -53,6 +59,15 @@ def pages(method: str = "GET") -> list[Route]:
     return [route for route in ROUTES if route.method == method]
 
 
+# Answers that a browser saves.
+DOWNLOADS = frozenset({"/bots/{bot}/bot.yaml", "/bots/{bot}/knowledge/export"})
+
+
+def documents() -> list[Route]:
+    """All pages that a browser shows."""
+    return [route for route in pages() if route.template not in DOWNLOADS]
+
+
 def parameters(template: str) -> list[str]:
     """The names of a template's parameters."""
     return _PARAMETER.findall(template)
@@ -61,7 +76,14 @@ def parameters(template: str) -> list[str]:
 async def ids_of(site: Site, business: Business) -> dict[str, str]:
     """The ids of an account's records by the names of parameters and fields."""
     email = "reader@example.com" if business is site.mine else "stranger@example.com"
-    return {**business.ids, "email": email, "token": "never-made"}
+    if "preview" not in business.ids:
+        (change, *_) = (await site.do("knowledge.history", bot=business.bot)).items
+        preview = await site.do("knowledge.lint", bot=business.bot)
+        await asyncio.wait_for(preview.finished.wait(), 60)
+        business.ids |= {"change": change.origin.id, "preview": preview.id}
+    # Names that are the same in all accounts.
+    names = {"sentence": "done", "kind": "quote"} if business is site.mine else {}
+    return {**business.ids, **names, "email": email, "token": "never-made"}
 
 
 def path_of(template: str, ids: Mapping[str, str]) -> str:
@@ -95,7 +117,7 @@ async def crawl(client: Client, ids: Mapping[str, str]) -> Iterator[Shown]:
     found = []
     for route in pages():
         page = await client.get(path_of(route.template, ids))
-        if page.status == 200:
+        if page.status == 200 and page.headers["Content-Type"].startswith("text/html"):
             found.append(page)
     return iter(found)
 
