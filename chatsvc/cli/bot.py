@@ -93,7 +93,7 @@ def list_(ctx: click.Context, account: str | None, as_json: bool) -> None:
 def show_(ctx: click.Context, bot_id: str, as_json: bool) -> None:
     """Show one bot with its settings.
 
-    Shows the fields of `GET /chatbots/{id}` and the settings that only an administrator can see.
+    Shows the fields of `GET /chatbots/{id}`, the settings that only an administrator can see, and the bot's closed days, texts and forms.
 
     \b
     Examples:

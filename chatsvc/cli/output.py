@@ -90,6 +90,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return "; ".join(map(_text, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{terminal.one_line(name)}: {_text(one)}" for name, one in value.items())
     if isinstance(value, float):
         return f"{value:.6f}"
     # A line break in a visitor's words must not fake another field.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from chatsvc.domain import shapes, times
+from chatsvc.domain import profiles, shapes, times
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
@@ -84,6 +84,11 @@ def bot(result: Bot) -> Json:
     )
     settings += ("hand_off", "hand_off_wait", "hand_off_return")
     return {**shapes.chatbot(result), **{name: getattr(result, name) for name in settings}}
+
+
+def bot_with_profile(result: Bot) -> Json:
+    """Write a chatbot with its settings and the owner's words, as its file has them."""
+    return {**bot(result), **profiles.values_of(profiles.load(result.profile))}
 
 
 def _key(key: ApiKey, status: str) -> Json:
@@ -432,14 +437,14 @@ RENDERERS: dict[str, Renderer] = {
     "account.import_begin": lambda result: result._asdict(),
     "account.import_put": imported,
     "account.import_end": import_ended,
-    "bot.create": bot,
+    "bot.create": bot_with_profile,
     "bot.list": page_of(bot),
-    "bot.show": bot,
-    "bot.set": bot,
-    "bot.apply": bot,
+    "bot.show": bot_with_profile,
+    "bot.set": bot_with_profile,
+    "bot.apply": bot_with_profile,
     "bot.export": str,
-    "bot.activate": bot,
-    "bot.deactivate": bot,
+    "bot.activate": bot_with_profile,
+    "bot.deactivate": bot_with_profile,
     "channel.set": set_channel,
     "channel.list": list_of(channel),
     "channel.pause": channel,

@@ -65,6 +65,22 @@ class Profile(NamedTuple):
         return {name: value for name, value in made.items() if value}
 
 
+def values_of_form(kind: str, form: Form) -> dict[str, object]:
+    """Return the form of a kind of request as a bot's file has it."""
+    fields: list[dict[str, object]] = []
+    for field in form.fields:
+        values: dict[str, object] = {"name": field.name, "kind": field.kind, "ask": dict(field.ask), "required": field.required}
+        fields.append({**values, "choices": list(field.choices)} if field.choices else values)
+    return {"is": form.appointment, "fields": fields} if kind == "appointment" else {"fields": fields}
+
+
+def values_of(profile: Profile) -> dict[str, object]:
+    """Return closed days, address, texts and forms as a bot's file has them."""
+    forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
+    closed = profile.to_json().get("closed", [])
+    return {"closed": closed, "address": profile.address, "texts": dict(profile.texts), "forms": forms}
+
+
 @lru_cache(maxsize=512)
 def load(stored: str | None) -> Profile:
     """Deserialise a profile; raises ValueError for anything that `dump` cannot have written."""

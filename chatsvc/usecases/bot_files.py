@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Bot
-from chatsvc.domain.profiles import Form, FormField
+from chatsvc.domain.profiles import values_of_form
 from chatsvc.engines.knowledge.dialogue import wording
 from chatsvc.store import bots as stored
 from chatsvc.usecases import bots
@@ -25,22 +25,7 @@ async def take_out(services: Services, caller: Caller, *, bot: str) -> str:
     settings["fallback"] = found.fallback or "none"
     settings["ask_back"] = found.ask_back is not False
     settings |= {"hand_off": found.hand_off, "hand_off_wait": found.hand_off_wait, "hand_off_return": found.hand_off_return}
-    owned = profile.to_json()
-    forms = {kind: values_of_form(kind, form) for kind, form in profile.forms.items()}
-    closed = owned.get("closed", [])
-    rest = {"closed": closed, "address": profile.address, "texts": dict(profile.texts), "forms": forms}
-    return "\n".join(_lines({**settings, **rest})) + "\n"
-
-
-def values_of_form(kind: str, form: Form) -> dict[str, object]:
-    """Return the form of a kind of request as the file has it."""
-    fields = [_field_values(field) for field in form.fields]
-    return {"is": form.appointment, "fields": fields} if kind == "appointment" else {"fields": fields}
-
-
-def _field_values(field: FormField) -> dict[str, object]:
-    made: dict[str, object] = {"name": field.name, "kind": field.kind, "ask": dict(field.ask), "required": field.required}
-    return {**made, "choices": list(field.choices)} if field.choices else made
+    return "\n".join(_lines({**settings, **profiles.values_of(profile)})) + "\n"
 
 
 def _lines(value: object, indent: str = "") -> Iterable[str]:

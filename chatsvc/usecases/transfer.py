@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from chatsvc.domain import refusals, signing
+from chatsvc.domain import profiles, refusals, signing
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WEB
 from chatsvc.domain.models import AccountUsage
+from chatsvc.domain.profiles import Profile
 from chatsvc.domain.transfer import Record, checked
 from chatsvc.store import accounts as stored_accounts
 from chatsvc.store import transfer as stored
 from chatsvc.store.transfer import ExportPosition, Unfitting
 from chatsvc.store.webhooks import KEPT, PENDING
 from chatsvc.usecases import accounts, channel_secrets
+from chatsvc.usecases.bot_file_reader import BotFileReader, values_of
 from chatsvc.usecases.channel_secrets import new_web_secrets
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
@@ -128,6 +130,8 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
         raise refusals.import_second_account()
     if kind == "bot" and record["model"] not in services.config.models:
         raise refusals.import_tier_unknown(tier=record["model"], tiers=list(services.config.models))
+    if kind == "bot" and record["profile"] is not None:
+        record["profile"] = _profile(services, str(record["profile"]))
     if kind == "channel":
         _adapt_channel(record)
     if kind == "message" and record["delivery"] == "queued":
@@ -137,6 +141,20 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
     if kind == "attempt" and record["success"] is None:
         record.update(success=False, error="interrupted", duration_ms=0)
     return record
+
+
+def _profile(services: Services, stored_profile: str) -> str | None:
+    """Check the owner's words of an imported bot as `bot apply` checks a file; raises Refused."""
+    try:
+        profile = profiles.load(stored_profile)
+        node, _ = values_of(profiles.values_of(profile))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise refusals.import_value_wrong(kind="bot", field="profile") from None
+    reader = BotFileReader(services)
+    changes = reader.read(node, Profile())
+    if reader.faults:
+        raise refusals.import_value_wrong(kind="bot", field="profile")
+    return cast("str | None", changes["profile"])
 
 
 def _adapt_channel(record: Record) -> None:

@@ -15,11 +15,12 @@ from aiohttp import ClientSession
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.control import rendering
+from chatsvc.domain import profiles
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import transfer as stored
 from chatsvc.store import unanswered
 from chatsvc.store.unanswered import Question
-from chatsvc.usecases import accounts, captures, keys, knowledge, transfer, webhooks
+from chatsvc.usecases import accounts, bots, captures, keys, knowledge, transfer, webhooks
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
 from tests.conftest import Caller
@@ -230,6 +231,11 @@ WRONG: list[tuple[str, dict[str, object]]] = [
     ("bot", {"country": "turkey"}),
     ("bot", {"language": "no language"}),
     ("bot", {"opening_hours": "always"}),
+    ("bot", {"profile": "[1]"}),
+    ("bot", {"profile": '{"texts": {"done": {"en": "Noted, {nobody}"}}}'}),
+    ("bot", {"profile": '{"closed": ["2027-01-15..2027-01-01"]}'}),
+    ("bot", {"profile": '{"forms": {"holiday": {"appointment": "time", "fields": []}}}'}),
+    ("bot", {"profile": '{"texts": ["done"]}'}),
     ("bot", {"instructions": "x" * 20_001}),
     ("knowledge", {"alt": '["\\ud800"]'}),
     ("knowledge", {"alt": "[NaN]"}),
@@ -279,6 +285,16 @@ async def test_a_record_that_cannot_be_is_refused_and_nothing_of_the_account_is_
     # What was brought in before the fault stands in the way of nobody.
     await put_in(services, good)
     assert await execute(elsewhere, "SELECT conversations FROM conversation_counts") == [(3,)]
+
+
+async def test_the_owners_words_of_a_bot_are_imported_with_it(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    await furnish(caller, engine, clock)
+    words = '{"closed": ["2026-12-31"], "texts": {"done": {"en": "Noted."}}}'
+    await put_in(elsewhere.services, _changed(await taken_out(caller.app.services, caller.account), "bot", profile=words))
+    found = await bots.show(elsewhere.services, ADMIN, bot=caller.bot)
+    assert profiles.load(found.profile).texts == {"done": {"en": "Noted."}}
 
 
 async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_service_starts(

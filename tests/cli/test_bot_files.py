@@ -97,3 +97,17 @@ def test_a_file_that_is_no_yaml_or_no_list_of_names_is_refused(site: Site, tmp_p
         done = site.run("bot", "apply", bot, str(file))
         assert done.status == 1
         assert "bot.yaml:" in done.err
+
+
+def test_show_has_closed_days_texts_and_forms_for_people_and_as_json(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    file.write_text(GOOD, encoding="utf-8")
+    site.json("bot", "apply", bot, str(file))
+    shown = site.json("bot", "show", bot)
+    assert (shown["closed"], shown["address"]) == (["2026-12-31", "2027-01-01..2027-01-15"], "familiar")
+    assert shown["texts"]["done"] == {"tr": "Aldım.", "en": "Noted."}
+    assert shown["forms"]["appointment"]["is"] == "nights"
+    assert shown["forms"]["appointment"]["fields"][0]["choices"] == ["deniz", "bahçe"]
+    text = site.run("bot", "show", bot).out
+    assert "2026-12-31; 2027-01-01..2027-01-15" in text
+    assert "Hangi oda?" in text

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 from chatsvc.domain.profiles import Form, FormField
 from chatsvc.engines.knowledge.dialogue import drafts, hearing
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.texts import Say
-from chatsvc.engines.reading.folding import words
+from chatsvc.engines.reading.folding import folded, words
 from chatsvc.engines.reading.symbols import NUMBER_OF
 
 PREFIX = "x."
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _COUNTS = NUMBER_OF.keys()
+_NIGHT = ("night", "gece")
+_STEM = 4  # letters of a field's name by which it is recognised in an inflected word
 
 
 def of(form: Form, asked: str) -> FormField | None:
@@ -24,6 +28,35 @@ def of(form: Form, asked: str) -> FormField | None:
     if name == drafts.NIGHTS:
         return FormField(drafts.NIGHTS, "number")
     return next((field for field in form.fields if field.name == name), None)
+
+
+def told_at_once(form: Form, text: str) -> tuple[tuple[str, str], ...]:
+    """Return the fields that the first message answers already: "2 nights", "deniz odası", "4 kişi" for a field of that name."""
+    found = []
+    wanted = (FormField(drafts.NIGHTS, "number"), *form.fields) if form.appointment == drafts.NIGHTS else form.fields
+    for field in wanted:
+        value = None
+        if field.kind == "choice":
+            said = [choice for choice in field.choices if folded(choice) in folded(text)]
+            value = said[0] if len(said) == 1 else None
+        elif field.kind == "number":
+            value = _counted(_NIGHT if field.name == drafts.NIGHTS else words(field.name)[:1], text)
+        if value is not None:
+            found.append((field.name, value))
+    return tuple(found)
+
+
+def _counted(names: Sequence[str], text: str) -> str | None:
+    """Return the number that stands before one of the words."""
+    for before, after in pairwise(text.split()):
+        said = words(after)
+        if said and any(said[0].startswith(name[:_STEM]) for name in names) and _is_number(before):
+            return before
+    return None
+
+
+def _is_number(word: str) -> bool:
+    return bool(_NUMBER.fullmatch(word)) or any(base in _COUNTS for base in words(word)[:1])
 
 
 def question(field: FormField, say: Say) -> str:

@@ -40,7 +40,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if before is not None:
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft))
-    draft = with_values(draft, heard)
+    form = texts.of(turn.bot, draft.language).profile.form(request_type)
+    draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
     said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
     lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
@@ -48,7 +49,7 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
 
 def _with_matter(message: VisitorMessage, draft: RequestDraft) -> RequestDraft:
     """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks."""
-    earlier = matter.earlier(message.turn)
+    earlier = matter.earlier(message.turn, dropped=not message.heard.substance(2))
     if draft.request_type == "appointment":
         earlier = earlier[-1:]
     if not draft.opening and earlier:

@@ -174,7 +174,7 @@ class FormTurn(FormReplies):
     def _answered(self) -> Reply | None:
         # "yes that's right" is no question, though the search may find an entry for it
         answer = None if hearing.is_nod(self.turn.message) else self._answer()
-        return self._repeat_question(answer, apart=True) if answer else None
+        return self._with_matter()._repeat_question(answer, apart=True) if answer else None
 
     def _answer_question(self) -> Reply:
         """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
@@ -266,7 +266,7 @@ class FormTurn(FormReplies):
         if value is None:
             return self._small_talk() or self._misunderstood(self.say("hint.field"))
         extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
-        return replace(self, draft=replace(self.draft, extra=extra)).proceed()
+        return replace(self, draft=replace(with_values(self.draft, self.heard), extra=extra)).proceed()
 
 
 def _known_words(line: str) -> bool:

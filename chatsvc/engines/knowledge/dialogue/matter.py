@@ -16,12 +16,15 @@ _MOST = 4  # of them that are kept
 _SUPPORT = frozenset({"complaint", "refund"})
 
 
-def earlier(turn: Turn) -> list[str]:
-    """Return the visitor's last messages since the last captured request, oldest first, without small talk and bare values."""
+def earlier(turn: Turn, *, dropped: bool = True) -> list[str]:
+    """Return the visitor's last messages since the last captured request, oldest first, without small talk and bare values.
+
+    Without `dropped` only those since the last request that was given up, too.
+    """
     said: list[str] = []
     for past in reversed(turn.history):
         if past.role != "user":
-            if wording.is_closing(past.content):
+            if wording.is_closing(past.content) or (not dropped and wording.is_dropping(past.content)):
                 break
             continue
         if len(said) == _LOOKED_BACK:

@@ -23,6 +23,7 @@ _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LA
 _CLOSINGS = tuple(
     _SENTENCES[f"{key}.{language}"].split("{", maxsplit=1)[0] for key in ("done", "done.appointment") for language in LANGUAGES
 )
+_DROPPED = tuple(_SENTENCES[f"cancelled.{language}"] for language in LANGUAGES)
 _ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
 _NO_SENTENCES = frozenset({"days", "months"})
 _BRACES = re.compile(r"\{(\w+)\}")
@@ -56,8 +57,13 @@ def placeholders(key: str) -> frozenset[str] | None:
 
 
 def is_closing(text: str) -> bool:
-    """Return whether a reply ended a request: it was noted, dropped or given up."""
+    """Return whether a reply ended a request: it was noted."""
     return text.startswith(_CLOSINGS)
+
+
+def is_dropping(text: str) -> bool:
+    """Return whether a reply dropped a request that the visitor gave up."""
+    return text.startswith(_DROPPED)
 
 
 def is_of_form(text: str) -> bool:
