@@ -97,7 +97,7 @@ class Client:
         sent = {name: value for name, value in sent.items() if value}
         url = self.app.url + path if path.startswith("/") else path
         async with self.session.request(method, url, allow_redirects=follow, headers=sent, **options) as answer:
-            return Shown(answer.status, answer.headers, await answer.text(), answer.url.raw_path_qs)
+            return Shown(answer.status, answer.headers, await answer.text("utf-8", "replace"), answer.url.raw_path_qs)
 
     async def get(self, path: str, **options: Any) -> Shown:
         """GET a page."""

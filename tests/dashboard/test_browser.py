@@ -13,10 +13,10 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
 from tests.dashboard.site import PASSWORD, Site
-from tests.dashboard.walk import crawl, documents, ids_of, path_of
+from tests.dashboard.walk import crawl, ids_of
 
 # What a page must not have; contrast is measured in both colour schemes.
-AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], "resultTypes": ["violations"]}
 
 
 class Visit:
@@ -65,13 +65,13 @@ async def visits(site: Site, browser: Browser) -> AsyncIterator[Any]:
 
 async def paths(site: Site) -> list[str]:
     """The addresses of all pages with a record to show."""
-    ids = await ids_of(site, site.mine)
-    return [path_of(one.template, ids) for one in documents() if one.template not in ("/login", "/login/code", "/shown", "/setup/{token}")]
+    client = await site.client("administrator")
+    return [page.path for page in await crawl(client, await ids_of(site, site.mine)) if page.path != "/logout"]
 
 
 @pytest.mark.parametrize(
     ("language", "scheme", "width"),
-    [("en-GB", "light", 1280), ("tr-TR", "dark", 1280), ("tr-TR", "light", 390), ("en-GB", "dark", 390)],
+    [("en-GB", "light", 1280), ("tr-TR", "dark", 390)],
 )
 async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
     site: Site, visits: Any, axe: str, language: str, scheme: str, width: int
@@ -87,8 +87,6 @@ async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
             tab = page
         answer = await tab.goto(site.app.url + path)
         assert answer is not None
-        if "text/html" not in answer.headers.get("content-type", ""):
-            continue
         assert answer.status == 200, path
         if not await tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"):
             problems.append(f"{path} is wider than the window")

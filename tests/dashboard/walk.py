@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
+from chatsvc.usecases import bot_files
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Business, Site
+from tests.store.inspection import execute, insert
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -28,14 +31,15 @@ PAGES: Mapping[str, Access] = {
     "/inbox": Access.READER,
     "/conversations": Access.READER,
     "/bots": Access.READER,
+    "/bots/{bot}/channels": Access.OWNER,
     "/bots/{bot}/file": Access.OWNER,
     "/bots/{bot}/forms/{kind}": Access.EDITOR,
-    "/bots/{bot}/texts/{sentence}": Access.EDITOR,
     "/bots/{bot}/knowledge/export": Access.EDITOR,
     "/bots/{bot}/knowledge/new": Access.EDITOR,
-    "/bots/{bot}/channels": Access.OWNER,
+    "/bots/{bot}/texts/{sentence}": Access.EDITOR,
     "/bots/{bot}/webhook": Access.OWNER,
     "/usage": Access.READER,
+    "/usage.csv": Access.READER,
     "/webhooks": Access.OWNER,
     "/keys": Access.OWNER,
     "/operators": Access.OWNER,
@@ -49,8 +53,10 @@ PAGES: Mapping[str, Access] = {
 def least_access(template: str) -> Access:
     """Look up the least access to a page; raises KeyError for one that is in no section."""
     section = template
-    while section not in PAGES and section:
+    while section not in PAGES:
         section = section.rpartition("/")[0]
+        if not section:
+            raise KeyError(f"{template} is in no section of PAGES: add it with the least access to it")
     return PAGES[section]
 
 
@@ -59,31 +65,53 @@ def pages(method: str = "GET") -> list[Route]:
     return [route for route in ROUTES if route.method == method]
 
 
-# Answers that a browser saves.
-DOWNLOADS = frozenset({"/bots/{bot}/bot.yaml", "/bots/{bot}/knowledge/export"})
-
-
-def documents() -> list[Route]:
-    """All pages that a browser shows."""
-    return [route for route in pages() if route.template not in DOWNLOADS]
-
-
 def parameters(template: str) -> list[str]:
     """The names of a template's parameters."""
     return _PARAMETER.findall(template)
 
 
 async def ids_of(site: Site, business: Business) -> dict[str, str]:
-    """The ids of an account's records by the names of parameters and fields."""
-    email = "reader@example.com" if business is site.mine else "stranger@example.com"
+    """The ids of an account's records by the names of parameters and fields; makes those of kinds that few tests need."""
     if "preview" not in business.ids:
-        (change, *_) = (await site.do("knowledge.history", bot=business.bot)).items
-        preview = await site.do("knowledge.lint", bot=business.bot)
+        bot = business.bot
+        email = "reader@example.com" if business is site.mine else "stranger@example.com"
+        if business is site.other:
+            await site.do("operator.add", email=email, account=business.account, role="reader")
+        if not await site.do("backup.list"):
+            await site.do("backup.create", keep=True)
+        preview = await site.do("knowledge.lint", bot=bot)
         await asyncio.wait_for(preview.finished.wait(), 60)
-        business.ids |= {"change": change.origin.id, "preview": preview.id}
-    # Names that are the same in all accounts.
-    names = {"sentence": "done", "kind": "quote"} if business is site.mine else {}
-    return {**business.ids, **names, "email": email, "token": "never-made"}
+        business.ids |= {
+            "attempt": await _attempt(site, business),
+            "backup": (await site.do("backup.list"))[0].name,
+            "change": (await site.do("knowledge.history", bot=bot)).items[0].origin.id,
+            "email": email,
+            "kind": "appointment",
+            "preview": preview.id,
+            "sentence": bot_files.default_sentences()[0].name,
+            "token": "never-made",
+        }
+    return business.ids
+
+
+async def _attempt(site: Site, business: Business) -> str:
+    """Insert a failed attempt of the bot's webhook."""
+    ((event,),) = await execute(site.app, "SELECT max(number) FROM webhook_events WHERE bot_id = :1", business.bot)
+    row: dict[str, object] = {
+        "id": str(uuid.uuid4()),
+        "delivery_id": str(uuid.uuid4()),
+        "event_number": event,
+        "bot_id": business.bot,
+        "url": "https://hooks.example.com/chatsvc",
+        "body": b'{"event":"request.created"}',
+        "at": site.clock(),
+        "success": 0,
+        "status_code": 500,
+        "error": "http_status",
+        "duration_ms": 1234,
+    }
+    await insert(site.app, "webhook_attempts", ", ".join(row), [tuple(row.values())])
+    return str(row["id"])
 
 
 def path_of(template: str, ids: Mapping[str, str]) -> str:
