@@ -65,6 +65,8 @@ class Site:
             answer = await client.post("/login", fields, follow=False)
             assert answer.status == 303, answer.body
             assert len(jar) == 1
+            if role == "administrator":
+                await client.get(f"/?account={self.mine.account}")
         return client
 
     async def do(self, operation: str, **arguments: Any) -> Any:
