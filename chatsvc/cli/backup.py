@@ -58,7 +58,7 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
       chatsvc backup verify chatsvc-2026-11-20.backup
       chatsvc backup verify chatsvc-2026-11-20.backup --master-key-file master.key
     """
-    from chatsvc.control import rendering
+    from chatsvc.control.rendering import installation as installation_json
     from chatsvc.usecases import backups
 
     key = _key(master_key_file)
@@ -70,7 +70,7 @@ def verify(file: InputFile, master_key_file: InputFile | None, as_json: bool) ->
         Identity().become(owner.st_uid, owner.st_gid)
     with progress.shown("verifying"):
         try:
-            found = {**rendering.backup_verified(backups.verify(file.reopened, key)), "file": str(file)}
+            found = {**installation_json.backup_verified(backups.verify(file.reopened, key)), "file": str(file)}
         except refusals.Refused as refusal:
             raise CommandError(str(refusal.facts["fault"]).replace(str(file.reopened), str(file))) from None
     show(found, as_json)
@@ -100,7 +100,7 @@ def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | No
       chatsvc backup restore chatsvc-2026-11-20.backup
       chatsvc backup restore chatsvc-2026-11-20.backup --master-key-file master.key
     """
-    from chatsvc.control import rendering
+    from chatsvc.control.rendering import installation as installation_json
     from chatsvc.domain.times import now_ms
     from chatsvc.usecases import backups
 
@@ -108,5 +108,5 @@ def restore(ctx: click.Context, file: InputFile, master_key_file: InputFile | No
     key = _key(master_key_file)
     with file.open() as stream:
         with progress.shown("restoring"):
-            restored = rendering.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
+            restored = installation_json.backup_restored(backups.restore(config, stream, master_key=key, now=now_ms()))
         show(restored, as_json)

@@ -14,7 +14,8 @@ from aiohttp import ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
-from chatsvc.control import rendering
+from chatsvc.control.rendering import installation as installation_json
+from chatsvc.control.rendering import knowledge as knowledge_json
 from chatsvc.domain import profiles
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import transfer as stored
@@ -46,7 +47,7 @@ async def put_in(services: Any, records: list[Any]) -> dict[str, Any]:
     new: list[Any] = []
     for i in range(1, len(records), 7):
         new += [one._asdict() for one in await transfer.put(services, ADMIN, account=account, records=records[i : i + 7])]
-    return {**rendering.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
+    return {**installation_json.import_ended(await transfer.end(services, ADMIN, account=account, complete=True)), "webhooks": new}
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ async def answers(caller: Caller) -> list[Any]:
     found += [listed, await get("/analytics"), await get("/chatbots"), (await get("/conversations?channel=web&limit=1"))]
     found += [
         await accounts.show(services, ADMIN, account=caller.account),
-        rendering.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
+        knowledge_json.whole_knowledge(await knowledge.export(services, ADMIN, bot=caller.bot)),
     ]
     found += [
         (await captures.list_requests(services, ADMIN, bot=caller.bot)).items,

@@ -10,7 +10,7 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Retention
-from chatsvc.control import rendering
+from chatsvc.control.rendering import knowledge as knowledge_json
 from chatsvc.engines import EngineError
 from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
 from chatsvc.usecases.file_reading import read_files
@@ -21,7 +21,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 async def groups(caller: Caller) -> list[dict[str, Any]]:
     """What the command would show."""
-    return [rendering.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
+    return [knowledge_json.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
 
 
 async def test_a_question_without_an_answer_is_counted_whatever_its_spelling(

@@ -1,0 +1,103 @@
+"""JSON of the command line: results of administrative operations as DECISIONS.md section 4 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chatsvc.control.rendering import accounts, conversations, delivery, installation, knowledge
+from chatsvc.domain import shapes
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.paging import ResultPage
+
+Renderer = Callable[[Any], Any]
+
+
+def page_of(item: Renderer) -> Renderer:
+    """Make the renderer of a page from that of its items."""
+
+    def render_page(page: ResultPage[Any]) -> Json:
+        return {"items": [item(one) for one in page.items], "next": page.next}
+
+    return render_page
+
+
+def list_of(item: Renderer) -> Renderer:
+    """Make the renderer of a list from that of its items."""
+    return lambda items: [item(one) for one in items]
+
+
+RENDERERS: dict[str, Renderer] = {
+    "init": accounts.first_records,
+    "account.create": accounts.account,
+    "account.list": page_of(accounts.account),
+    "account.show": accounts.account,
+    "account.set": accounts.account,
+    "account.delete": accounts.deleted,
+    "account.export": installation.export_page,
+    "account.import_begin": lambda result: result._asdict(),
+    "account.import_put": installation.imported,
+    "account.import_end": installation.import_ended,
+    "bot.create": accounts.bot_with_profile,
+    "bot.list": page_of(accounts.bot),
+    "bot.show": accounts.bot_with_profile,
+    "bot.set": accounts.bot_with_profile,
+    "bot.apply": accounts.bot_with_profile,
+    "bot.export": str,
+    "bot.activate": accounts.bot_with_profile,
+    "bot.deactivate": accounts.bot_with_profile,
+    "channel.set": delivery.set_channel,
+    "channel.list": list_of(delivery.channel),
+    "channel.pause": delivery.channel,
+    "channel.resume": delivery.channel,
+    "channel.remove": lambda result: {**delivery.channel(result), "removed": True},
+    "channel.snippet": lambda result: result._asdict(),
+    "key.create": accounts.new_key,
+    "key.list": page_of(accounts.key),
+    "key.revoke": accounts.key,
+    "knowledge.add": knowledge.addition,
+    "knowledge.list": list_of(knowledge.entry),
+    "knowledge.history": page_of(knowledge.knowledge_change),
+    "knowledge.show_change": knowledge.change_content,
+    "knowledge.undo": knowledge.change_content,
+    "knowledge.remove": knowledge.entry,
+    "knowledge.search": list_of(knowledge.question_result),
+    "knowledge.export": knowledge.whole_knowledge,
+    "knowledge.kept": knowledge.knowledge,
+    "knowledge.past_questions": list_of(lambda result: result._asdict()),
+    "knowledge.unanswered": list_of(knowledge.unanswered_group),
+    "knowledge.forget_unanswered": knowledge.cleared,
+    "webhook.set": delivery.webhook,
+    "webhook.show": delivery.webhook,
+    "webhook.rotate": delivery.webhook,
+    "webhook.remove": lambda result: {**delivery.webhook(result), "removed": True},
+    "webhook.test": delivery.attempt,
+    "webhook.attempts": page_of(delivery.attempt),
+    "webhook.resend": delivery.attempt,
+    "webhook.resend_failed": delivery.resent,
+    "webhook.events": list_of(delivery.signed_event),
+    "master_key.rotate": installation.rotation,
+    "backup.create": installation.backup_draft,
+    "request.list": page_of(conversations.request),
+    "request.set": conversations.request,
+    "appointment.list": page_of(conversations.appointment),
+    "appointment.set": conversations.appointment,
+    "conversation.list": page_of(conversations.conversation),
+    "conversation.show": conversations.thread,
+    "conversation.take": conversations.conversation,
+    "conversation.reply": conversations.operator_message,
+    "conversation.release": conversations.conversation,
+    "conversation.export": conversations.transcripts,
+    "conversation.erase": conversations.erased,
+    "usage": shapes.analytics,
+    "audit": page_of(installation.audit_record),
+    "operator.add": accounts.new_operator,
+    "operator.list": page_of(accounts.operator),
+    "operator.set": accounts.operator,
+    "operator.link": accounts.new_operator,
+    "operator.sessions": list_of(accounts.operator_session),
+    "operator.remove": lambda result: {**accounts.operator(result), "removed": True},
+    "egress.show": installation.egress,
+}

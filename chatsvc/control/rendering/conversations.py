@@ -1,0 +1,79 @@
+"""JSON of conversations, and of the requests and appointments that they yield."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsvc.domain import shapes, times
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.models import Conversation
+    from chatsvc.store.conversations import Thread
+    from chatsvc.store.handling import OperatorMessage
+    from chatsvc.usecases.conversations import TranscriptPage
+    from chatsvc.usecases.erasure import ErasedVisitor
+
+
+def _team(result: Request) -> Json:
+    """Write note and assignee where the team has given them; SPEC.md 2.6 has neither."""
+    return {name: value for name in ("note", "assignee") if (value := getattr(result, name)) is not None}
+
+
+def request(result: Request) -> Json:
+    """Write a request with the team's note and assignee."""
+    return {**shapes.request(result), **_team(result)}
+
+
+def appointment(result: Appointment) -> Json:
+    """Write an appointment with the team's note and assignee."""
+    return {**shapes.appointment(result), **_team(result.request)}
+
+
+def conversation(result: Conversation) -> Json:
+    """Write a conversation of a list."""
+    return {**shapes.conversation(result), "message_count": result.message_count, **_handling(result)}
+
+
+def _handling(conversation: Conversation) -> Json:
+    return {
+        "handling": conversation.handling,
+        "handling_since": None if conversation.handling_since is None else times.with_millis(conversation.handling_since),
+        "operator": conversation.operator_name,
+        "source_page_host": conversation.source_page_host,
+    }
+
+
+def operator_message(result: OperatorMessage) -> Json:
+    """Write a message of a person, with the conversation that it belongs to."""
+    return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
+
+
+def thread(result: Thread) -> Json:
+    """Write a conversation with its newest messages."""
+    detail = shapes.conversation_detail(result.conversation, result.messages)
+    detail |= _handling(result.conversation)
+    return {**detail, "messages": [shapes.message_for_operator(message) for message in result.messages]}
+
+
+def transcripts(result: TranscriptPage) -> Json:
+    """Write parts of whole conversations."""
+    return {
+        "parts": [
+            {
+                "conversation": shapes.conversation(part.conversation) if part.conversation else None,
+                "message_count": part.conversation.message_count if part.conversation else 0,
+                "messages": [shapes.message(message) for message in part.messages],
+                "begins": part.begins,
+                "ends": part.ends,
+            }
+            for part in result.parts
+        ],
+        "next": result.next,
+    }
+
+
+def erased(result: ErasedVisitor) -> Json:
+    """Write the number of records deleted of a visitor."""
+    return {"user_id": result.user_id, **result.erased._asdict()}

@@ -1,0 +1,60 @@
+"""JSON of webhooks with their attempts and events, and of channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsvc.domain import times
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.channels import Channel, SetChannel
+    from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+
+MASK = "***"
+
+
+def webhook(result: WebhookSettings) -> Json:
+    """Write a webhook; its signing key only where it is given."""
+    shown: Json = {
+        "bot": result.bot_id,
+        "url": result.url,
+        "pull": result.url is None,
+        "events": list(result.events),
+        "created_at": times.without_fraction(result.created_at),
+        "updated_at": times.without_fraction(result.updated_at),
+    }
+    return shown if result.signing_key is None else {**shown, "signing_key": result.signing_key}
+
+
+def attempt(result: Attempt) -> Json:
+    """Write an attempt to deliver an event."""
+    shown = {**result._asdict(), "at": times.with_millis(result.at)}
+    del shown["bot_id"]
+    return shown
+
+
+def resent(result: ResentPage) -> Json:
+    """Write the attempts that sent failed events again."""
+    return {"attempts": [attempt(one) for one in result.attempts], "left": result.left, "next": result.next}
+
+
+def signed_event(result: SignedEvent) -> Json:
+    """Write a stored event as a signed delivery."""
+    return result._asdict()
+
+
+def channel(result: Channel) -> Json:
+    """Write a channel; each secret that it has is masked."""
+    secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
+    held = None if result.state == "needs_secret" else MASK
+    return {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held), **_channel_times(result)}
+
+
+def _channel_times(result: Channel) -> Json:
+    return {"created_at": times.without_fraction(result.created_at), "updated_at": times.without_fraction(result.updated_at)}
+
+
+def set_channel(result: SetChannel) -> Json:
+    """Write a channel that was just set, with a warning where its platform could not confirm it."""
+    return {**channel(result.channel), "warning": result.warning}

@@ -1,0 +1,95 @@
+"""JSON of what concerns the installation: transfers, master key, backups, audit log, egress."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from chatsvc.control.rendering.accounts import account
+from chatsvc.domain import times
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.audit import AuditRecord
+    from chatsvc.store.sqlite.backup import Backup
+    from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
+    from chatsvc.usecases.health import EgressReport
+    from chatsvc.usecases.master_key import Rotation
+    from chatsvc.usecases.transfer import ExportPage, ImportedWebhook
+
+NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with the master key (--master-key-file)"
+
+
+def export_page(result: ExportPage) -> Json:
+    """Write records of an account."""
+    return result._asdict()
+
+
+def imported(result: list[ImportedWebhook]) -> Json:
+    """Write the webhooks that got a new signing key."""
+    return {"webhooks": [one._asdict() for one in result]}
+
+
+def import_ended(result: Any) -> Json:
+    """Write the imported account, or the id of one whose import was abandoned."""
+    return result._asdict() if hasattr(result, "id") else account(result)
+
+
+def rotation(result: Rotation) -> Json:
+    """Write a change of the master key."""
+    return {
+        "rotated_at": times.without_fraction(result.rotated_at),
+        "resealed": result.resealed,
+        "unusable": result.unusable,
+        "master_key": str(result.file) if result.file else None,
+    }
+
+
+def _backup(made: Backup) -> Json:
+    return {
+        # null for what could not be read.
+        "made_at": times.with_millis(made.made_at) if made.made_at else None,
+        "chatsvc_version": made.chatsvc_version or None,
+        "schema_version": made.schema_version or None,
+        "master_key": made.master_key is not None,
+        "counts": made.counts,
+    }
+
+
+def backup_draft(result: BackupDraft) -> Json:
+    """Write a backup that lies in the data folder as a draft."""
+    return {**_backup(result.backup), "bytes": result.size, "draft": str(result.draft)}
+
+
+def backup_verified(result: VerifiedBackup) -> Json:
+    """Write what a verification has found."""
+    made = result.backup
+    notes = [] if made.authenticated else [NOT_AUTHENTICATED]
+    authenticated = {"authenticated": made.authenticated, "faults": made.faults, "notes": notes}
+    return {"valid": not made.faults, "file": str(result.file), **_backup(made), **authenticated}
+
+
+def backup_restored(result: RestoredBackup) -> Json:
+    """Write where a backup was restored to."""
+    replaced = str(result.replaced) if result.replaced else None
+    return {**_backup(result.backup), "data_dir": str(result.data_dir), "replaced": replaced}
+
+
+def audit_record(result: AuditRecord) -> Json:
+    """Write a record of the audit log. `uid` is that of a local user, else null."""
+    actor = result.actor
+    return {
+        "at": times.with_millis(result.at),
+        "uid": int(actor.id) if actor.kind == "user" else None,
+        "actor": actor._asdict(),
+        "via": result.via,
+        "operation": result.operation,
+        "account": result.account_id,
+        "ids": dict(result.ids),
+        "outcome": result.outcome,
+    }
+
+
+def egress(result: EgressReport) -> Json:
+    """Write the outbound connections by purpose."""
+    counts = {"opened": dict(result.egress.opened), "refused": dict(result.egress.refused)}
+    return {"allowed": result.egress.allowed, **counts, "store_fault": result.store_fault}

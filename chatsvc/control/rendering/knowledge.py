@@ -1,0 +1,92 @@
+"""JSON of a bot's knowledge: entries, searches, changes and unanswered questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chatsvc.domain import times
+from chatsvc.domain.shapes import Json
+
+if TYPE_CHECKING:
+    from chatsvc.domain.knowledge_changes import ChangeContent, KnowledgeChange
+    from chatsvc.domain.models import Entry
+    from chatsvc.usecases.knowledge import Addition, QuestionResult, WholeKnowledge
+    from chatsvc.usecases.knowledge_preview import KnowledgeContent
+    from chatsvc.usecases.unanswered import Cleared, UnansweredGroup
+
+
+def entry(result: Entry) -> Json:
+    """Write an entry of a bot's knowledge."""
+    return {**result._asdict(), "alt": list(result.alt)}
+
+
+def addition(result: Addition) -> Json:
+    """Write the files that were added."""
+    files = [file._asdict() for file in result.files]
+    return {"bot": result.bot, "entries": sum(file.entries for file in result.files), "files": files}
+
+
+def knowledge(result: KnowledgeContent | WholeKnowledge) -> Json:
+    """Write entries and synonyms."""
+    return {"entries": [entry(one) for one in result.entries], "synonyms": [group._asdict() for group in result.synonyms]}
+
+
+def whole_knowledge(result: WholeKnowledge) -> Json:
+    """Write all entries and synonyms of a bot."""
+    return {"language": result.language, **knowledge(result)}
+
+
+def question_result(result: QuestionResult) -> Json:
+    """Write the findings for a question."""
+    finding = result.result
+    return {
+        "question": result.question,
+        "language": finding.language,
+        "decision": finding.decision,
+        "hedged": finding.hedged,
+        "confidence": round(finding.confidence, 4),
+        "entries": [
+            {"id": hit.entry.id, "question": hit.entry.question, "score": round(hit.score, 4), "why": list(hit.why)} for hit in finding.hits
+        ],
+    }
+
+
+def knowledge_change(result: KnowledgeChange) -> Json:
+    """Write a change to a bot's knowledge."""
+    origin = result.origin
+    return {
+        "id": origin.id,
+        "at": times.with_millis(origin.at),
+        "actor": origin.actor._asdict(),
+        "via": origin.via,
+        "kind": result.kind,
+        "title": result.title,
+        "before": result.before,
+        "after": result.after,
+        "undone": result.undone,
+        "undoes": result.undoes,
+    }
+
+
+def change_content(result: ChangeContent) -> Json:
+    """Write a change with the entries before and after it."""
+    entries = {"entries_before": [entry(one) for one in result.before], "entries_after": [entry(one) for one in result.after]}
+    return {**knowledge_change(result.change), **entries}
+
+
+def unanswered_group(result: UnansweredGroup) -> Json:
+    """Write a group of unanswered questions."""
+    nearest = result.nearest
+    return {
+        "question": result.question,
+        "count": result.times,
+        "asked": result.asked,
+        "language": result.language,
+        "last_asked_at": times.with_millis(result.last_asked_at),
+        "nearest": {"id": nearest[0].id, "question": nearest[0].question, "score": round(nearest[1], 4)} if nearest else None,
+    }
+
+
+def cleared(result: Cleared) -> Json:
+    """Write how many questions were deleted."""
+    return {"bot": result.bot, "cleared": result.questions}
