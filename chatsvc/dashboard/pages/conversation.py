@@ -1,4 +1,4 @@
-"""One conversation: messages with their origin, requests, the visitor's other conversations, export and erasure."""
+"""One conversation: messages with their origin, taking over and replying, requests, other conversations, export and erasure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import shapes
+from chatsvc.domain.hand_off import BOT
+from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.conversation_view import ShownConversation
 
 _PATH = "/conversations/{conversation}"
+_MOST_QUESTION = 500
+_ANSWERS = 5
 
 
 async def show(page: Page) -> HttpResponse:
@@ -28,7 +32,7 @@ async def change(page: Page) -> HttpResponse:
         await records.change(page, fields)
     except Refused as fault:
         return await _show(page, fault, fields)
-    return page.redirect(page.request.path, done="saved")
+    return page.redirect(_here(page), done="saved")
 
 
 async def export(page: Page) -> HttpResponse:
@@ -53,7 +57,47 @@ async def erase(page: Page) -> HttpResponse:
     return page.redirect("/conversations", done="removed")
 
 
-async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None) -> HttpResponse:
+async def take(page: Page) -> HttpResponse:
+    """Take the conversation over; that of another operator only with `yes`."""
+    fields = await page.form()
+    try:
+        await page.perform("conversation.take", conversation=page.params["conversation"], yes=fields.checked("yes"))
+    except Refused as fault:
+        return await _show(page, fault)
+    return page.redirect(f"{_here(page)}#reply")
+
+
+async def reply(page: Page) -> HttpResponse:
+    """Write to the visitor, which takes the conversation."""
+    fields = await page.form()
+    text = fields.raw("text")
+    try:
+        await page.perform("conversation.reply", conversation=page.params["conversation"], text=text, yes=fields.checked("yes"))
+    except Refused as fault:
+        return await _show(page, fault, text=text)
+    return page.redirect(f"{_here(page)}#reply", done="sent")
+
+
+async def release(page: Page) -> HttpResponse:
+    """Give the conversation back to the bot."""
+    await page.perform("conversation.release", conversation=page.params["conversation"])
+    return page.redirect(_here(page), done="released")
+
+
+def _here(page: Page) -> str:
+    return f"/conversations/{page.params['conversation']}"
+
+
+async def _answers(page: Page, bot: str) -> list[Entry]:
+    """Search the bot's knowledge for an answer to insert."""
+    question = page.query.get("find", "").strip()
+    if not question or not page.may("conversation.reply"):
+        return []
+    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question[:_MOST_QUESTION]])
+    return [hit.entry for hit in found.result.hits[:_ANSWERS]]
+
+
+async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None, text: str | None = None) -> HttpResponse:
     found: ShownConversation = await page.perform(
         "conversation.view",
         conversation=page.params["conversation"],
@@ -62,6 +106,10 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
     )
     values = await records.values(page, typed)
     bot = values["bots"].get(found.conversation.chatbot_id)
+    answers = await _answers(page, found.conversation.chatbot_id)
+    if text is None:
+        text = next((entry.answer for entry in answers if entry.id == page.query.get("insert")), "")
+    values |= {"answers": answers, "text": text, "steady": found.conversation.handling != BOT}
     values |= {"found": found, "conversation": found.conversation, "bot": bot, "zone": bot.timezone if bot else page.timezone}
     return page.refused("conversation.html", fault, **values) if fault else page.render("conversation.html", **values)
 
@@ -69,6 +117,9 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
 ROUTES = (
     Route("GET", _PATH, show, Access.READER),
     Route("POST", _PATH, change, Access.EDITOR),
+    Route("POST", f"{_PATH}/take", take, Access.EDITOR),
+    Route("POST", f"{_PATH}/reply", reply, Access.EDITOR),
+    Route("POST", f"{_PATH}/release", release, Access.EDITOR),
     Route("POST", f"{_PATH}/export", export, Access.OWNER),
     Route("POST", f"{_PATH}/erase", erase, Access.OWNER),
 )

@@ -5,8 +5,8 @@
   const words = document.body.dataset;
 
   // Parts that refresh themselves: <section id="..." data-refresh="URL">. Every 3 s while something changes, else ever slower up to
-  // once a minute; never in a hidden tab, never while something is being typed in the part, and not for longer than half an hour
-  // without a change.
+  // once a minute (with data-steady always every 3 s); never in a hidden tab, never while something is being typed in the part, and
+  // not for longer than half an hour without a change.
   const FAST = 3000, SLOW = 60000, END = 1800000;
   for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id, FAST, Date.now(), part.innerHTML);
 
@@ -22,12 +22,13 @@
         const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "error" });
         if (!answer.ok) return;
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+        if (fresh) part.toggleAttribute("data-steady", fresh.hasAttribute("data-steady"));
         if (fresh && fresh.innerHTML !== seen) {
           seen = fresh.innerHTML;
           part.replaceChildren(...fresh.childNodes);
           pause = FAST;
           changed = Date.now();
-        } else {
+        } else if (!part.hasAttribute("data-steady")) {
           pause = Math.min(SLOW, pause * 1.5);
         }
       } catch {

@@ -1,0 +1,232 @@
+"""Today, inbox, conversations and one conversation: what they show, their forms, in both languages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest_asyncio
+
+from chatsvc.domain.captures import Captured
+from chatsvc.engines import Evidence
+from chatsvc.store import conversations, exchanges, unanswered
+from chatsvc.store.webhooks import Event
+from chatsvc.usecases import search
+from tests.dashboard.client import Client, Shown
+from tests.dashboard.site import Site
+from tests.fakes import ADMIN
+from tests.store.inspection import add_events, execute, insert
+from tests.store.support import ignore, new_exchange
+
+CALL = Captured("contact", "Call me", "Ömer Çelik", "omer@example.com", "05327654321")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def web(site: Site) -> str:
+    """A conversation on the website, whose visitor writes German."""
+    services, bot = site.app.services, site.mine.bot
+    await site.do("channel.set", bot=bot, channel="web", sites=["https://shop.example"])
+    exchange = new_exchange(bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text="Haben Sie geöffnet?")
+    await exchanges.record(services.db, exchange, ignore)
+    (found,) = (await site.do("conversation.list", bot=bot, channel="web")).items
+    return str(found.id)
+
+
+def row(page: Shown, record: str) -> str:
+    """The text of the element that stands for a record."""
+    return next(" ".join("".join(one.itertext()).split()) for one in page.tree.iter() if one.get("data-id") == record)
+
+
+async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Client, reader: Client, web: str) -> None:
+    services, ids = site.app.services, site.mine.ids
+    question = unanswered.Question("do you sell helmets", "Do you sell helmets?", "en", ("api", "x"))
+    await unanswered.note(services.db, site.mine.bot, question, site.clock.now)
+    page = await owner.get("/")
+    assert {ids["request"], ids["appointment"]} <= set(page.records())
+    assert "27 November 2026 14:30" in row(page, ids["appointment"])
+    assert "Do you sell helmets? asked 1 time" in page.text
+    assert "of 100,000" in page.text
+    assert "None has failed." in page.text
+    # Knowledge, a conversation, a key, a webhook and the widget are there.
+    assert "First steps" not in page.text
+    page = await reader.get("/")
+    assert ("of 100,000" in page.text, ids["request"] in page.records()) == (False, True)
+    turkish = await site.client("owner", "tr")
+    assert "Yeni talepler" in (await turkish.get("/")).text
+    assert web not in page.records()
+
+
+async def test_today_leads_a_new_account_and_shows_failures(site: Site, administrator: Client) -> None:
+    made = await site.do("account.create", name="New Ltd")
+    page = await administrator.get(f"/?account={made.account.id}")
+    assert "First steps" in page.text
+    assert "/bots" in page.links()
+    bot = await site.do("bot.create", name="Helper", account=made.account.id)
+    page = await administrator.get("/")
+    assert {f"/bots/{bot.id}/knowledge", f"/bots/{bot.id}/try", "/keys", f"/bots/{bot.id}/webhook", f"/bots/{bot.id}/channels"} <= set(
+        page.links()
+    )
+    await site.do("key.create", account=made.account.id)
+    await site.do("webhook.set", bot=bot.id, events=["request.created"])
+    assert "Create an API key done" in (await administrator.get("/")).text
+    await add_events(site.app.services.db, (Event(0, bot.id, "request.created", "r", "{}", site.clock.now), None))
+    columns = "id, event_number, bot_id, delivery_id, body, at, success, status_code, error"
+    (number,) = (await execute(site.app, "SELECT number FROM webhook_events WHERE bot_id = :1", bot.id))[0]
+    await insert(site.app, "webhook_attempts", columns, [("a", number, bot.id, "d", b"{}", site.clock.now, 0, 500, "status")])
+    assert "request.created 500" in (await administrator.get("/")).text
+    await administrator.get(f"/?account={site.mine.account}")
+
+
+async def test_the_inbox_filters_and_searches(site: Site, reader: Client) -> None:
+    await site.say(site.mine, "Ömer Çelik, omer@example.com, 0532 765 43 21. Call me", "inbox-1", CALL)
+    everything = await reader.get("/inbox")
+    assert site.mine.ids["request"] in everything.records()
+    assert everything.forms("request.set") == []
+    found = await reader.get("/inbox?q=omer")
+    assert [one for one in found.records() if one in everything.records()] == found.records()
+    assert ("Ömer Çelik" in found.text, "tel:+905327654321" in found.links()) == (True, True)
+    assert site.mine.ids["appointment"] in (await reader.get("/inbox?kind=appointment&status=pending")).records()
+    nothing = await reader.get("/inbox?q=nobody&status=done")
+    assert ("Nothing matches" in nothing.text, nothing.records()) == (True, [])
+    wrong = await reader.get("/inbox?status=lost")
+    assert (wrong.status, wrong.records()) == (422, [])
+    assert (await reader.get(f"/inbox?bot={site.other.bot}")).status == 404
+    turkish = await site.client("reader", "tr")
+    assert "Gelen kutusu" in (await turkish.get("/inbox")).text
+
+
+async def test_an_editor_changes_status_note_and_person(site: Site, editor: Client, reader: Client) -> None:
+    ids = site.mine.ids
+    done = await editor.submit(
+        "/inbox?kind=appointment",
+        "appointment.set",
+        where={"id": ids["appointment"]},
+        status="confirmed",
+        assignee="editor@example.com",
+        note="Ring first",
+    )
+    assert (done.status, done.path.startswith("/inbox?kind=appointment")) == (200, True)
+    assert "Confirmed" in row(done, next(one for one in done.records() if ids["appointment"] not in one))
+    assert "In charge: editor@example.com. Ring first" in (await reader.get("/inbox?assignee=editor%40example.com")).text
+    refused = await editor.submit("/inbox", "request.set", where={"id": ids["request"]}, status="done", note="x" * 4001)
+    assert (refused.status, refused.alert != "") == (422, True)
+    (form,) = [one for one in refused.forms("request.set") if ("id", ids["request"]) in refused.values(one)]
+    assert dict(refused.values(form))["note"] == "x" * 4001
+    assert (await editor.post("/inbox", {"kind": "request", "id": site.other.ids["request"], "status": "done"})).status == 404
+    await editor.submit("/inbox", "request.set", where={"id": ids["request"]}, status="done")
+    assert ids["request"] in (await reader.get("/inbox?status=done")).records()
+
+
+async def test_conversations_are_searched_and_paged(site: Site, reader: Client, web: str) -> None:
+    page = await reader.get("/conversations")
+    assert {site.mine.ids["conversation"], web} <= set(page.records())
+    assert site.other.ids["conversation"] not in page.records()
+    assert (await reader.get("/conversations?channel=web")).records() == [web]
+    assert (await reader.get("/conversations?q=GEOFFNET")).records() == [web]
+    assert (await reader.get(f"/conversations?q=geoffnet&bot={site.mine.bot}&captured=1")).records() == []
+    assert "Nothing matches" in (await reader.get("/conversations?q=xylophone")).text
+    assert (await reader.get(f"/conversations?bot={site.other.bot}")).status == 404
+    assert (await reader.get("/conversations?handling=lost")).status == 422
+    assert (await reader.get("/conversations?after=x")).status == 422
+    for number in range(60):
+        await exchanges.record(
+            site.app.services.db, new_exchange(site.mine.bot, site.mine.account, f"many-{number}", at=site.clock.now + number), ignore
+        )
+    page = await reader.get("/conversations")
+    (following,) = page.links("next")
+    older = await reader.get(following)
+    assert (len(page.records()), set(page.records()) & set(older.records())) == (50, set())
+    turkish = await site.client("reader", "tr")
+    assert "Görüşmeler" in (await turkish.get("/conversations")).text
+
+
+async def test_a_conversation_shows_origins_requests_and_other_conversations(site: Site, reader: Client) -> None:
+    await site.say(site.mine, "Ömer Çelik, omer@example.com. Call me", "first-device", CALL)
+    await site.say(site.mine, "It is me again: omer@example.com", "second-device", CALL)
+    await search.work_off(site.app.services)
+    evidence = Evidence(((site.mine.ids["entry"], 0.9123), ("gone", 0.2)), "answer", 0.9312).to_json()
+    exchange = new_exchange(site.mine.bot, site.mine.account, "second-device", at=site.clock.now)._replace(evidence=evidence)
+    await exchanges.record(site.app.services.db, exchange, ignore)
+    listed = (await site.do("conversation.list", bot=site.mine.bot, q="omer")).items
+    second = next(one for one in listed if one.user_id == "second-device")
+    first = next(one for one in listed if one.user_id == "first-device")
+    page = await reader.get(f"/conversations/{second.id}")
+    assert f"/conversations/{first.id}" in page.links()
+    assert "93%" in page.text
+    assert "The bot was sure enough to answer." in page.text
+    assert f"/bots/{site.mine.bot}/knowledge/{site.mine.ids['entry']}" in page.links()
+    assert "An entry that has been deleted" in page.text
+    assert "It is me again: omer@example.com" in row(page, second.id)
+    thread = await conversations.find(site.app.services.db, None, second.id, 10)
+    assert thread is not None
+    anchors = [message.id for message in thread.messages]
+    assert set(anchors) <= {one.get("id") for one in page.tree.iter("li")}
+    assert f"/conversations/{second.id}?message={anchors[0]}#{anchors[0]}" in page.links()
+
+
+async def test_a_long_conversation_is_paged_and_a_message_found_by_its_link(site: Site, reader: Client) -> None:
+    db, bot = site.app.services.db, site.mine.bot
+    for number in range(120):
+        exchange = new_exchange(bot, site.mine.account, "talker", at=site.clock.now + number, text=f"turn {number}.")
+        await exchanges.record(db, exchange, ignore)
+    (talker, *_) = (await site.do("conversation.list", bot=bot, q="talker")).items
+    page = await reader.get(f"/conversations/{talker.id}")
+    assert ("turn 119." in page.text, "turn 70." in page.text, "turn 69." in page.text) == (True, True, False)
+    (older,) = [link for link in page.links() if "before=" in link]
+    older_page = await reader.get(older)
+    assert ("turn 69." in older_page.text, "turn 70." in older_page.text, "Newest messages" in older_page.text) == (True, False, True)
+    message = next(one.get("id") for one in older_page.tree.iter("li") if "turn 40." in "".join(one.itertext()))
+    around = await reader.get(f"/conversations/{talker.id}?message={message}")
+    assert ("turn 40." in around.text, "turn 119." in around.text, message in around.records()) == (True, False, True)
+    unknown = await reader.get(f"/conversations/{talker.id}?message=unknown&before=unknown")
+    assert "turn 119." in unknown.text
+
+
+async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client, owner: Client, reader: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    assert [form.get("data-action") for form in (await reader.get(path)).forms()] == ["session.remove"]
+    taken = await editor.submit(path, "conversation.take")
+    assert "Editor has this conversation" in taken.text
+    assert web in (await reader.get("/conversations?handling=operator")).records()
+    refused = await editor.submit(path, "conversation.reply", text="x" * 4001)
+    assert (refused.status, "x" * 4001 in refused.body) == (422, True)
+    replied = await editor.submit(path, "conversation.reply", text="Guten Tag, ja, bis 18 Uhr.")
+    assert ("Guten Tag, ja, bis 18 Uhr." in replied.text, "Sent." in replied.text) == (True, True)
+    # Somebody else has to confirm.
+    other = await owner.submit(path, "conversation.take")
+    assert (other.status, "Editor already has this conversation." in other.alert) == (422, True)
+    assert "Owner has this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
+    inserted = await owner.get(f"{path}?find=open+on+saturday")
+    (link, *_) = [one for one in inserted.links() if "insert=" in one]
+    (form,) = (await owner.get(link)).forms("conversation.reply")
+    assert "Yes, from 10 to 14." in dict((await owner.get(link)).values(form))["text"]
+    assert "No entry matches." in (await owner.get(f"{path}?find=zzzz+qqqq")).text
+    back = await owner.submit(path, "conversation.release")
+    assert ("The bot has the conversation again." in back.text, "has this conversation" in back.text) == (True, False)
+    assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
+
+
+async def test_a_visitor_who_waits_is_on_today(site: Site, reader: Client, web: str) -> None:
+    unit = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE id = ?"
+    await site.app.services.db.write(lambda connection: connection.execute(unit, (site.clock.now, web)).rowcount)
+    assert web in (await reader.get("/")).records()
+    assert "Waits for a person since" in (await reader.get(f"/conversations/{web}")).text
+    assert (await reader.get("/conversations?handling=waiting")).records() == [web]
+
+
+async def test_an_owner_exports_and_erases_a_conversation(site: Site, owner: Client, editor: Client) -> None:
+    await site.say(site.mine, "Forget me", "forgettable")
+    (found,) = (await site.do("conversation.list", bot=site.mine.bot, q="forgettable")).items
+    path = f"/conversations/{found.id}"
+    exported = await owner.submit(path, "conversation.export")
+    assert "attachment" in exported.headers["Content-Disposition"]
+    detail = json.loads(exported.body)
+    assert (detail["id"], detail["messages"][0]["content"]) == (found.id, "Forget me")
+    assert (await editor.get(path)).forms("conversation.export") == []
+    asked = await owner.submit(path, "conversation.erase")
+    assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
+    done = await owner.submit(path, "conversation.erase", yes="1")
+    assert (done.path.startswith("/conversations"), "Removed." in done.text) == (True, True)
+    assert (await owner.get(path)).status == 404
+    acts = (await site.do("audit", account=site.mine.account)).items
+    assert {"conversation.export", "conversation.erase"} <= {act.operation for act in acts}
+    assert ADMIN.actor not in {act.actor for act in acts if act.operation == "conversation.export"}
