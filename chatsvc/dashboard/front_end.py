@@ -9,13 +9,13 @@ from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
-from chatsvc.dashboard.same_origin import is_same_origin
 from chatsvc.dashboard.templating import load, static_files
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.http.router import MethodNotAllowed, NotFound, Router
+from chatsvc.http.same_origin import is_same_origin
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import account_choice, administration, sessions
 from chatsvc.usecases.services import Services

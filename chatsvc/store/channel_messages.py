@@ -6,10 +6,11 @@ has the conversation. A reply with the delivery state `queued` waits to be sent.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.models import CHANNELS, Conversation, Message
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
@@ -257,6 +258,26 @@ async def begun_since(db: Database, bot_id: str, channel: str, since: int) -> in
             (bot_id, channel, since),
         ).fetchone()
         return int(row[0])
+
+    return await db.read(unit)
+
+
+_RECENT_CONVERSATIONS = 100  # of each channel
+
+
+async def recent_evidence(db: Database, bot_id: str) -> list[str]:
+    """List the origins (JSON) of the replies in a bot's most recent conversations."""
+
+    def unit(connection: Connection) -> list[str]:
+        rows = connection.execute(
+            """
+            SELECT m.evidence FROM json_each(?2) channel CROSS JOIN conversations c ON c.number IN (SELECT n.number FROM conversations n
+                WHERE n.bot_id = ?1 AND n.channel = channel.value ORDER BY n.last_message_at DESC, n.number DESC LIMIT ?3)
+            CROSS JOIN messages m ON m.conversation = c.number WHERE m.evidence IS NOT NULL
+            """,
+            (bot_id, json.dumps(CHANNELS), _RECENT_CONVERSATIONS),
+        )
+        return [evidence for (evidence,) in rows]
 
     return await db.read(unit)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from chatsvc.usecases.history_cache import ConversationKey
 
@@ -11,13 +12,29 @@ TYPING_S = 6.0
 VISITOR, OPERATOR = "visitor", "operator"
 
 
+class Waiter:
+    """One who waits for a change of a conversation."""
+
+    def __init__(self, future: asyncio.Future[None]) -> None:
+        self._future = future
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return at the change, after `timeout_s` seconds, or when the service stops."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._future
+
+
 class ConversationEvents:
-    """Waiters and typing marks by conversation (bot, channel, user). Both are bounded by the open widgets and pages."""
+    """Waiters and typing marks by conversation (bot, channel, user). Both are bounded by the open widgets and pages.
+
+    `closed` is set when the service stops; then nobody waits any more.
+    """
 
     def __init__(self) -> None:
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
         self._typing: dict[tuple[ConversationKey, str], float] = {}
-        self._closed = False
+        self.closed = False
 
     @property
     def waiting(self) -> int:
@@ -30,25 +47,24 @@ class ConversationEvents:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def wait(self, conversation: ConversationKey, timeout_s: float) -> None:
-        """At the next change of the conversation, after `timeout_s` seconds, or when the service stops."""
-        if self._closed:
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.setdefault(conversation, set()).add(waiter)
+    @asynccontextmanager
+    async def waiting_for(self, conversation: ConversationKey) -> AsyncIterator[Waiter]:
+        """Observe the conversation within the block: a change between its beginning and the waiter's `wait` is not missed."""
+        future = asyncio.get_running_loop().create_future()
+        if self.closed:
+            future.set_result(None)
+        self._waiters.setdefault(conversation, set()).add(future)
         try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(timeout_s):
-                    await waiter
+            yield Waiter(future)
         finally:
             waiters = self._waiters.get(conversation, set())
-            waiters.discard(waiter)
+            waiters.discard(future)
             if not waiters:
                 self._waiters.pop(conversation, None)
 
     def close(self) -> None:
         """Wake everybody, and let nobody wait any more."""
-        self._closed = True
+        self.closed = True
         for conversation in list(self._waiters):
             self.notify(conversation)
 

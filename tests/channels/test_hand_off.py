@@ -13,6 +13,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply
 from chatsvc.usecases import handling, operators
 from chatsvc.usecases.administration import perform
+from chatsvc.usecases.conversation_events import ConversationEvents
 from tests import conftest
 from tests.channels.conftest import Visitor, begun
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -233,10 +234,16 @@ async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_
     assert (await caller.get(f"/conversations/{listed.id}")).json["data"]["message_count"] == 5
 
 
+async def wait(events: ConversationEvents, key: tuple[str, str, str], timeout_s: float) -> None:
+    """Wait for a change of a conversation."""
+    async with events.waiting_for(key) as waiter:
+        await waiter.wait(timeout_s)
+
+
 async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller: conftest.Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     await visitor.say("hello")
     events, key = caller.app.services.events, (caller.bot, "web", "visitor")
-    waiting = asyncio.create_task(events.wait(key, 30))
+    waiting = asyncio.create_task(wait(events, key, 30))
     await asyncio.sleep(0)
     await visitor.act("conversation.type")
     await asyncio.wait_for(waiting, 5)
@@ -247,14 +254,14 @@ async def test_who_is_typing_is_known_for_some_seconds(visitor: Visitor, caller:
     monkeypatch.setattr("chatsvc.usecases.conversation_events.TYPING_S", 0.0)
     events.type(key, "visitor")
     assert not events.is_typing(key, "visitor")
-    await events.wait(key, 0.01)
+    await wait(events, key, 0.01)
     assert events.waiting == 0
 
 
 async def test_nobody_waits_any_more_when_the_service_stops(app: App) -> None:
     events = app.services.events
-    waiting = [asyncio.create_task(events.wait(("b", "web", str(n)), 30)) for n in range(3)]
+    waiting = [asyncio.create_task(wait(events, ("b", "web", str(n)), 30)) for n in range(3)]
     await asyncio.sleep(0)
     events.close()
     await asyncio.wait_for(asyncio.gather(*waiting), 5)
-    await asyncio.wait_for(events.wait(("b", "web", "1"), 30), 5)
+    await asyncio.wait_for(wait(events, ("b", "web", "1"), 30), 5)

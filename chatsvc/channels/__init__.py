@@ -1,0 +1,1 @@
+"""Channels by which visitors reach a bot besides the interface."""

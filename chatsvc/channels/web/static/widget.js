@@ -1,0 +1,305 @@
+// The conversation in the widget's frame and on the page of its own. The browser keeps a token, and no words.
+(() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("data").textContent), texts = data.texts;
+  const $ = (id) => document.getElementById(id), log = $("log"), state = $("state"), fault = $("fault");
+  const api = `/widget/${data.bot}`, place = `chatsvc:${data.bot}`, bell = `${place}:n`;
+  const HOUR = 3600e3, host = data.framed && parent !== window ? parent : null;
+  const say = (key, values = {}) => texts[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  const make = (tag, values = {}, ...inner) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(values)) name in made && name !== "role" ? made[name] = value : made.setAttribute(name, value);
+    made.append(...inner);
+    return made;
+  };
+  const button = (action, text, onclick, values = {}) => make("button", { type: "button", "data-action": action, onclick, ...values }, text);
+
+  // Storage that a browser may refuse to frames of other sites: then everything stays in memory.
+  const memory = {};
+  const store = {
+    get: (key) => { try { return localStorage.getItem(key); } catch { return memory[key] ?? null; } },
+    set: (key, value) => {
+      try { value === null ? localStorage.removeItem(key) : localStorage.setItem(key, value); } catch { memory[key] = value; }
+    },
+  };
+
+  let messages = [], queue = [], last = 0, handling = "bot", operator = null, peer = false, away = data.away;
+  let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
+
+  // The embedding page is one of the sites, else the browser would not show the frame; its own origin is all that it is told by.
+  let above = data.origin;
+  const post = (what) => { if (host && above) host.postMessage(what, above); };
+
+  // Colours: black or white on the chosen one, whichever has more contrast.
+  const light = [1, 3, 5].map((at) => parseInt(data.color.slice(at, at + 2), 16) / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  document.documentElement.style.setProperty("--color", data.color);
+  document.documentElement.style.setProperty("--on", 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff");
+
+  // Calls
+
+  const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(18)), (byte) => byte.toString(36).padStart(2, "0")).join("").slice(0, 36);
+  const headers = () => {
+    const kept = store.get(place), made = { "Chatsvc-Site": data.site };
+    if (kept) made.Authorization = kept.startsWith("?") ? `First ${kept.slice(1)}` : `Visitor ${kept}`;
+    return made;
+  };
+  const call = async (path, options = {}, seconds = 75) => {
+    const stop = new AbortController(), timer = setTimeout(() => stop.abort(), seconds * 1000);
+    options.signal?.addEventListener("abort", () => stop.abort());
+    try {
+      const answer = await fetch(api + path, { ...options, headers: { ...headers(), ...options.headers }, signal: stop.signal, credentials: "omit" });
+      const body = await answer.json().catch(() => ({}));
+      if (answer.ok) return body;
+      throw Object.assign(new Error(body.error), { status: answer.status, code: body.error, wait: body.retry_after });
+    } finally { clearTimeout(timer); }
+  };
+
+  const take = (news) => {
+    const kept = store.get(place);
+    if (news.token && kept !== news.token && (!kept || kept.startsWith("?"))) store.set(place, news.token);
+    const before = last;
+    for (const message of news.messages) {
+      if (message.n <= last) continue;
+      last = message.n;
+      if (message.role === "user") {
+        const own = queue.findIndex((one) => one.text === message.text);
+        if (own >= 0) { queue[own].node.remove(); queue[own].shown = true; }
+      } else post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
+      messages.push(message);
+      draw(message);
+    }
+    if (last > before) { active = Date.now(); store.set(bell, String(last)); }
+    if ("handling" in news) ({ handling, operator, typing: peer, away } = news);
+    failures = 0;
+    tell();
+  };
+
+  // Sending: one after the other, each until the service has answered; a retry has the key of the first try.
+  const send = (text) => {
+    text = text.trim();
+    if (!text) return;
+    if ([...text].length > data.most) return complain(say("too_long", { most: data.most }));
+    const one = { text, key: newKey(), node: bubble("user", text, texts.you) };
+    queue.push(one);
+    choices(null);
+    log.append(one.node);
+    scroll();
+    active = Date.now();
+    work();
+  };
+  const work = async () => {
+    const one = queue[0];
+    if (busy || !one || one.failed) return;
+    busy = true;
+    complain("");
+    if (!store.get(place)) store.set(place, `?${one.key}`);
+    tell();
+    let done = false;
+    try {
+      const body = JSON.stringify({ text: one.text, after: last });
+      take(await call("/messages", { method: "POST", body, headers: { "Content-Type": "application/json", "Idempotency-Key": one.key } }));
+      done = true;
+    } catch (refusal) {
+      if (refusal.status === 401 || refusal.status === 410) ended();
+      else fail(one, refusal);
+    } finally {
+      busy = false;
+      if (done) { queue = queue.filter((other) => other !== one); one.node.remove(); }
+      tell();
+    }
+    if (done) work();
+    poll();
+  };
+  const fail = (one, refusal) => {
+    one.failed = true;
+    const told = { too_many_messages: say("too_many", { seconds: refusal.wait }), too_many_requests: say("too_many", { seconds: refusal.wait }),
+      too_many_conversations: texts.full, text_too_long: say("too_long", { most: data.most }) }[refusal.code];
+    const closed = refusal.status === 403 || refusal.status === 404;
+    one.node.classList.add("failed");
+    one.node.querySelector("[data-action=retry]")?.remove();
+    if (!closed) one.node.append(button("retry", texts.retry, () => retry(one)));
+    complain(told || (closed ? texts.refused : texts.failed));
+  };
+  const retry = (one) => {
+    one.failed = false;
+    one.node.classList.remove("failed");
+    one.node.querySelector("[data-action=retry]")?.remove();
+    box.focus();
+    work();
+  };
+  const ended = () => {
+    const texts_left = queue.map((one) => one.text);
+    forget();
+    complain(texts.ended);
+    box.value = texts_left.join("\n");
+  };
+
+  // Reading: a held request while somebody may write, shared by the tabs of one browser, and none where nobody looks.
+  const poll = async () => {
+    const turn = ++polling;
+    hold?.abort();
+    if (!store.get(place) || document.hidden) return;
+    const lively = handling !== "bot" || opened || Date.now() - active < HOUR / 6;
+    if (!lively) { setTimeout(() => { if (turn === polling) poll(); }, 60e3); return; }
+    const ask = async () => {
+      while (turn === polling && !document.hidden && store.get(place)) {
+        try {
+          hold = new AbortController();
+          const began = Date.now(), typing = Date.now() - typed < 4000 ? "&typing=1" : "";
+          take(await call(`/messages?after=${last}${busy ? "" : "&wait=1"}${typing}`, { signal: hold.signal }, 40));
+          // An answer that comes at once without news: the service stops, or a send is under way.
+          if (Date.now() - began < 500) await pause(busy ? 1500 : 500);
+        } catch (refusal) {
+          if (turn !== polling) return;
+          if (refusal.status === 401) { ended(); return; }
+          if (refusal.status === 403 || refusal.status === 404) { complain(texts.refused); return; }
+          failures += 1;
+          tell();
+          await pause(refusal.wait ? refusal.wait * 1000 : Math.min(30e3, 500 * 2 ** failures));
+        }
+      }
+    };
+    // The tab that holds the lock asks for all; the others hear of news through the storage.
+    try {
+      const stop = new AbortController();
+      hold = stop;
+      await navigator.locks.request(place, { signal: stop.signal }, ask);
+    } catch (refusal) {
+      if (refusal.name !== "AbortError" && turn === polling) await ask();
+    }
+  };
+  const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); wake = resolve; });
+  let wake = () => {};
+  const refresh = async () => {
+    if (!store.get(place)) return;
+    try { take(await call(`/messages?after=${last}`, {}, 20)); } catch (refusal) { if (refusal.status === 401) ended(); }
+  };
+
+  // Drawing
+
+  const link = /https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)\]]/g;
+  const linked = (text) => {
+    const parts = [];
+    let at = 0;
+    for (const found of text.matchAll(link)) {
+      parts.push(text.slice(at, found.index), make("a", { href: found[0], target: "_blank", rel: "noopener noreferrer nofollow" }, found[0]));
+      at = found.index + found[0].length;
+    }
+    return [...parts, text.slice(at)];
+  };
+  const bubble = (role, text, who) =>
+    make("div", { className: `turn ${role}` }, make("b", {}, who), make("div", { className: "said", dir: "auto" }, ...linked(text)));
+  const draw = (message) => {
+    const who = { user: texts.you, assistant: texts.bot, operator: message.author || texts.team }[message.role];
+    const node = bubble(message.role, message.text, who);
+    node.dataset.id = message.id;
+    if (message.role === "assistant") node.append(thumbs(message));
+    const first = queue.find((one) => !one.shown);
+    first ? log.insertBefore(node, first.node.isConnected ? first.node : null) : log.append(node);
+    choices(message);
+    scroll();
+  };
+  const thumbs = (message) => {
+    const both = ["up", "down"].map((value) => button(value, texts[value], () => rate(value), { "aria-pressed": message.feedback === value }));
+    const rate = async (value) => {
+      const wanted = message.feedback === value ? null : value;
+      try {
+        await call("/feedback", { method: "POST", body: JSON.stringify({ message: message.id, value: wanted }), headers: { "Content-Type": "application/json" } }, 20);
+        message.feedback = wanted;
+        for (const one of both) one.setAttribute("aria-pressed", one.dataset.action === wanted);
+      } catch { complain(texts.failed); }
+    };
+    return make("div", { className: "thumbs" }, ...both);
+  };
+  // The choices that a question of the bot offers: a list at its end, or yes and no.
+  const offered = (text) => {
+    const [head, ...rest] = text.split("\n\n"), lines = (rest.at(-1) || "").split("\n");
+    if (rest.length && head.trim().endsWith("?") && lines.length <= 6 && lines.every((line) => /^- \S/.test(line) && line.length < 160)) return lines.map((line) => line.slice(2));
+    return /\((evet \/ hayır|yes \/ no)\)\s*$/.test(text) ? text.trim().slice(0, -1).split("(").at(-1).split(" / ") : [];
+  };
+  const choices = (message) => {
+    log.querySelector(".choices")?.remove();
+    const found = message && message.role === "assistant" ? offered(message.text) : [];
+    if (found.length) log.append(group(texts.options, found));
+  };
+  const group = (name, options) =>
+    make("div", { className: "choices", role: "group", "aria-label": name }, ...options.map((option) => make("button", { type: "button", "data-action": "choose", dir: "auto", onclick: () => { send(option); box.focus(); } }, option)));
+  const scroll = () => { log.scrollTop = log.scrollHeight; };
+  const complain = (text) => { fault.textContent = text; };
+  const tell = () => {
+    const bot = busy && handling === "bot";
+    const text = failures > 1 || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
+      : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : "";
+    if (state.dataset.text === text) return;
+    state.dataset.text = text;
+    state.replaceChildren(...(text && (peer || bot) ? [make("span", { className: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i")), text] : [text]));
+  };
+  const begin = () => {
+    log.replaceChildren();
+    log.append(bubble("assistant", data.greeting, texts.bot));
+    if (data.suggestions.length && !store.get(place)) log.append(group(texts.suggested, data.suggestions));
+  };
+  const forget = () => {
+    polling += 1;
+    hold?.abort();
+    store.set(place, null);
+    [messages, queue, last, handling, operator, peer] = [[], [], 0, "bot", null, false];
+    complain("");
+    begin();
+    tell();
+  };
+  const download = () => {
+    const who = { user: texts.you, assistant: texts.bot, operator: texts.team };
+    const lines = messages.map((message) => `${message.created_at} ${message.author || who[message.role]}:\n${message.text}\n`);
+    const address = URL.createObjectURL(new Blob([`${document.title}\n\n`, lines.join("\n")], { type: "text/plain;charset=utf-8" }));
+    make("a", { href: address, download: "chat.txt" }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10e3);
+  };
+
+  // The page
+
+  const box = make("textarea", { rows: 1, placeholder: texts.placeholder, dir: "auto", enterKeyHint: "send", "aria-label": texts.write, maxLength: 2 * data.most });
+  const submit = () => { send(box.value); box.value = ""; grow(); box.focus(); };
+  const grow = () => { box.style.height = "auto"; box.style.height = `${box.scrollHeight + 2}px`; };
+  box.addEventListener("input", () => {
+    grow();
+    if (handling !== "bot" && Date.now() - typed > 3000) {
+      typed = Date.now();
+      call(`/messages?after=${last}&typing=1`, {}, 20).then(take, () => {});
+    }
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); submit(); }
+  });
+  const shut = () => post({ chatsvc: "close" });
+  $("write").append(box, button("send", texts.send, submit));
+  $("tools").append(button("download", texts.download, download), button("anew", texts.anew, () => { forget(); box.focus(); }));
+  if (host) $("tools").append(button("close", texts.close, shut));
+  log.setAttribute("aria-label", texts.log);
+  addEventListener("keydown", (event) => { if (event.key === "Escape") shut(); });
+  addEventListener("message", (event) => {
+    if (!host || event.source !== host || !event.data) return;
+    above = event.origin;
+    if (event.data.chatsvc === "open") { opened = true; active = Date.now(); box.focus(); scroll(); poll(); }
+    if (event.data.chatsvc === "close") opened = false;
+  });
+  addEventListener("storage", (event) => {
+    if (event.key === place && event.newValue !== seen) {
+      seen = event.newValue;
+      if (!event.newValue) { if (!queue.length) forget(); } else if (!event.newValue.startsWith("?")) { log.querySelector(".choices")?.remove(); refresh().then(poll); }
+    }
+    if (event.key === bell && Number(event.newValue) > last) refresh();
+  });
+  document.addEventListener("visibilitychange", () => { poll(); if (!document.hidden) refresh(); });
+  addEventListener("online", () => { failures = 0; wake(); for (const one of queue) if (one.failed) retry(one); poll(); });
+  addEventListener("offline", tell);
+  begin();
+  tell();
+  refresh().then(() => {
+    // What was there before is not announced.
+    setTimeout(() => log.setAttribute("aria-live", "polite"), 100);
+    poll();
+  });
+  if (!host) box.focus();
+})();

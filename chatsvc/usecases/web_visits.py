@@ -1,0 +1,278 @@
+"""Visits by the web widget: what it shows before the first message, messages sent and read, thumbs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsvc.domain import times, visitor_tokens
+from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
+from chatsvc.domain.language import primary
+from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.models import Bot, Message
+from chatsvc.domain.visitor_tokens import SITE, VISITOR
+from chatsvc.store import channel_messages as stored
+from chatsvc.usecases import channel_messages
+from chatsvc.usecases.channel_messages import ArrivedMessage
+from chatsvc.usecases.channel_secrets import VISITORS
+from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.usecases.services import Services
+
+WEB = "web"
+MOST_TEXT = 4000
+MOST_MESSAGES = 200  # of an answer
+LINK = "link"  # in place of a site: the page /chat/BOT
+POLLS = 30  # polls a minute for each permitted message
+_SUGGESTIONS = 3
+_LONGEST_SUGGESTION = 80
+_SUGGESTIONS_MS = 300_000
+_MOST_BOTS = 1024
+_PATIENCE_S = 0.1
+
+
+class Widget(NamedTuple):
+    """A bot's widget as it may be shown to somebody."""
+
+    channel: Channel
+    key: str
+    account_id: str
+    bot: Bot
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it answers nothing at the moment."""
+        return self.channel.state != ACTIVE or not self.bot.active
+
+    @property
+    def origins(self) -> list[str]:
+        """The sites whose pages may embed it."""
+        return [site for site in self.channel.sites if site != ANY_LINK]
+
+    def admits(self, site: str) -> bool:
+        """Report whether the widget may be used on a site; "" is a page that did not name itself, LINK the page of its own."""
+        if site == LINK:
+            return ANY_LINK in self.channel.sites
+        return bool(self.origins) if site == "" else site in self.origins
+
+    def site_token(self, site: str) -> str:
+        """Make the token that names the site on which the widget was opened."""
+        return visitor_tokens.sign(self.key, SITE, self.channel.bot_id, site)
+
+    def site_of(self, token: str) -> str | None:
+        """Return the site of a token, None for a wrong token and a site that is not admitted any more."""
+        parts = visitor_tokens.read(self.key, SITE, token)
+        site = parts[1] if parts and parts[0] == self.channel.bot_id else None
+        return site if site is not None and self.admits(site) else None
+
+    def visitor_token(self, user_id: str) -> str:
+        """Make the token by which a visitor goes on."""
+        return visitor_tokens.sign(self.key, VISITOR, self.channel.bot_id, user_id)
+
+    def user_of(self, token: str) -> str | None:
+        """Return the user_id of a visitor's token."""
+        parts = visitor_tokens.read(self.key, VISITOR, token)
+        return parts[1] if parts and parts[0] == self.channel.bot_id else None
+
+    def user_of_first(self, key: str) -> str:
+        """Return the user_id of the visitor whose first message has this Idempotency-Key."""
+        return visitor_tokens.user_id_of(self.key, self.channel.bot_id, key)
+
+    def conversation(self, user_id: str) -> ConversationKey:
+        """Return the key of a visitor's conversation."""
+        return self.channel.bot_id, WEB, user_id
+
+
+async def find(services: Services, bot_id: str) -> Widget | None:
+    """Find a bot's widget; None where the bot, its account or the channel does not exist."""
+    found = (await services.channels.of_bot(bot_id)).get(WEB)
+    state = await services.account_cache.account(found.account_id) if found else None
+    bot = state.bots.get(bot_id) if state else None
+    if found is None or bot is None or VISITORS not in found.secrets:
+        return None
+    return Widget(found.channel, found.secrets[VISITORS], found.account_id, bot)
+
+
+class Overloaded(Exception):
+    """Too many messages are being answered, or the service stops."""
+
+
+class Opening(NamedTuple):
+    """Contents of the widget before the first message: the greeting, and the questions that are asked most."""
+
+    greeting: str
+    suggestions: list[str]
+
+
+class WebVisits:
+    """Visits of all bots, with what is remembered of them in memory: limits, and suggested questions for some minutes."""
+
+    def __init__(self, services: Services) -> None:
+        limits = services.config.limits
+        self._services = services
+        self._messages = Limiter(limits.web_per_minute)
+        self._polls = Limiter(limits.web_per_minute * POLLS)
+        self._begun: dict[str, tuple[int, int]] = {}
+        self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
+
+    def take_message(self, widget: Widget, place: str) -> Slot:
+        """Take a slot for a message to the bot from an address."""
+        return self._messages.take(f"{widget.bot.id} {place}", self._services.clock())
+
+    def take_poll(self, widget: Widget, place: str) -> Slot:
+        """Take a slot for any other request."""
+        return self._polls.take(f"{widget.bot.id} {place}", self._services.clock())
+
+    async def opening(self, widget: Widget, language: str) -> Opening:
+        """Return the greeting and the suggested questions in a language."""
+        from chatsvc.engines.knowledge.dialogue import texts
+
+        bot = widget.bot
+        greeting = bot.greeting or texts.of(bot, language)("smalltalk.greeting", name=bot.name)
+        return Opening(greeting, await self._suggestions(bot, language))
+
+    async def _suggestions(self, bot: Bot, language: str) -> list[str]:
+        """Return the suggested questions as far as they are known: nobody waits for an index that is still being built."""
+        now, place = self._services.clock(), (bot.id, language)
+        kept = self._suggested.get(place)
+        if kept is None or not 0 <= now - kept[0] < _SUGGESTIONS_MS:
+            if len(self._suggested) >= _MOST_BOTS:
+                self._suggested.clear()
+            finding = asyncio.create_task(_most_asked(self._services, bot, language))
+            kept = self._suggested[place] = now, finding
+        finding = kept[1]
+        await asyncio.wait([finding], timeout=_PATIENCE_S)
+        if not finding.done():
+            return []
+        if finding.exception() is not None:
+            del self._suggested[place]
+        return finding.result()
+
+    def seconds_until(self, slot: Slot) -> int:
+        """Return the seconds until the window of a slot ends."""
+        return max(1, slot.reset - self._services.clock() // 1000)
+
+    def seconds_until_tomorrow(self) -> int:
+        """Return the seconds until the next UTC day."""
+        now = self._services.clock()
+        return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
+
+    async def has_begun(self, widget: Widget, user_id: str) -> bool:
+        """Report whether a visitor has a conversation."""
+        return await stored.news(self._services.db, widget.conversation(user_id), 0, 0) is not None
+
+    async def may_begin(self, widget: Widget) -> bool:
+        """Count a new conversation of the bot; False where the day's number is reached."""
+        services, bot_id = self._services, widget.bot.id
+        today = times.start_of_day(services.clock())
+        day, count = self._begun.get(bot_id, (0, 0))
+        if day != today:
+            # Counted anew after a restart, so that a limit holds for the day.
+            day, count = today, await stored.begun_since(services.db, bot_id, WEB, today)
+        if count >= services.config.limits.web_daily:
+            return False
+        if len(self._begun) >= _MOST_BOTS:
+            self._begun.clear()
+        self._begun[bot_id] = day, count + 1
+        return True
+
+    async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
+        """Store a message and settle its turn; False where the visitor was erased after the same message came first.
+
+        Raises Overloaded over `max_in_flight`, and over the account's half of it.
+        """
+        state = self._services.account_cache.cached(widget.account_id)
+        tallies, most = self._services.tallies, self._services.config.limits.max_in_flight
+        if state is None or self._services.events.closed or tallies.in_flight >= most or state.in_flight >= max(1, most // 2):
+            raise Overloaded
+        tallies.in_flight += 1
+        state.in_flight += 1
+        try:
+            return await self._send(widget, user_id, text, key, site)
+        finally:
+            tallies.in_flight -= 1
+            state.in_flight -= 1
+
+    async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
+        services, host = self._services, "" if site == LINK else host_of(site)
+        arrived = ArrivedMessage(widget.account_id, widget.bot.id, WEB, user_id, text, f"{user_id} {key}", services.clock(), host)
+        message = await channel_messages.receive(services, arrived)
+        if message is None:
+            return False
+        await channel_messages.answer(services, widget.account_id, message)
+        return True
+
+    async def read(self, widget: Widget, user_id: str, after: int) -> WidgetNews | None:
+        """Read what was added to a conversation behind a message's number; None where there is no conversation.
+
+        Messages of an operator count as delivered from then on.
+        """
+        services, key = self._services, widget.conversation(user_id)
+        found = await stored.news(services.db, key, after, MOST_MESSAGES)
+        if found is None:
+            return None
+        queued = [message.number for message in found.messages if message.delivery == "queued"]
+        if queued:
+            await stored.deliver(services.db, queued, "delivered")
+        typing = services.events.is_typing(key, "operator")
+        return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
+
+    async def wait(self, widget: Widget, user_id: str, after: int, timeout_s: float) -> WidgetNews | None:
+        """Read like `read`, and where there is nothing new wait for it."""
+        key, events = widget.conversation(user_id), self._services.events
+        before = await self.read(widget, user_id, after)
+        if before is None or before.messages:
+            return before
+        # Anything may happen between the read and the wait: the waiter stands before the second read.
+        async with events.waiting_for(key) as news:
+            now = await self.read(widget, user_id, after)
+            if now != before:
+                return now
+            await news.wait(timeout_s)
+        return await self.read(widget, user_id, after)
+
+    def type(self, widget: Widget, user_id: str) -> None:
+        """Mark that the visitor is typing."""
+        self._services.events.type(widget.conversation(user_id), "visitor")
+
+    async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
+        """Keep a thumb on a reply, None to take it back; False for another message."""
+        if feedback not in (None, *FEEDBACK):
+            return False
+        return await stored.rate(self._services.db, widget.conversation(user_id), message, feedback)
+
+
+class WidgetNews(NamedTuple):
+    """Messages that are new to a widget, who handles the conversation, and whether an operator is typing."""
+
+    messages: list[Message]
+    handling: str
+    operator: str | None
+    typing: bool
+
+
+async def _most_asked(services: Services, bot: Bot, language: str) -> list[str]:
+    """Return the questions of the entries from which most recent replies came, else the first ones of the knowledge."""
+    knowledge = await services.knowledge.of(bot)
+    fitting = {
+        entry.id: entry.question
+        for entry in knowledge.entries
+        if primary(entry.language) == language and len(entry.question) <= _LONGEST_SUGGESTION
+    }
+    counts: Counter[str] = Counter()
+    for evidence in await stored.recent_evidence(services.db, bot.id):
+        counts.update(_answering(json.loads(evidence), fitting))
+    chosen = [entry for entry, _ in counts.most_common(_SUGGESTIONS)]
+    chosen += [entry for entry in fitting if entry not in chosen][: _SUGGESTIONS - len(chosen)]
+    return list(dict.fromkeys(fitting[entry] for entry in chosen))
+
+
+def _answering(evidence: dict[str, object], fitting: Sequence[str] | dict[str, str]) -> list[str]:
+    """Return the entry that a reply came from, if it is one of the fitting ones."""
+    entries = evidence.get("entries")
+    if evidence.get("decision") == "ask" or not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
+        return []
+    first = str(entries[0].get("id"))
+    return [first] if first in fitting else []

@@ -1,0 +1,395 @@
+"""The web channel over HTTP: who may open the widget, and what its frame may ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse, ClientSession
+
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.engines import Reply
+from chatsvc.usecases.administration import perform
+from tests.channels.conftest import begun
+from tests.conftest import Caller, MakeCaller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+
+SHOP = "https://shop.example.com"
+FRAMED = {"Referer": f"{SHOP}/", "Sec-Fetch-Dest": "iframe"}
+
+
+class Frame:
+    """The frame of a widget, as its script uses the service."""
+
+    def __init__(self, app: App, session: ClientSession, bot: str) -> None:
+        self.app, self.session, self.bot, self.token, self.keys = app, session, bot, "", 0
+        self.data: dict[str, Any] = {}
+
+    async def open(self, path: str = "widget", **headers: str) -> ClientResponse:
+        """Open the frame's page, or with "chat" the page of its own."""
+        response = await self.session.get(f"{self.app.url}/{path}/{self.bot}", headers={**FRAMED, **headers})
+        found = re.search(r'id="data">(.*?)</script>', await response.text(), re.DOTALL)
+        self.data = json.loads(found[1]) if found else {}
+        return response
+
+    def headers(self, **more: str) -> dict[str, str]:
+        """The headers of a call."""
+        own = {"Origin": self.app.url, "Sec-Fetch-Site": "same-origin", "Chatsvc-Site": self.data.get("site", "")}
+        return {**own, **({"Authorization": f"Visitor {self.token}"} if self.token else {}), **more}
+
+    async def send(self, text: Any = "hello", *, key: str | None = None, after: Any = 0, **headers: str) -> tuple[int, Any]:
+        """Send a message; status and answer. The token is kept."""
+        self.keys += 1
+        more = {"Idempotency-Key": key or f"a-key-of-this-test-{self.keys}", **headers}
+        url = f"{self.app.url}/widget/{self.bot}/messages"
+        async with self.session.post(url, json={"text": text, "after": after}, headers=self.headers(**more)) as response:
+            body = await response.json()
+            self.token = body.get("token") or self.token
+            return response.status, body
+
+    async def read(self, query: str = "after=0", **headers: str) -> tuple[int, Any]:
+        """Read messages."""
+        url = f"{self.app.url}/widget/{self.bot}/messages?{query}"
+        async with self.session.get(url, headers=self.headers(**headers)) as response:
+            return response.status, await response.json()
+
+    async def rate(self, message: Any, value: Any) -> int:
+        """Rate a reply."""
+        url = f"{self.app.url}/widget/{self.bot}/feedback"
+        async with self.session.post(url, json={"message": message, "value": value}, headers=self.headers()) as response:
+            return response.status
+
+
+async def widget(caller: Caller, **settings: Any) -> Frame:
+    """A bot's widget for the shop, its frame opened."""
+    given = {"sites": [SHOP], **settings}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **given})
+    made = Frame(caller.app, caller.session, caller.bot)
+    await made.open()
+    return made
+
+
+@pytest.fixture
+async def frame(caller: Caller) -> Frame:
+    """The opened frame of a widget."""
+    return await widget(caller)
+
+
+def texts(answer: Any) -> list[tuple[str, str]]:
+    return [(message["role"], message["text"]) for message in answer["messages"]]
+
+
+async def test_the_loader_and_the_frame_are_small_and_ask_for_nothing_else(frame: Frame) -> None:
+    loader = await frame.session.get(f"{frame.app.url}/widget.js")
+    assert loader.headers["Content-Type"].startswith("text/javascript")
+    assert len(gzip.compress(await loader.read(), 9)) <= 2048
+    again = await frame.session.get(f"{frame.app.url}/widget.js", headers={"If-None-Match": loader.headers["ETag"]})
+    assert again.status == 304
+    page = await frame.open()
+    body = await page.read()
+    files = re.findall(r'(?:src|href)="([^"]+)"', body.decode())
+    assert len(files) == 1
+    script = await frame.session.get(frame.app.url + files[0])
+    assert "immutable" in script.headers["Cache-Control"]
+    assert len(gzip.compress(body, 9)) + len(gzip.compress(await script.read(), 9)) <= 25 * 1024
+    for response in (loader, page, script):
+        assert not [name for name in response.headers if name.startswith(("Access-Control", "Set-Cookie"))]
+
+
+async def test_only_pages_of_the_sites_may_frame_it(frame: Frame, caller: Caller) -> None:
+    page = await frame.open()
+    assert page.status == 200
+    policy = page.headers["Content-Security-Policy"]
+    assert f"frame-ancestors {SHOP}" in policy
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'sha256-")
+    for headers, status in (
+        ({"Sec-Fetch-Dest": "document"}, 403),
+        ({"Referer": "https://evil.example/"}, 403),
+        ({"Referer": f"{SHOP}.evil.example/"}, 403),
+        ({"Referer": "null"}, 200),
+        ({"Referer": f"{SHOP}:8443/"}, 403),
+        ({"Referer": f"{SHOP}/a/page?query"}, 200),
+    ):
+        assert (await frame.open(**headers)).status == status, headers
+    response = await frame.session.get(f"{frame.app.url}/widget/{frame.bot}")
+    assert response.status == 403
+    plain = await frame.session.get(f"{frame.app.url}/widget/{frame.bot}", headers={"Referer": f"{SHOP}/"})
+    assert plain.status == 200
+    nobody = await widget(caller, sites=[""])
+    refused = await nobody.open()
+    assert refused.status == 403
+    assert "frame-ancestors 'none'" in refused.headers["Content-Security-Policy"]
+    assert (await frame.open("chat")).status == 403
+
+
+async def test_any_link_opens_the_page_of_its_own_alone(caller: Caller) -> None:
+    linked = await widget(caller, sites=["any-link"])
+    assert (await linked.open()).status == 403
+    page = await linked.open("chat")
+    assert page.status == 200
+    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    status, answer = await linked.send("hello")
+    assert (status, texts(answer)) == (200, [("user", "hello"), ("assistant", "echo: hello")])
+    (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert (conversation.channel, conversation.source_page_host) == ("web", "")
+
+
+async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_wrote(caller: Caller) -> None:
+    settings = {"title": '</script><b>"Ağaç" & Co', "privacy_url": "https://example.com/privacy?a=1&b=2", "color": "#ffee00"}
+    made = await widget(caller, **settings)
+    response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr&color=00ff00", headers=FRAMED)
+    page = await response.text()
+    assert '<html lang="tr">' in page
+    assert "&lt;/script&gt;&lt;b&gt;&quot;Ağaç&quot; &amp; Co" in page
+    assert 'href="https://example.com/privacy?a=1&amp;b=2"' in page
+    assert "bir bilgisayar programı" in page
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "</script><script>alert(1)</script>"})
+    await made.open(**{"Accept-Language": "de, en-GB;q=0.8"})
+    assert made.data["greeting"] == "</script><script>alert(1)</script>"
+    assert (made.data["texts"]["send"], made.data["color"]) == ("Send", "#ffee00")
+
+
+async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
+    status, first = await frame.send("hello")
+    assert (status, first["handling"], texts(first)) == (200, "bot", [("user", "hello"), ("assistant", "echo: hello")])
+    assert set(first["messages"][0]) == {"n", "id", "role", "text", "created_at"}
+    last = first["messages"][-1]["n"]
+    _, second = await frame.send("again", after=last)
+    assert texts(second) == [("user", "again"), ("assistant", "echo: again")]
+    assert len(engine.turns[-1].history) == 2
+    assert texts((await frame.read(f"after={last}"))[1]) == [("user", "again"), ("assistant", "echo: again")]
+    (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert (conversation.channel, conversation.source_page_host, conversation.message_count) == ("web", "shop.example.com", 4)
+
+
+async def test_a_retry_of_the_first_message_is_the_same_visitor(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
+    key = "the-key-of-the-first-message"
+    _, first = await frame.send("hello", key=key)
+    frame.token = ""
+    _, again = await frame.send("hello", key=key)
+    assert (again["token"], texts(again)) == (first["token"], texts(first))
+    # Before the answer comes, further messages and a reload name the key of the first.
+    frame.token = ""
+    _, other = await frame.send("quick", Authorization=f"First {key}")
+    assert other["token"] == first["token"]
+    assert (await frame.read(Authorization=f"First {key}"))[1]["token"] == first["token"]
+    assert len(engine.turns) == 2
+    nobody = (await frame.read(Authorization="First another-key-of-nobody"))[1]
+    assert (nobody["token"], nobody["messages"]) == (None, [])
+
+
+async def test_two_quick_first_messages_are_one_conversation(frame: Frame, caller: Caller) -> None:
+    key = "the-key-of-the-first-message"
+    await asyncio.gather(frame.send("one", key=key), frame.send("two", Authorization=f"First {key}"))
+    (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert conversation.message_count == 4
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+        ({"Sec-Fetch-Site": "none"}, 403),
+        ({"Chatsvc-Site": "wrong"}, 403),
+        ({"Authorization": "Visitor wrong"}, 401),
+        ({"Authorization": "Visitor é.é"}, 401),
+        ({"Idempotency-Key": "short"}, 400),
+    ],
+)
+async def test_a_call_of_another_page_or_with_a_wrong_token_is_refused(frame: Frame, headers: dict[str, str], status: int) -> None:
+    assert (await frame.send("hello", **headers))[0] == status
+    assert (await frame.send("hello"))[0] == 200
+
+
+async def test_over_plain_http_the_origin_decides(frame: Frame) -> None:
+    url = f"{frame.app.url}/widget/{frame.bot}/messages"
+    await frame.send("hello")
+    own = {"Chatsvc-Site": frame.data["site"], "Authorization": f"Visitor {frame.token}"}
+    assert (await frame.session.get(f"{url}?after=0", headers=own)).status == 200
+    assert (await frame.session.get(f"{url}?after=0", headers={**own, "Origin": "https://evil.example"})).status == 403
+    posted = {**own, "Idempotency-Key": "a-key-that-is-long-enough"}
+    for origin, status in ((None, 403), ("https://evil.example", 403), (frame.app.url, 200)):
+        headers = posted if origin is None else {**posted, "Origin": origin}
+        assert (await frame.session.post(url, json={"text": "x", "after": 0}, headers=headers)).status == status
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "status"),
+    [("", 0, 400), (" \n", 0, 400), (None, 0, 400), (5, 0, 400), ("x", "0", 400), ("x", True, 400), ("a\0b", 0, 400), ("x" * 4001, 0, 413),
+     ("x" * 40_000, 0, 413), ("ğ" * 4000, 0, 200), ("\ud800", 0, 400)],
+)  # fmt: skip
+async def test_a_body_that_cannot_be_is_refused(frame: Frame, text: Any, after: Any, status: int) -> None:
+    assert (await frame.send(text, after=after))[0] == status
+
+
+async def test_other_bodies_queries_paths_and_methods_are_refused(frame: Frame) -> None:
+    url = f"{frame.app.url}/widget/{frame.bot}/messages"
+    for body in (b"", b"[]", b"no JSON", b"[" * 30_000):
+        async with frame.session.post(url, data=body, headers=frame.headers(**{"Idempotency-Key": "a-key-that-is-long"})) as response:
+            assert response.status == 400
+    assert (await frame.read())[0] == 401
+    await frame.send("hello")
+    assert (await frame.read("after=x"))[0] == 400
+    async with frame.session.put(url, headers=frame.headers()) as response:
+        assert (response.status, response.headers["Allow"]) == (405, "GET, POST")
+    for path in ("widget/no-such-bot", "chat/no-such-bot", "widget/static/nothing.js", "widget", "widget/"):
+        assert (await frame.session.get(f"{frame.app.url}/{path}", headers=FRAMED)).status == 404
+    async with frame.session.head(f"{frame.app.url}/widget/{frame.bot}", headers=FRAMED) as response:
+        assert response.status == 200
+
+
+async def test_a_site_that_is_taken_away_ends_its_frames(frame: Frame, caller: Caller) -> None:
+    await frame.send("hello")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": ["https://other.example"]})
+    status, answer = await frame.send("again")
+    assert (status, answer["error"]) == (403, "site_refused")
+    assert (await frame.read())[0] == 403
+
+
+async def test_a_paused_widget_says_that_it_is_away(frame: Frame, caller: Caller) -> None:
+    await perform(caller.app.services, ADMIN, "channel.pause", {"bot": caller.bot, "channel": "web"})
+    await frame.open()
+    assert frame.data["away"] is True
+    status, answer = await frame.send("Hello, are you there today?")
+    assert (status, answer["away"]) == (200, True)
+    assert "not available here" in texts(answer)[-1][1]
+    await perform(caller.app.services, ADMIN, "channel.remove", {"bot": caller.bot, "channel": "web"})
+    assert (await frame.send("again"))[0] == 404
+
+
+async def test_a_thumb_is_kept_and_taken_back(frame: Frame, caller: Caller) -> None:
+    assert await frame.rate("x", "up") == 401
+    _, answer = await frame.send("hello")
+    said, reply = answer["messages"]
+    for message, value, status in ((reply, "up", 200), (said, "up", 404), (reply, "sideways", 404), (reply, 5, 400)):
+        assert await frame.rate(message["id"], value) == status
+    assert (await frame.read())[1]["messages"][-1]["feedback"] == "up"
+    assert await frame.rate(reply["id"], None) == 200
+    assert "feedback" not in (await frame.read())[1]["messages"][-1]
+
+
+async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: Caller) -> None:
+    _, answer = await frame.send("hello")
+    (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    named = {"conversation": conversation.id}
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1"))
+    async with asyncio.timeout(10):
+        while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
+            await asyncio.sleep(0.01)
+    written = await perform(caller.app.services, ADMIN, "conversation.reply", {**named, "text": "Ada here"})
+    status, news = await asyncio.wait_for(held, 3)
+    assert (status, news["handling"], texts(news)) == (200, "operator", [("operator", "Ada here")])
+    assert news["messages"][0]["author"] == "root"
+    thread = await perform(caller.app.services, ADMIN, "conversation.show", named)
+    assert (written.message.delivery, thread.messages[-1].delivery) == ("queued", "delivered")
+
+
+async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller) -> None:
+    _, answer = await frame.send("hello")
+    last = answer["messages"][-1]["n"]
+    (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    held = asyncio.create_task(frame.read(f"after={last}&wait=1&typing=1"))
+    key, events = (caller.bot, "web", conversation.user_id), caller.app.services.events
+    async with asyncio.timeout(10):
+        while not (events.waiting and events.is_typing(key, "visitor")):  # noqa: ASYNC110  # the read has no other sign
+            await asyncio.sleep(0.01)
+    await perform(caller.app.services, ADMIN, "conversation.type", {"conversation": conversation.id})
+    assert (await asyncio.wait_for(held, 3))[1]["typing"] is True
+
+
+async def test_a_held_read_ends_when_the_service_stops(frame: Frame, caller: Caller) -> None:
+    _, answer = await frame.send("hello")
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1"))
+    async with asyncio.timeout(10):
+        while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
+            await asyncio.sleep(0.01)
+    caller.app.services.events.close()
+    assert (await asyncio.wait_for(held, 3))[0] == 200
+    assert (await frame.send("again"))[0] == 503
+
+
+async def test_suggestions_are_the_questions_asked_most(make_caller: MakeCaller, clock: FakeClock) -> None:
+    from chatsvc.usecases.file_reading import read_files
+
+    caller = await make_caller(model="offline")
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
+    entries = "".join(f"## {question}\n\nAnswer about {number}.\n\n" for number, question in enumerate(
+        ["Where can I park my car?", "When is breakfast served?", "Do you have a swimming pool?", "Are dogs allowed in the rooms?"]
+    ))  # fmt: skip
+    files = read_files([("faq.md", entries.encode())], "en")
+    await perform(caller.app.services, ADMIN, "knowledge.add", {"bot": caller.bot, "files": files})
+    made = await widget(caller)
+    async with asyncio.timeout(20):
+        while not made.data["suggestions"]:  # the index is built meanwhile
+            await made.open()
+    assert made.data["suggestions"] == ["Where can I park my car?", "When is breakfast served?", "Do you have a swimming pool?"]
+    for _ in range(2):
+        made.token = ""
+        await made.send("Are dogs allowed in the rooms?")
+    clock.advance(299)
+    await made.open()
+    assert made.data["suggestions"][0] == "Where can I park my car?"
+    clock.advance(1)
+    await made.open()
+    assert made.data["suggestions"] == ["Are dogs allowed in the rooms?", "Where can I park my car?", "When is breakfast served?"]
+    response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr", headers=FRAMED)
+    assert '"suggestions":[]' in await response.text()
+
+
+class TestLimits:
+    """Limits of the widget."""
+
+    @pytest.fixture
+    def config(self, config: Config) -> Config:
+        return replace(config, limits=replace(config.limits, web_per_minute=2, web_daily=3, max_in_flight=2))
+
+    async def test_messages_of_an_address_are_limited_by_the_minute(self, frame: Frame, clock: FakeClock) -> None:
+        assert [(await frame.send())[0] for _ in range(3)] == [200, 200, 429]
+        status, answer = await frame.send()
+        assert (status, answer["error"], 0 < answer["retry_after"] <= 60) == (429, "too_many_messages", True)
+        assert (await frame.read())[0] == 200
+        clock.advance(60)
+        assert (await frame.send())[0] == 200
+
+    async def test_reads_are_counted_apart(self, frame: Frame) -> None:
+        await frame.send()
+        statuses = [(await frame.read())[0] for _ in range(60)]
+        assert set(statuses) == {200, 429}
+        assert statuses[0] == 200
+
+    async def test_a_bot_has_a_number_of_new_conversations_a_day(self, frame: Frame, clock: FakeClock, caller: Caller) -> None:
+        for _ in range(3):
+            clock.advance(60)
+            frame.token = ""
+            assert (await frame.send())[0] == 200
+        clock.advance(60)
+        frame.token = ""
+        status, answer = await frame.send()
+        assert status == 429
+        assert (answer["error"], answer["retry_after"] > 3600) == ("too_many_conversations", True)
+        # A new process counts what is stored.
+        await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})
+        clock.advance(86_400)
+        frame.token = ""
+        assert (await frame.send())[0] == 200
+
+    async def test_too_many_messages_at_once_are_refused(self, frame: Frame, engine: ScriptedEngine) -> None:
+        engine.gate = asyncio.Event()
+        first = asyncio.create_task(frame.send())
+        await begun(engine, 1)
+        status, answer = await frame.send()
+        assert (status, answer["error"]) == (503, "service_unavailable")
+        engine.gate.set()
+        assert (await first)[0] == 200
+
+
+async def test_a_reply_of_an_engine_is_told_as_it_is(frame: Frame, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("<b>not bold</b> \u202eتحية")
+    assert texts((await frame.send())[1])[-1] == ("assistant", "<b>not bold</b> \u202eتحية")
