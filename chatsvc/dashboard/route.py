@@ -1,4 +1,4 @@
-"""Routes of the dashboard: method, path template, handler and access."""
+"""Types of the dashboard's routes: the levels of access, and a route. The table is in routes.py."""
 
 from __future__ import annotations
 

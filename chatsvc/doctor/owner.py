@@ -1,4 +1,4 @@
-"""The service's user, who owns the data folder. `doctor` runs as that user when root starts it."""
+"""Facts about the service's user for `doctor`: owner of a folder, the Debian package's user, write permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telephone country codes (E.164) by ISO 3166 country code."""
+"""Telephone country codes (E.164) by ISO 3166 country code, and conversions of numbers between countries."""
 
 from __future__ import annotations
 

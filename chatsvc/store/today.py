@@ -1,4 +1,4 @@
-"""What waits for the team of an account today. Appointments, questions without answers, failed webhooks, and first steps."""
+"""Open work of an account's team today. Appointments, questions without answers, failed webhooks, and first steps."""
 
 from __future__ import annotations
 

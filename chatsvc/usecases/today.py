@@ -1,4 +1,4 @@
-"""What waits for the team of an account. Visitors, requests, appointments, questions, failed webhooks, allowance, first steps."""
+"""Open work of an account's team. Visitors, requests, appointments, questions, failed webhooks, allowance, first steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 
 class Today(NamedTuple):
-    """What waits. Each list has SHOWN records at most, `more` names the lists that were cut.
+    """Open work. Each list has SHOWN records at most, `more` names the lists that were cut.
 
     allowance: None for roles that may not see it. steps: empty once all are done, or the account is older than NEW_DAYS.
     """

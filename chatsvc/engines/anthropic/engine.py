@@ -1,4 +1,4 @@
-"""Engine with one deadline for all calls of a message, their retries and pauses."""
+"""Engine that replies by a language model. One deadline covers all calls of a message, their retries and pauses."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from chatsvc.engines.anthropic import stable
 from chatsvc.engines.anthropic.answer import clean
 
 MAX_TOKENS = 2048
-"""What a reply may have, thinking included; below 1,024 reasoning models end inside their thoughts."""
+"""Most tokens of a reply, thinking included. Below 1,024 reasoning models end inside their thoughts."""
 
 
 @dataclass(frozen=True, slots=True)
