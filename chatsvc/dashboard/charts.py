@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SLOT, BAR, HEIGHT = 10, 7.0, 100.0  # in units of the drawing, which is stretched to the page
-_STEPS = (1, 2, 2.5, 5, 10)
+_STEPS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 
 class Bar(NamedTuple):

@@ -157,6 +157,7 @@ class Load:
     requests: Requests
     connections: int = CONNECTIONS
     varies: bool = False
+    is_json: bool = True
     length: int = 0
     until: float = 0.0
     body: bytes = b""
@@ -174,7 +175,8 @@ class Load:
             self.opened.append(connection)
         self.length = 0
         await self.run(0.0, self.opened[:1])
-        json.loads(self.body)
+        if self.is_json:
+            json.loads(self.body)
         self.length = 0 if self.varies else len(self.body)
         await self.run(0.7)
 

@@ -7,22 +7,22 @@ import random
 import sqlite3
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import progress
 
 from chatsvc import config as configuration
-from chatsvc.domain.actors import local_user
+from chatsvc.domain.actors import ANONYMOUS, local_user
 from chatsvc.domain.models import CHANNELS
-from chatsvc.domain.times import DAY_MS, now_ms
+from chatsvc.domain.times import DAY_MS, now_ms, without_fraction
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.usecases import accounts, bots, keys
+from chatsvc.usecases import accounts, bots, keys, operators, sessions
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services
 
@@ -34,6 +34,15 @@ OFFLINE = "models: {offline: {engine: knowledge}}\n"
 BOTS = 3
 KEYS = 8  # the configuration allows a key a million requests a minute, which one alone could come to
 BATCH = 50_000
+# The columns that are filled in.
+CONVERSATION = (
+    "number, id, account_id, bot_id, channel, user_id, visitor_name, visitor_email, last_message_at, created_at, updated_at,"
+    " message_count, dialogue"
+)
+USAGE = "number, account_id, bot_id, created_at, tokens, cost_micro_usd, channel"
+REQUEST = "number, id, bot_id, conversation, request_type, status, message, visitor_name, source_page_host, created_at, updated_at"
+APPOINTMENT = "number, id, request, bot_id, status, appointment_date, appointment_time, appointment_at, created_at, updated_at"
+PASSWORD = "violet staple harbour"  # noqa: S105  # of throw-away operators
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ class Instance:
             )
 
         with self._filling() as connection:
-            _insert(connection, "conversations", 13, map(row, range(count)), count)
+            _insert(connection, "conversations", CONVERSATION, map(row, range(count)), count)
             connection.execute(
                 "INSERT INTO conversation_counts SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
             )
@@ -90,7 +99,32 @@ class Instance:
             return number + 1, self.account, self.bots[number % BOTS], at, tokens, cost, channel
 
         with self._filling() as connection:
-            _insert(connection, "usage_records", 7, map(row, range(count)), count)
+            _insert(connection, "usage_records", USAGE, map(row, range(count)), count)
+
+    def requests(self, count: int) -> None:
+        """Fill in requests of 90 days for the oldest conversations, every second one with an appointment."""
+        now = now_ms()
+
+        def request(number: int) -> tuple[object, ...]:
+            at = now - 90 * DAY_MS * (count - number) // count
+            bot, status = self.bots[number % BOTS], ("new", "in_progress", "done")[number % 3]
+            words = (f"Visitor {number:09d}", "shop.example.com")
+            return number + 1, str(uuid.UUID(int=number)), bot, number + 1, "contact", status, "Please call me back.", *words, at, at
+
+        def appointment(number: int) -> tuple[object, ...]:
+            at = now + (number - count // 4) * 3_600_000
+            day, created = without_fraction(at)[:10], now - DAY_MS
+            of = 2 * number
+            return number + 1, str(uuid.UUID(int=number)), of + 1, self.bots[of % BOTS], "pending", day, "10:30", at, created, created
+
+        with self._filling() as connection:
+            _insert(connection, "requests", REQUEST, map(request, range(count)), count)
+            _insert(connection, "appointments", APPOINTMENT, map(appointment, range(count // 2)), count // 2)
+
+    def sessions(self, count: int) -> list[str]:
+        """Add so many owners of the account who are signed in; return their session tokens."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, _hire(self.config, self.account, count)).result()
 
     @contextmanager
     def _filling(self) -> Iterator[sqlite3.Connection]:
@@ -104,8 +138,9 @@ class Instance:
         connection.close()
 
 
-def _insert(connection: sqlite3.Connection, table: str, width: int, rows: Iterator[tuple[object, ...]], count: int) -> None:
-    statement = f"INSERT INTO {table} VALUES ({', '.join('?' * width)})"  # noqa: S608  # the two table names above
+def _insert(connection: sqlite3.Connection, table: str, columns: str, rows: Iterator[tuple[object, ...]], count: int) -> None:
+    marks = ", ".join("?" for _ in columns.split(","))
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608  # the names above
     indexes = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?", (table,)
     ).fetchall()
@@ -126,23 +161,40 @@ def _make(folder: Path, settings: str, bot_count: int) -> Instance:
         return thread.submit(asyncio.run, _furnish(file, bot_count)).result()
 
 
-async def _furnish(file: Path, bot_count: int) -> Instance:
+@asynccontextmanager
+async def _services(file: Path) -> AsyncIterator[Services]:
     config = configuration.load(file, {})
     data = Folder(config.data_dir)
     data.prepare()
     secret = open_master_key(data)
     db = await GroupCommitDatabase.open(data.database)
+    try:
+        yield Services(config, db, secret, AccountCache(db))
+    finally:
+        await db.close()
+
+
+async def _furnish(file: Path, bot_count: int) -> Instance:
     caller = local_user(0)
-    services = Services(config, db, secret, AccountCache(db))
-    account = (await accounts.create(services, caller, name="Benchmark")).account.id
-    await accounts.change(services, caller, account=account, messages_limit=accounts.MOST)
-    made = [
-        await bots.create(services, caller, name=f"Assistant {number}", description="Answers questions about bicycles.")
-        for number in range(bot_count)
-    ]
-    secrets = tuple([(await keys.create(services, caller)).secret for _ in range(KEYS)])
-    await db.close()
+    async with _services(file) as services:
+        account = (await accounts.create(services, caller, name="Benchmark")).account.id
+        await accounts.change(services, caller, account=account, messages_limit=accounts.MOST)
+        made = [
+            await bots.create(services, caller, name=f"Assistant {number}", description="Answers questions about bicycles.")
+            for number in range(bot_count)
+        ]
+        secrets = tuple([(await keys.create(services, caller)).secret for _ in range(KEYS)])
     return Instance(file, account, tuple(bot.id for bot in made), secrets)
+
+
+async def _hire(file: Path, account: str, count: int) -> list[str]:
+    async with _services(file) as services:
+        tokens = []
+        for number in range(count):
+            made = await operators.add(services, local_user(0), email=f"owner-{number}@example.com", account=account, role="owner")
+            link = (made.link or "").rpartition("/")[2]
+            tokens.append((await sessions.set_password(services, ANONYMOUS, token=link, password=PASSWORD)).token)
+    return tokens
 
 
 @contextmanager

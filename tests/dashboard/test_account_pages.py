@@ -136,7 +136,7 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
 
 
 def test_bars_are_measured_against_a_round_number() -> None:
-    assert [charts.bars([value], [""]).top for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 5, 20, 25, 50, 1000, 1000]
+    assert [charts.bars([value], [""]).top for value in (0, 0.4, 1, 3, 11, 25, 26, 999, 1000)] == [1, 1, 1, 3, 15, 25, 30, 1000, 1000]
     chart = charts.bars([5, 10], ["a", "b"])
     assert [(bar.x, bar.y, bar.height, bar.unfinished) for bar in chart.bars] == [(1.5, 50, 50, False), (11.5, 0, 100, True)]
     assert charts.bars([], []).bars == []
