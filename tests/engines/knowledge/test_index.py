@@ -114,9 +114,12 @@ def test_a_slip_of_the_pen_is_forgiven() -> None:
 
 
 def test_a_word_only_in_the_answer_counts_a_little() -> None:
-    index = KnowledgeIndex([entry("a", "What do you serve?", answer="Lentil soup."), entry("b", "What do you sell?", answer="Shoes.")])
-    assert ids(index, "lentil soup")[0] == "a"
-    assert index.search("lentil soup").decision != "answer"
+    asked = ("What do you eat?", "What is for lunch?")
+    index = KnowledgeIndex(
+        [entry("a", "What do you serve?", *asked, answer="Lentil soup."), entry("b", "Lentil recipes", *asked, answer="Ask.")]
+    )
+    assert index.search("soup").hits[0].entry.id == "a"
+    assert ids(index, "lentil")[0] == "b"
 
 
 def test_the_wanted_language_wins_over_the_same_entry_in_another() -> None:

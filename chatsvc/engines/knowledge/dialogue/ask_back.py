@@ -56,7 +56,7 @@ def answered(turn: Turn, finding: SearchResult) -> Reply | None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
         return Reply(_text(turn, "none"))
-    if is_yes(turn.message) or (_BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)):
+    if (is_yes(turn.message) and not facts.subject(said)) or (_BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)):
         return Reply(entries[0].answer) if len(entries) == 1 else ask_among(turn, "which", entries)
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -56,7 +56,7 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
     if not kinds and not own:
         return None
     for entry in spoken_of(turn):
-        if finding.decision == "answer" and finding.hits[0].entry.id != entry.id and own and not _POINTING.intersection(said):
+        if own and not _POINTING.intersection(said) and _fits_another(finding, entry, own, kinds):
             continue  # a question of its own that only begins with "and"
         fits = not own or holds(entry, own) or (finding.decision != "answer" and kinds and any(holds(entry, [word]) for word in own))
         if not fits or (kinds and not facts.states_any(entry.answer, kinds)):
@@ -64,6 +64,14 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
         others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
         return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
     return None
+
+
+def _fits_another(finding: SearchResult, entry: Entry, own: Sequence[str], kinds: Collection[str]) -> bool:
+    """Return whether another entry is the answer by itself, or holds all words and the fact asked for."""
+    if not finding.hits or finding.hits[0].entry.id == entry.id:
+        return False
+    first = finding.hits[0].entry
+    return finding.decision == "answer" or bool(kinds and holds(first, own) and facts.states_any(first.answer, kinds))
 
 
 def questions_before(turn: Turn) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 from chatsvc.engines.wordlists import WordFile
 
 ANSWER = 0.60  # least confidence of an answer
-HEDGE = 0.45  # least confidence of a hedged answer
+HEDGE = 0.50  # least confidence of a hedged answer
 ASK = 0.15  # least confidence of asking back
 
 

@@ -39,6 +39,7 @@ _MANY = 3_000  # entries from which on they stay packed
 _NOUGHT = repeat(0.0)
 _ITSELF = 0.999  # trigram similarity of a question that equals a phrasing
 _SAME = 0.9  # trigram similarity of a question that is nearly a phrasing
+_TOPICAL = 0.2  # topic similarity that stands for a word in common
 _NO_GROUND = confidence.ASK / 2  # greatest confidence if no word of the question is known
 
 
@@ -92,10 +93,10 @@ class KnowledgeIndex:
             return SearchResult(wanted, "abstain", 0.0, ())
         shown = self._signs(asked, query, ranked)
         sure = confidence.of(shown)
-        if not shown.coverage and shown.letters < _SAME:
-            # No informative word is known; what is left ("where are you") stands in any question.
+        if not shown.coverage and shown.letters < _SAME and (shown.topics < _TOPICAL or not shown.content):
+            # Neither an informative word nor the topic is known; what is left ("where are you") stands in any question.
             sure = min(sure, _NO_GROUND)
-        elif not signals.is_grounded(query, self._corpus, ranked[0].entry):
+        elif shown.letters < _SAME and not signals.is_grounded(query, self._corpus, ranked[0].entry):
             sure = min(sure, _NO_GROUND)
         elif shown.letters >= _ITSELF:
             sure = max(sure, confidence.ANSWER)

@@ -26,6 +26,7 @@ class QueryWord:
     informs: float  # its information; 0 for a stop word
     alien: bool
     light: bool  # says little about what is asked
+    expressed: bool = False  # belongs to an expression that the corpus knows: "how old"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
         word, gains, missed = _word(text, read, certainty, corpus)
         if text in expressed:
             # A known expression explains its words, whether or not the corpus knows them.
-            word, missed = replace(word, features=(*word.features, *expressed[text]), alien=False), 0.0
+            word, missed = replace(word, features=(*word.features, *expressed[text]), alien=False, expressed=True), 0.0
         words.append(word)
         unknown += missed**2
         for number, gain in gains.items():

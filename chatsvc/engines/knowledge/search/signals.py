@@ -67,9 +67,11 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
 
 
 def is_grounded(query: Query, corpus: Corpus, entry: int) -> bool:
-    """Return whether an entry shares a word or topic with the question's subject."""
-    own = [word for word in query.words if word.informs and not word.light]
-    if not own or any(corpus.postings.holds(feature, entry) for word in own for feature in word.features):
+    """Return whether an entry shares a word or topic with the question's subject; False if none is named."""
+    own = [word for word in query.words if word.informs and (word.expressed or not word.light)]
+    if not own:
+        return False
+    if any(corpus.postings.holds(feature, entry) for word in own for feature in word.features):
         return True
     about = corpus.topics.of(entry)
     return any(topic in about for topic in topics.of_words([word.read for word in own], corpus.lexicon))
