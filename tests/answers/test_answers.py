@@ -30,7 +30,7 @@ def test_visitors_of_small_businesses_are_answered_as_well_as_they_were(language
     assert tally.answered_rightly >= 0.69
     assert tally.rightly_with_hedged >= 0.73
     assert tally.precision_with_hedged >= 0.94
-    assert tally.refused >= 0.91
+    assert tally.refused >= 0.90
     assert tally.refused_with_hedged >= 0.87
     assert tally.ask_coverage >= 0.42
 

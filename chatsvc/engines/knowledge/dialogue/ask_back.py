@@ -26,6 +26,7 @@ _VERSION = 1
 _MAX_CHARACTERS = 2_000
 _MOST = 3  # questions in one "did you mean"
 _WORTH = 0.5  # share of the first score below which an entry is not offered
+_BARE_YES = 3  # words of a yes that is nothing else
 _CHOICE_WORDS = 6  # a longer message is a new question
 
 _FILE = WordFile("knowledge/dialogue/ask_back.txt")
@@ -56,7 +57,9 @@ def answered(turn: Turn, finding: SearchResult) -> Reply | None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
         return Reply(_text(turn, "none"))
-    if (is_yes(turn.message) and not facts.subject(said)) or (_BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)):
+    if (is_yes(turn.message) and (len(said) <= _BARE_YES or not facts.subject(said))) or (
+        _BESIDE.issuperset(said) and not _POINTING.isdisjoint(said)
+    ):
         return Reply(entries[0].answer) if len(entries) == 1 else ask_among(turn, "which", entries)
     return None
 
