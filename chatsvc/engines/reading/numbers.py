@@ -167,4 +167,11 @@ def _labelled(tokens: list[Token], at: int, before: Token | None) -> bool:
     if before.symbol in {":", "."} and at >= 2:
         return tokens[at - 2].symbol in _LABELS
     followed_by_clock = at + 1 < len(tokens) and tokens[at + 1].symbol in {"am", "pm", "oclock"}
-    return before.symbol in _LABELS and not followed_by_clock and tokens[at].kind is not Kind.CLOCK
+    return before.symbol in _LABELS and not followed_by_clock and tokens[at].kind is not Kind.CLOCK and not _before_month(tokens, at)
+
+
+def _before_month(tokens: list[Token], at: int) -> bool:
+    """Return whether a number is a day, alone or the first of a span: `the room 27th dec`, `oda 12-14 aralık`."""
+    behind = tokens[at + 1 : at + 4]
+    spanned = len(behind) == 3 and behind[0].symbol in {"-", "to", "and"} and behind[2].kind is Kind.MONTH
+    return bool(behind) and (behind[0].kind is Kind.MONTH or spanned)

@@ -24,6 +24,7 @@ _NO_REJECTION = _WORDS.words("no_rejection")
 _UNLESS_LAST = _WORDS.words("unless_last")
 _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
+_TILL = _WORDS.words("till")
 
 _STOPS = frozenset({".", ";", "!", "?"})
 _BUT = frozenset({"but", "ama", "fakat", "ancak"})
@@ -66,7 +67,14 @@ def choose(line: TokenLine, found: Sequence[Candidate], beside: Sequence[Candida
     left = [at for at, rank in enumerate(ranks) if rank == best]
     if len(left) > 1 and (moved := _moved_to(line, found, left)) is not None:
         return moved
-    return left[0]
+    # "I'm here till Friday, could you see me tomorrow": the end of a span is not the day wanted
+    return next((at for at in left if not _ends_span(line, found[at])), left[0])
+
+
+def _ends_span(line: TokenLine, one: Candidate) -> bool:
+    """Return whether a candidate is only the end of a span: `till Friday`, `cumaya kadar`."""
+    before, behind = _before(line, one.start, 0), _behind(line, one.end, -1)
+    return bool(before and before[-1].text in _TILL) or bool(behind and behind[0].text in _TILL)
 
 
 def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:

@@ -257,3 +257,29 @@ def test_no_word_of_a_question_or_remark_becomes_the_name(message: str) -> None:
     visitor = Guest()
     visitor.say("table for 3 on sunday at 7pm")
     assert "May I have your name?" in visitor.say(message).text
+
+
+def test_the_end_of_a_span_is_not_the_day_wanted_and_a_room_before_a_day_is_no_room_number() -> None:
+    visitor = Guest(hours=None)
+    told = visitor.say("I'm in town till Friday. Is there any way you could see me tomorrow at 3? Fiona Bell, fiona@bell.example").text
+    assert "- Date: Saturday 21 November 2026" in told
+    stay = Guest(hours=None)
+    stay.say("can we get the family room 27th dec to 30th")
+    stay.say("6pm")
+    assert "- Date: Sunday 27 December 2026" in stay.say("Chidi Okonkwo, chidi@okonkwo.example").text
+
+
+def test_contact_data_after_a_visit_that_got_no_answer_make_an_appointment_of_it() -> None:
+    visitor = Guest(hours=None)
+    visitor.history = [HistoryMessage("user", "something for our anniversary party"), HistoryMessage("user", "next thursday at 10")]
+    kept = visitor.capture("trevor noah-smith +1 216 555 0199", "yes")
+    assert (kept.request_type, kept.date, kept.time) == ("appointment", date(2026, 11, 26), time(10))
+    assert kept.message.startswith("something for our anniversary party")
+
+
+def test_somebody_else_is_not_the_visitor_and_a_day_makes_an_appointment_of_a_request() -> None:
+    visitor = turk()
+    visitor.say("kursa başlamak istiyorum")
+    assert "Adınızı" in visitor.say("Dilara hocayla").text
+    kept = visitor.capture("perşembe akşam 6", "Melis melis@posta.example", "evet")
+    assert (kept.request_type, kept.date, kept.visitor_name) == ("appointment", date(2026, 11, 26), "Melis")

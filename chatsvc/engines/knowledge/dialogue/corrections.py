@@ -27,9 +27,10 @@ def renamed(text: str, name: str | None, now: datetime, country: str) -> str | N
     surname = contacts.surname_in(text)
     if name is None or (text.endswith("?") and surname is None):
         return None
-    found = corrected(text, name) or (_with_surname(name, surname) if surname and folded(surname) not in _STOPS else None)
-    if found is None and hearing.names_the_name(text):
-        found = hearing.interpret(text, "name", now, country).name
+    spoken_of = hearing.interpret(text, "name", now, country).name if hearing.names_the_name(text) else None
+    whole = spoken_of if spoken_of is not None and " " in spoken_of and _TURKISH_NOT not in folded(text).split() else None
+    found = whole or corrected(text, name) or (_with_surname(name, surname) if surname and folded(surname) not in _STOPS else None)
+    found = found or spoken_of
     return found if found is not None and folded(found) != folded(name) else None
 
 

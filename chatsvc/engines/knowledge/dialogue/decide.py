@@ -99,6 +99,11 @@ def _volunteered(message: VisitorMessage) -> Reply | None:
     if kind == "appointment" and message.wish is None and not (message.heard.day or message.heard.clock):
         kind = matter.request_type(turn, message.text)
     clear = message.wish is not None and message.wish.clear
+    visit = matter.visit_told(turn, message.now) if kind == "contact" and message.wish is None else None
+    if visit is not None:
+        return flow.begin(
+            message, "appointment", opening="open.volunteered", before=RequestDraft("appointment", "en", day=visit[0], clock=visit[1])
+        )
     return flow.begin(message, kind, opening="" if clear else "open.volunteered")
 
 
@@ -132,7 +137,7 @@ def _upset(message: VisitorMessage) -> Reply | None:
 def _enrolment(message: VisitorMessage) -> Reply | None:
     if "enrol" not in message.intents or not message.turn.may_capture:
         return None
-    return flow.begin(message, matter.request_type(message.turn, message.text))
+    return flow.begin(message, "appointment" if message.heard.day else matter.request_type(message.turn, message.text))
 
 
 def _opening_hours(message: VisitorMessage) -> Reply | None:

@@ -33,13 +33,14 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     `opening` names another first sentence than that of the kind of request.
     """
     turn, heard = message.turn, message.heard
-    about = request_type == "appointment" or heard.substance(2) or wishes.changes(turn.message)
+    volunteered = opening == "open.volunteered"
+    about = (request_type == "appointment" and not volunteered) or heard.substance(2) or wishes.changes(turn.message)
     if request_type == "other" and not about:
         about = True
     draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
     if before is not None:
         draft = _continued(draft, before)
-    draft = _known_visitor(turn, _with_matter(message, draft))
+    draft = _known_visitor(turn, _with_matter(message, draft, whole=volunteered))
     form = texts.of(turn.bot, draft.language).profile.form(request_type)
     draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
     said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
@@ -47,10 +48,13 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
 
 
-def _with_matter(message: VisitorMessage, draft: RequestDraft) -> RequestDraft:
-    """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks."""
+def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -> RequestDraft:
+    """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks.
+
+    Of an appointment that was wished for outright the last one is enough, unless `whole`.
+    """
     earlier = matter.earlier(message.turn, dropped=not message.heard.substance(2))
-    if draft.request_type == "appointment":
+    if draft.request_type == "appointment" and not whole:
         earlier = earlier[-1:]
     if not draft.opening and earlier:
         draft = replace(draft, opening=drafts.opening_of(earlier[0]))
@@ -108,10 +112,12 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
     taken = with_values(asked, heard)
     numbered = any(len(word) >= _REFERENCE and word.isdigit() for word in message.said) and len(message.said) <= _MOST_BESIDE_REFERENCE
     if taken != asked or numbered or hearing.agrees(turn.message, heard) or message.intents & {"act", "enrol"}:
-        if asked.asked == "name" and heard.name and not message.has_contact and not hearing.bare_name(turn.message, None):
+        passing = hearing.bare_name(turn.message, None) or hearing.name_in_passing(turn.message, message.now, turn.bot.country)
+        if asked.asked == "name" and heard.name and not message.has_contact and not passing:
             return None
         if heard.substance(2) and not hearing.agrees(turn.message, heard):
             taken = drafts.with_more(taken, turn.message)
+        taken = taken if taken.name else replace(taken, name=matter.name_told(turn, message.now))
         lead = "" if draft.asked == "resume" else say(f"open.{draft.request_type}" if taken == asked else "open.volunteered")
         return FormTurn(turn, taken, heard).proceed("\n\n".join([*_asked_beside(message), lead]))
     return None

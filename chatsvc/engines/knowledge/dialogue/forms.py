@@ -77,7 +77,7 @@ class FormTurn(FormReplies):
         draft, heard = self.draft, self.heard
         if renamed := self._renamed():
             return renamed
-        if draft.request_type == "contact" and self._names_a_visit():
+        if draft.request_type in ("contact", "other") and self._names_a_visit():
             return replace(self, draft=with_values(replace(draft, request_type="appointment"), heard)).proceed(self.say("noted"))
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
             noted = "" if heard.has(draft.asked) else self.say("noted")
@@ -105,7 +105,7 @@ class FormTurn(FormReplies):
     def _detail(self) -> Reply | None:
         """Keep what the visitor adds of the matter instead of answering: "we are 6, one of us vegan"."""
         asked, heard = self.draft.asked, self.heard
-        if heard.garbled or heard.refuses or not heard.substance(2) or not _known_words(heard.line):
+        if heard.garbled or heard.refuses or not (heard.counts or (heard.substance(2) and _known_words(heard.line))):
             return None
         if asked in ("date", "time") and not any(word.isdigit() for word in heard.line.split()):
             return None

@@ -29,6 +29,7 @@ _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("propos
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
+_COUNTS = _FILE.pattern("counts")
 _OTHER_WAY = _FILE.pattern("other_way")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
 _MORNING, _EVENING = _FILE.pattern("morning"), _FILE.pattern("evening")
@@ -91,6 +92,11 @@ class Utterance:
     def proposes_contact(self) -> str | None:
         """The way of contact whose use it asks about: "is email ok instead?"."""
         return self.field(("email", "phone")) if self.question and _OTHER_WAY.search(self.line) else None
+
+    @property
+    def counts(self) -> bool:
+        """True if it names a number of people or things."""
+        return bool(_COUNTS.search(self.line))
 
     @property
     def part_of_day(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime, time
 
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
@@ -41,6 +41,25 @@ def name_told(turn: Turn, now: datetime) -> str | None:
         if past.role == "user" and (name := hearing.name_in_passing(past.content, now, turn.bot.country)):
             return name
     return None
+
+
+def visit_told(turn: Turn, now: datetime) -> tuple[date, time | None] | None:
+    """Return day and time of a visit that the visitor's last messages since the last captured request name; None for none.
+
+    Only messages count that wish for one, or that hold nothing but a day or a time.
+    """
+    day: date | None = None
+    clock: time | None = None
+    for past in reversed(turn.history[-2 * _LOOKED_BACK :]):
+        if past.role != "user":
+            if wording.is_closing(past.content) or wording.is_dropping(past.content):
+                break
+            continue
+        heard = hearing.interpret(past.content, "", now, turn.bot.country)
+        wish = wishes.of(past.content, heard)
+        if (wish is not None and wish.request_type == "appointment") or not (heard.substance(2) or heard.question):
+            day, clock = day or heard.day, clock or heard.clock
+    return (day, clock) if day is not None else None
 
 
 def without_forms(turn: Turn) -> Turn:

@@ -12,6 +12,7 @@ from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.reading.contacts import in_local_form
 
 _MOST_WORDS = 14  # of a correction
+_FEW = 4  # words of a message that only names a number
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a bare number is about it
 _FIELDS = ("phone", "email", "name")
 
@@ -24,7 +25,7 @@ def reply(message: VisitorMessage) -> Reply | None:
         return None
     name, email, phone = _corrected(message, last)
     known = name or email or phone
-    if not (name or (known and _names_field(message)) or (hearing.changes_value(message.line) and (known or _counts(message, last)))):
+    if not (name or (known and _names_field(message)) or (known and hearing.changes_value(message.line)) or _counts(message, last)):
         return None
     say = texts.of(turn.bot, message.tongue)
     if not turn.may_capture:
@@ -41,7 +42,9 @@ def _counts(message: VisitorMessage, last: CapturedRecord) -> bool:
     """Return whether a statement soon after the capture names another number: "make it 7 people"."""
     fresh = message.turn.now_ms - last.created_at <= _FRESH_MS
     dated = message.heard.day or message.heard.clock or message.heard.question
-    return fresh and not dated and message.heard.substance(2) and any(word.isdigit() for word in message.said)
+    alone = message.heard.counts and len(message.said) <= _FEW
+    counted = any(word.isdigit() for word in message.said) and message.heard.substance(2) and hearing.changes_value(message.line)
+    return fresh and not dated and (alone or counted)
 
 
 def _wishes_else(message: VisitorMessage) -> bool:

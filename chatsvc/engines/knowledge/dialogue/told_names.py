@@ -29,6 +29,8 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
 # söylemek, vermem, istiyorum, geleceğim: no name ends like these
 _VERB = re.compile(r"[^\W\d_]{2,}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
+# Ayşe Hanımla, Can Hoca'ya: somebody else is spoken of
+_SPOKEN_OF = re.compile(r"(?:hanim|bey|hoca|usta|abi|abla|doktor)(?:la|le|yla|yle|na|ne|a|e|ya|ye|dan|den|in|nin|yi|da|de)")
 _MOST_WORDS = 5
 _MOST_TOKENS = 120
 CUED, KNOWN, CAPITAL, PLAIN = 4, 3, 2, 1  # how sure a name is
@@ -126,6 +128,8 @@ def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]
         words = words[1:]
     while words and _base(words[-1]) in _AROUND:
         words = words[:-1]
+    if any(_SPOKEN_OF.fullmatch(_base(word)) for word in words):
+        return None
     if len(words) > 1 and _base(words[-1]) in COURTESIES:
         return words[:-1] if asked else None
     return words
