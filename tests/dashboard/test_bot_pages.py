@@ -56,6 +56,10 @@ async def test_settings_are_changed_and_what_was_typed_is_kept(site: Site, owner
     page = await owner.submit(here, "bot.set", ask_back="off", fallback="knowledge", address="familiar")
     assert ((await bot_of(site)).ask_back, (await bot_of(site)).fallback) == (False, "knowledge")
     assert (await profile_of(site)).address == "familiar"
+    page = await owner.submit(here, "bot.set", hand_off="on", hand_off_wait="15", hand_off_return="")
+    assert ((await bot_of(site)).hand_off, (await bot_of(site)).hand_off_wait, (await bot_of(site)).hand_off_return) == (True, 15, 30)
+    page = await owner.submit(here, "bot.set", hand_off_wait="0")
+    assert page.status == 422
 
 
 async def test_an_editor_changes_words_and_hours_alone_and_a_reader_nothing(site: Site, editor: Client, reader: Client) -> None:

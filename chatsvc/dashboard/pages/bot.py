@@ -7,6 +7,7 @@ from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.responses import respond
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles
+from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
@@ -14,6 +15,8 @@ from chatsvc.http.response import HttpResponse
 
 OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
 WORDS = ("greeting", "description", "instructions", "opening_hours")
+SWITCHES = ("ask_back", "hand_off")
+MINUTES = ("hand_off_wait", "hand_off_return")
 
 
 def values_of(bot: Bot) -> dict[str, str]:
@@ -25,6 +28,8 @@ def values_of(bot: Bot) -> dict[str, str]:
         **values,
         "fallback": bot.fallback or "none",
         "ask_back": "off" if bot.ask_back is False else "on",
+        "hand_off": "on" if bot.hand_off else "off",
+        **{name: str(getattr(bot, name)) for name in MINUTES},
         "address": profile.address,
         "closed": "\n".join(map(str, closed if isinstance(closed, list) else ())),
     }
@@ -44,7 +49,7 @@ async def show(page: Page) -> HttpResponse:
 async def submit(page: Page) -> HttpResponse:
     """Change the settings that the form has."""
     bot_id, fields = page.params["bot"], await page.form()
-    typed = {name: fields.raw(name) for name in (*OWN, *WORDS, "ask_back", "address", "closed") if name in fields}
+    typed = {name: fields.raw(name) for name in (*OWN, *WORDS, *SWITCHES, *MINUTES, "address", "closed") if name in fields}
     try:
         await page.perform("bot.set", bot=bot_id, **_settings(fields))
     except Refused as fault:
@@ -55,8 +60,8 @@ async def submit(page: Page) -> HttpResponse:
 
 def _settings(fields: Fields) -> dict[str, object]:
     settings: dict[str, object] = {name: fields.text(name) for name in (*OWN, *WORDS, "address") if name in fields}
-    if "ask_back" in fields:
-        settings["ask_back"] = fields.text("ask_back") == "on"
+    settings |= {name: fields.text(name) == "on" for name in SWITCHES if name in fields}
+    settings |= {name: fields.number(name, MOST_MINUTES) for name in MINUTES if name in fields}
     if "closed" in fields:
         settings["closed"] = [line.strip() for line in fields.raw("closed").splitlines() if line.strip()]
     return settings

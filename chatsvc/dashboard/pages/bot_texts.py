@@ -7,6 +7,7 @@ from typing import NamedTuple
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import profiles, refusals
+from chatsvc.domain.folding import fold
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
@@ -34,8 +35,8 @@ def _wordings(bot: Bot) -> list[Wording]:
 async def show(page: Page) -> HttpResponse:
     """List the sentences, or those with the words searched for."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    wanted = page.query.get("q", "").strip().casefold()
-    found = [one for one in _wordings(bot) if not wanted or wanted in " ".join([one.default.name, *one.current.values()]).casefold()]
+    wanted = fold(page.query.get("q", "").strip())
+    found = [one for one in _wordings(bot) if not wanted or wanted in fold(" ".join([one.default.name, *one.current.values()]))]
     if page.query.get("status") == "own":
         found = [one for one in found if one.own]
     return page.render("bot_texts.html", bot=bot, wordings=found, q=page.query.get("q", ""), state=page.query.get("status", ""))
