@@ -384,6 +384,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "knowledge.preview",
     "knowledge.preview_show",
     "knowledge.set",
+    "knowledge.show",
     "unanswered.add",
     "unanswered.answer",
     "webhook.attempt",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -9,9 +10,12 @@ from functools import lru_cache
 _LETTERS = {"ı": "i", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
 
 
+_MARKS = re.compile("[\u0300-\u036f]")
+
+
 def fold(text: str) -> str:
-    """Return a text without case and accents."""
-    return "".join(map(fold_character, text))
+    """Return a text without case and accents, quickly; for searches in long texts."""
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold().replace("ı", "i")
 
 
 @lru_cache(maxsize=4_096)

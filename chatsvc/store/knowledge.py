@@ -59,6 +59,16 @@ async def entries(db: Database, bot_id: str) -> list[Entry]:
     return await db.read(lambda connection: list(_entries(connection, bot_id)))
 
 
+async def find(db: Database, bot_id: str, entry_id: str) -> Entry | None:
+    """Look up one entry of a bot."""
+
+    def unit(connection: Connection) -> Entry | None:
+        rows = changes.entries_of(connection.execute(_ONE_ENTRY, (bot_id, entry_id)))
+        return rows[0].entry if rows else None
+
+    return await db.read(unit)
+
+
 async def large(db: Database, least: int) -> list[str]:
     """List the bots with at least so many entries, those with the most first."""
     found = "SELECT bot_id FROM knowledge_entries GROUP BY bot_id HAVING COUNT(*) >= ? ORDER BY COUNT(*) DESC, bot_id"

@@ -101,6 +101,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.history": Operation("knowledge.history", LOOK, READER, ("bot",)),
     "knowledge.show_change": Operation("knowledge.show_change", LOOK, READER, ("bot", "change")),
     "knowledge.undo": Operation("knowledge.undo", CHANGE, EDITOR, ("bot", "change")),
+    "knowledge.show": Operation("knowledge.show", LOOK, READER, ("bot", "entry")),
     "knowledge.remove": Operation("knowledge.remove", CHANGE, EDITOR, ("bot", "entry")),
     "knowledge.search": Operation("knowledge.search", LOOK, READER, ("bot",)),
     "knowledge.export": Operation("knowledge.export", EXPORT, EDITOR, ("bot",)),

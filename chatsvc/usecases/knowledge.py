@@ -102,6 +102,15 @@ async def list_all(services: Services, caller: Caller, *, bot: str) -> list[Entr
     return await stored.entries(services.db, chatbot.id)
 
 
+async def show(services: Services, caller: Caller, *, bot: str, entry: str) -> Entry:
+    """Show one entry; raises `entry_not_found`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    found = await stored.find(services.db, chatbot.id, entry)
+    if found is None:
+        raise refusals.entry_not_found(entry=entry)
+    return found
+
+
 async def export(services: Services, caller: Caller, *, bot: str) -> WholeKnowledge:
     """Export all entries and synonyms of a bot."""
     _, chatbot = await bots.resolve(services, caller, bot)
@@ -217,4 +226,4 @@ async def search(services: Services, caller: Caller, *, bot: str, questions: Seq
     """Search a bot's knowledge for each question, as the knowledge engine does."""
     _, chatbot = await bots.resolve(services, caller, bot)
     index = await services.knowledge.of(chatbot)
-    return [QuestionResult(question, index.search(question, explain=True)) for question in questions]
+    return await services.offload(lambda: [QuestionResult(question, index.search(question, explain=True)) for question in questions])

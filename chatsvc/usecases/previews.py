@@ -132,14 +132,10 @@ async def begin(
         draft, after = PreviewDraft(files=files), await _with_files(services, chatbot, files)
     else:
         written = None if question is None else knowledge.draft(chatbot, question, answer, alt, language)
-        draft, after = _with_entry(before, written, entry)
+        draft, after = await services.offload(lambda: _with_entry(before, written, entry))
     past = await knowledge_preview.past_questions(services, caller, bot=bot)
-    work = {
-        "kind": "preview",
-        "bot": _asker(chatbot),
-        "versions": [knowledge_work.plain(*before), knowledge_work.plain(*after)],
-        "questions": past,
-    }
+    versions = await services.offload(lambda: [knowledge_work.plain(*before), knowledge_work.plain(*after)])
+    work = {"kind": "preview", "bot": _asker(chatbot), "versions": versions, "questions": past}
     made = Computation(str(uuid.uuid4()), chatbot.id, "preview", draft, questions=len(past))
 
     def take(items: list[dict[str, Any]]) -> None:
@@ -191,7 +187,8 @@ async def lint(services: Services, caller: Caller, *, bot: str) -> Computation:
     """Check a bot's knowledge for weak entries, in the background."""
     _, chatbot = await bots.resolve(services, caller, bot)
     version = await stored.whole(services.db, chatbot.id)
-    work = {"kind": "lint", "bot": _asker(chatbot), "versions": [knowledge_work.plain(*version)]}
+    versions = await services.offload(lambda: [knowledge_work.plain(*version)])
+    work = {"kind": "lint", "bot": _asker(chatbot), "versions": versions}
     made = Computation(str(uuid.uuid4()), chatbot.id, "lint")
 
     def take(items: list[dict[str, Any]]) -> None:

@@ -151,6 +151,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "the sessions of an operator": lambda db: sessions.of_operator(db, "id"),
     "ending a session": lambda db: sessions.remove(db, "id", "operator"),
     "removing an entry": lambda db: knowledge.remove(db, "bot", "id", origin(), ignore),
+    "an entry of a bot": lambda db: knowledge.find(db, "bot", "id"),
     "changes to knowledge": lambda db: knowledge_changes.page(db, "bot", 20),
     "a change to knowledge": lambda db: knowledge_changes.find(db, "bot", "id"),
     "taking a change to knowledge back": lambda db: knowledge_changes.undo(db, "bot", "id", origin(), ignore),

@@ -22,7 +22,7 @@ from tests.fakes import ADMIN, ScriptedEngine
 # DECISIONS.md section 6: the least role for each operation.
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
-    " knowledge.lint knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
+    " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.view inbox.list inbox.assignees today usage channel.list channel.snippet",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"

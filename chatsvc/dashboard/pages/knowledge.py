@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
@@ -45,10 +46,7 @@ async def context(page: Page) -> dict[str, Any]:
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
     source = None if chosen == ALL else chosen
-    counts = [(name, len(list(group))) for name, group in groupby(sorted(one.source or "" for one in entries))]
-    wanted = fold(q).split()
-    found = [one for one in entries if (source is None or (one.source or "") == source) and _has(one, wanted)]
-    found.sort(key=lambda one: one.source or "")
+    counts, found = await page.services.offload(lambda: _filtered(entries, q, source))
     after = page.query.get("after", "")
     start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
     following = start + SHOWN
@@ -67,6 +65,14 @@ async def context(page: Page) -> dict[str, Any]:
         "text": "",
         "faults": [],
     }
+
+
+def _filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
+    """Return the sources with their numbers of entries, and the entries of one source (None for all) with the words of `q`."""
+    counts = sorted(Counter(one.source or "" for one in entries).items())
+    wanted = fold(q).split()
+    found = [one for one in entries if (source is None or (one.source or "") == source) and _has(one, wanted)]
+    return counts, sorted(found, key=lambda one: one.source or "")
 
 
 def _has(entry: Entry, wanted: Sequence[str]) -> bool:

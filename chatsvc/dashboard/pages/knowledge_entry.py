@@ -20,13 +20,9 @@ def values_of(entry: Entry) -> dict[str, str]:
     return {"question": entry.question, "alt": "\n".join(entry.alt), "answer": entry.answer, "language": entry.language}
 
 
-async def _entry(page: Page) -> Entry:
-    entry_id = page.params["entry"]
-    found = [one for one in await page.perform("knowledge.list", bot=page.params["bot"]) if one.id == entry_id]
-    if not found:
-        raise refusals.entry_not_found(entry=entry_id)
-    entry: Entry = found[0]
-    return entry
+async def _entry(page: Page, entry_id: str | None) -> Entry | None:
+    """Read the entry that is edited; None for a new one."""
+    return await page.perform("knowledge.show", bot=page.params["bot"], entry=entry_id) if entry_id else None
 
 
 async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, str], unanswered: str = "", q: str = "") -> dict[str, Any]:
@@ -38,7 +34,7 @@ async def _context(page: Page, bot: Bot, entry: Entry | None, values: dict[str, 
 async def show(page: Page) -> HttpResponse:
     """Show the editor of an entry."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    entry = await _entry(page)
+    entry = await page.perform("knowledge.show", bot=bot.id, entry=page.params["entry"])
     return page.render("knowledge_entry.html", **await _context(page, bot, entry, values_of(entry)))
 
 
@@ -96,17 +92,14 @@ async def _submit(page: Page, operation: str) -> HttpResponse:
 
 async def _refused(page: Page, fault: Refused, entry_id: str | None, values: dict[str, str], unanswered: str) -> HttpResponse:
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    entries = await page.perform("knowledge.list", bot=bot.id) if entry_id else []
-    entry = next((one for one in entries if one.id == entry_id), None)
+    entry = await _entry(page, entry_id)
     return page.refused("knowledge_entry.html", fault, **await _context(page, bot, entry, values, unanswered))
 
 
 async def search_beside(page: Page) -> HttpResponse:
     """Search beside the editor without a script: what was typed is kept."""
     bot, fields = await page.perform("bot.show", bot=page.params["bot"]), await page.form()
-    entry_id = fields.optional("entry")
-    entries = await page.perform("knowledge.list", bot=bot.id) if entry_id else []
-    entry = next((one for one in entries if one.id == entry_id), None)
+    entry = await _entry(page, fields.optional("entry"))
     shown = await _context(page, bot, entry, typed(fields), fields.text("unanswered"), fields.text("q"))
     return page.render("knowledge_entry.html", **shown)
 

@@ -1,0 +1,62 @@
+"""The editor's search and a preview's progress in a real browser, with and without its script."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import Browser, Page, expect
+
+from chatsvc.usecases import previews
+from tests.dashboard.client import Client
+from tests.dashboard.site import PASSWORD, Site
+
+
+async def signed_in(site: Site, browser: Browser, **options: Any) -> Page:
+    """Open a tab as the editor."""
+    page = await (await browser.new_context(locale="en-GB", **options)).new_page()
+    await page.goto(f"{site.app.url}/login")
+    await page.fill("input[name=email]", site.email("editor"))
+    await page.fill("input[name=password]", PASSWORD)
+    await page.click("main button[type=submit]")
+    await page.wait_for_url(f"{site.app.url}/")
+    return page
+
+
+async def test_the_search_beside_the_editor_follows_what_is_typed(site: Site, browser: Browser) -> None:
+    page = await signed_in(site, browser)
+    await page.goto(f"{site.app.url}/bots/{site.mine.bot}/knowledge/new")
+    await page.fill("textarea[name=answer]", "Half written")
+    await page.fill("input[name=q]", "rent a bicycle")
+    await expect(page.locator("#found li").first).to_contain_text("Do you rent bicycles?")
+    await page.fill("input[name=question]", "Are you open on Saturday?")
+    await page.locator("input[name=question]").blur()
+    await expect(page.locator("#found li").first).to_contain_text("Are you open on Saturday?")
+    assert await page.input_value("textarea[name=answer]") == "Half written"
+    await page.context.close()
+
+
+async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, browser: Browser) -> None:
+    page = await signed_in(site, browser, java_script_enabled=False)
+    await page.goto(f"{site.app.url}/bots/{site.mine.bot}/knowledge/new")
+    await page.fill("textarea[name=answer]", "Half written")
+    await page.fill("input[name=q]", "rent a bicycle")
+    await page.click("aside button")
+    await expect(page.locator("#found li").first).to_contain_text("Do you rent bicycles?")
+    assert await page.input_value("textarea[name=answer]") == "Half written"
+    await page.fill("input[name=question]", "Do you deliver?")
+    await page.click("text=Preview first")
+    await page.click("text=Back to the editor")
+    assert await page.input_value("input[name=question]") == "Do you deliver?"
+    await page.context.close()
+
+
+async def test_a_preview_shows_its_result_by_itself(site: Site, browser: Browser, editor: Client, monkeypatch: Any) -> None:
+    monkeypatch.setattr(previews, "_PATIENCE_S", 0.0)
+    fields = {"bot": site.mine.bot, "question": "Do you deliver?", "answer": "Yes."}
+    shown = await editor.post(f"/bots/{site.mine.bot}/knowledge/new/preview", fields)
+    assert "data-refresh" in shown.body
+    page = await signed_in(site, browser)
+    await page.goto(site.app.url + shown.path)
+    await expect(page.locator("#preview form[data-action='knowledge.set']")).to_be_visible(timeout=30_000)
+    await expect(page.locator("#preview")).to_contain_text("Gained: 1.")
+    await page.context.close()
