@@ -246,7 +246,7 @@ class App:
 
 
 def _front_ends(services: Services, interface: Interface) -> Mounts:
-    """Mount the interface, the public pages beside it, and the dashboard where it is switched on."""
+    """Mount the interface, the public pages, and the dashboard where it is switched on."""
     outside = Outside(services, interface)
     widget: dict[str, Skin] = dict.fromkeys(WIDGET_PATHS, WebChannel(services))
     if not services.config.server.dashboard:

@@ -45,7 +45,7 @@ class RequestContext:
         return self.key.id
 
     def rate_limit(self) -> Slot:
-        """Return the values of the rate-limit headers (SPEC.md section 8), whether or not a slot was taken."""
+        """Return the values of the rate-limit headers (SPEC.md section 8). It does not matter whether a slot was taken."""
         if self.slot is not None:
             return self.slot
         now = self.services.clock()

@@ -1,4 +1,4 @@
-"""`chatsvc demo`: a throw-away instance that answers a real message over HTTP and sends a webhook."""
+"""`chatsvc demo`: a throw-away instance. It answers a real message over HTTP and sends a webhook."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def _run(folder: Path, defaults: Config, once: bool, say: Say) -> None:
 
 
 def _free_port() -> int:
-    """Return a port that is free now, since the dashboard's links need it before the service listens."""
+    """Return a free port. The dashboard's links need it before the service listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -194,7 +194,7 @@ async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) 
 
 
 def _go_on(app: App, bot: str, key: str, link: str | None, say: Say) -> None:
-    """Print a curl command, and the link to the dashboard of an instance that runs on."""
+    """Print a curl command, and the link to the dashboard."""
     url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
     curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"

@@ -74,7 +74,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def show(value: Any, as_json: bool, columns: Sequence[str] = ()) -> None:
-    """Print a result: JSON, or lists as a table of `columns` and objects a field a line."""
+    """Print a result. JSON, a table of `columns` for a list, or a line for each field."""
     if as_json:
         echo(to_json(value, indent=2))
     elif isinstance(value, list):

@@ -197,7 +197,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
 
 
 def sentence(refusal: Refused) -> str:
-    """Word a refusal; that of a newer service, whose code is not known here, by its code."""
+    """Word a refusal. One of a newer service, whose code is not known here, is named by its code."""
     template = SENTENCES.get(refusal.code)
     if template is None:
         return f"the service refuses: {refusal}"

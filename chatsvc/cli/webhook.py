@@ -1,4 +1,4 @@
-"""`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend; for the developer on the other side listen, forward, verify."""
+"""`chatsvc webhook`: set, show, rotate, remove, test, attempts, resend. For the developer on the other side listen, forward, verify."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def read_text(path: Path, descriptor: int | None = None) -> str:
 
 
 def why(fault: OSError) -> str:
-    """Return the reason of a fault without its path, which may be a secret in the wrong place."""
+    """Return the reason of a fault without its path. The path may be a secret in the wrong place."""
     return (fault.strerror or type(fault).__name__).lower()
 
 

@@ -59,7 +59,7 @@ class ControlServer:
         self._server = await asyncio.start_unix_server(self._accept, sock=listener)
 
     async def stop(self) -> None:
-        """Stop listening, let the operations in flight end, and cancel what takes longer than the grace period."""
+        """Stop listening and let the operations in flight end. Those that take longer than the grace period are cancelled."""
         if self._server is not None:
             self._server.close()
             (self._folder / SOCKET).unlink(missing_ok=True)

@@ -144,7 +144,7 @@ class Page:
         return responses.respond(status, responses.encode(body), HTML, more)
 
     def download(self, content: bytes | AsyncIterator[bytes], kind: str, name: str, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
-        """Make a response that the browser saves as the file `name` (ASCII letters, digits, "-", "." and "_")."""
+        """Make a response that the browser saves as the file `name`. The name has ASCII letters, digits, "-", "." and "_"."""
         return responses.respond(200, content, kind, [("Content-Disposition", f'attachment; filename="{name}"'), *more])
 
     def fail(self, status: int, detail: str | None = None, more: Iterable[tuple[str, str]] = ()) -> HttpResponse:
@@ -217,7 +217,7 @@ class Page:
         return responses.redirect(SHOWN_PATH, [("Set-Cookie", self._shown_cookie(sealed, shown_once.VALID_MS // 1000))])
 
     def take_shown(self) -> tuple[dict[str, Any] | None, tuple[str, str]]:
-        """Return what is to be shown once, if anything, and the header that deletes it in the browser."""
+        """Return the secret to be shown once, if any. The header with it deletes it in the browser."""
         name = session_cookie.name(self.services.config.server.public_url, _SHOWN_COOKIE)
         content = shown_once.unseal(self.services, self.session.id, self.request.cookies.get(name, ""))
         return content, ("Set-Cookie", self._shown_cookie("", 0))

@@ -128,7 +128,7 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
-    """Check that the master key is there, closed to others, and the one the database was made with."""
+    """Check the master key: it exists, is closed to others, and fits the database."""
     path = config.data_dir / MASTER_KEY
     file, key = str(path), config.given_master_key
     if key is None:

@@ -22,7 +22,7 @@ NO_SUCH_PATH = frozenset({404, 405})
 
 
 def server(config: Config, egress: Egress | None = None, *, with_models: bool = True) -> Iterator[Finding]:
-    """Check the server of the tiers that have a model, with an empty request, which costs nothing.
+    """Check the model server of each tier with an empty request, which costs nothing.
 
     `egress` is the ledger that counts the connection. with_models: check that the server lists the tiers' models.
     """

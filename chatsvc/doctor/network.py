@@ -29,7 +29,7 @@ _LISTENING = {
 
 
 def running(config: Config, *, may_connect: bool, connections: Mapping[str, int], store_fault: str | None) -> Iterator[Finding]:
-    """Report that the service runs, the fault of its store, and its outbound connections by purpose."""
+    """Report that the service runs, its store's fault, and its outbound connections."""
     yield report.service_running(where=_where(config))
     if store_fault:
         yield report.store_fault(fault=store_fault)
@@ -114,7 +114,7 @@ def _covers(names: frozenset[str], host: str) -> bool:
 
 
 def webhooks(config: Config, examined: Examined | None, *, resolve: bool = True) -> Iterator[Finding]:
-    """Check the addresses of webhooks by the rules of SPEC.md 6.4, and whether their names resolve."""
+    """Check webhook addresses by the rules of SPEC.md 6.4, and that their names resolve."""
     ca_file = config.webhooks.ca_file
     if ca_file is not None:
         try:

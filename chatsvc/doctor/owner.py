@@ -1,4 +1,4 @@
-"""Facts about the service's user for `doctor`: owner of a folder, the Debian package's user, write permission."""
+"""Facts about the service's user for `doctor`. Owner of a folder, the Debian package's user, write permission."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Role(IntEnum):
 
 
 class Actor(NamedTuple):
-    """Identity in the audit log: `kind` is "user" (a local user by uid), "operator" or "key"."""
+    """Identity in the audit log. `kind` is "user" (a local user by uid), "operator" or "key"."""
 
     kind: str
     id: str

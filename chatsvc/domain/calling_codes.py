@@ -33,7 +33,7 @@ def code_of(country: str) -> str | None:
 
 
 def abroad(digits: str, country: str) -> str | None:
-    """Return `digits` as dialled within `country` (ISO 3166), with its code and without the trunk prefix.
+    """Return `digits` as dialled within `country` (ISO 3166). The result has the country's code and no trunk prefix.
 
     None for an unknown country, and for a number that begins like none of it: `07700 900 123` typed to a business in Turkey.
     """

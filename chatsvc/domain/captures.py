@@ -73,7 +73,7 @@ class Captured:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request record (SPEC.md 2.6), with the team's note and the e-mail address of the operator in charge."""
+    """A request record (SPEC.md 2.6), with note and assignee. The assignee is an operator's e-mail address."""
 
     id: str
     request_type: str

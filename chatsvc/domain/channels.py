@@ -83,7 +83,7 @@ def is_color(text: str) -> bool:
 
 
 def is_web_address(text: str) -> bool:
-    """Report whether a text is an http or https address that a page may link to."""
+    """Report whether a page may link to a text: an http or https address."""
     if len(text) > MOST_URL or not text.isascii() or not text.isprintable() or any(mark in text for mark in " \"'<>"):
         return False
     try:

@@ -16,7 +16,7 @@ class Because(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One error code: HTTP status, description in both languages, remedy for the manual, names of extra fields."""
+    """One error code: status, descriptions in both languages, remedy, names of extra fields."""
 
     code: str
     status: int

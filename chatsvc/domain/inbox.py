@@ -21,7 +21,7 @@ class Delivery(NamedTuple):
 
 
 class InboxItem(NamedTuple):
-    """A request with its appointment, the conversation that it comes from and the deliveries of its webhook events."""
+    """A request with its appointment, its conversation and the deliveries of its webhook events."""
 
     request: Request
     appointment: Appointment | None

@@ -58,6 +58,6 @@ def _unit(text: str) -> str:
 
 
 def _is_pattern(text: str) -> bool:
-    """Report whether a text has few different characters, repeats a short part, or follows the alphabet."""
+    """Report whether a text is monotonous: few different characters, repeats, or the alphabet."""
     steps = {ord(second) - ord(first) for first, second in pairwise(text)}
     return len(set(text)) < 4 or len(_unit(text)) < 5 or len(steps) == 1

@@ -56,7 +56,7 @@ def words(text: str) -> set[str]:
 
 
 def values(*, user_id: str, emails: Iterable[str | None] = (), phones: Iterable[str | None] = ()) -> set[str]:
-    """Return the words that stand for a visitor's user_id, e-mail addresses and telephone numbers as a whole."""
+    """Return the words that stand for user_id, e-mail addresses and telephone numbers. Each stands for the whole."""
     return {
         USER + user_id,
         *(EMAIL + email.casefold() for email in emails if email),

@@ -1,4 +1,4 @@
-"""JSON objects of SPEC.md section 2, as the interface, webhooks and the command line share them."""
+"""JSON objects of SPEC.md section 2. The interface, webhooks and the command line share them."""
 
 from __future__ import annotations
 

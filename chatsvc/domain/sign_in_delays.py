@@ -39,7 +39,7 @@ class SignInDelays:
         self._failures: dict[bytes, list[int]] = {}
 
     def begin(self, email: str, address: str, now: int) -> SignInAttempt | int:
-        """Begin an attempt, which counts as failed until it is `passed`; or return the seconds to wait.
+        """Begin an attempt, which counts as failed until it is `passed`. If there were too many, return the seconds to wait.
 
         Counting before the password is verified bounds attempts that run at the same time.
         """

@@ -21,5 +21,5 @@ def sign(key: str, body: bytes) -> str:
 
 
 def verify(key: str, body: bytes, signature: str) -> bool:
-    """Whether `signature` (the header's value) is that of `body`, the raw bytes received; in constant time."""
+    """Whether `signature` (the header's value) is that of `body`, the raw bytes received. Compares in constant time."""
     return hmac.compare_digest(sign(key, body).encode(), signature.encode("utf-8", "surrogatepass"))

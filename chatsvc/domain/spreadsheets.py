@@ -15,7 +15,7 @@ _MARKED = re.compile(rf"{_CELL}'(?='*[ \xa0]*[{_STARTS}])|\A'(?='*[\t\r])")
 
 
 def without_formulas(cell: str) -> str:
-    """Put an apostrophe before each text inside a cell that could be read as a formula."""
+    """Put an apostrophe before texts inside a cell that could be read as formulas."""
     return _FORMULA.sub("'", cell)
 
 

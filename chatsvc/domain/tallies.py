@@ -18,7 +18,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Histogram:
-    """How many values were at most each of `bounds`, and their sum."""
+    """Counts of the values that were at most each of `bounds`, and their sum."""
 
     __slots__ = ("bounds", "counts", "total")
 

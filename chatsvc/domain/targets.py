@@ -1,4 +1,4 @@
-"""The target address of a webhook, parsed once and strictly (SPEC.md 6.4, DECISIONS.md section 2, "target").
+"""The target address of a webhook, parsed once and strictly. See SPEC.md 6.4 and DECISIONS.md section 2, "target".
 
 What is dialled later is built from this parse and from nothing else, so that no second reading of the same text can lead elsewhere.
 """
@@ -100,7 +100,7 @@ def check_url(url: str, own: Own, allowed: Networks) -> Target:
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Authority and path of an https URL, the path with its query and ready to be sent."""
+    """Authority and path of an https URL. The path has its query and is ready to be sent."""
     if not url:
         raise TargetRefused("the address is empty")
     if len(url) > MAX_CHARS:

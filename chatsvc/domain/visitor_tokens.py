@@ -1,4 +1,4 @@
-"""Signed tokens of the web widget: who a visitor is, and on which site the widget was opened.
+"""Signed tokens of the web widget. Who a visitor is, and on which site the widget was opened.
 
 A token is the parts as JSON and their HMAC-SHA-256, both in base64url. The browser keeps the visitor's token and nothing else.
 """
@@ -29,7 +29,7 @@ def sign(key: str, kind: str, *parts: str) -> str:
 
 
 def read(key: str, kind: str, token: str) -> list[str] | None:
-    """Return the parts of a token; None for one that was not made with this key for this kind."""
+    """Return the parts of a token. None for one that was not made with this key for this kind."""
     if len(token) > _MOST or not token.isascii():
         return None
     body, _, mac = token.partition(".")
@@ -44,5 +44,5 @@ def read(key: str, kind: str, token: str) -> list[str] | None:
 
 
 def user_id_of(key: str, bot_id: str, first: str) -> str:
-    """Return the user_id of the visitor whose first message had this Idempotency-Key; nobody can guess it without the channel's key."""
+    """Return the user_id of the visitor whose first message had this Idempotency-Key. Nobody can guess it without the channel's key."""
     return _mac(key, "user", f"{bot_id}\n{first}".encode()).hex()[:32]

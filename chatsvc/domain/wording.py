@@ -1,4 +1,4 @@
-"""Sentences in both languages, for faults whose wording belongs to the domain and not to one front end."""
+"""Sentences in both languages for faults that several front ends show."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def answer(request: Any, source: IO[bytes], target: IO[bytes]) -> None:
-    """Read the files of a request from `source`, and write a line for each to `target`."""
+    """Read a request's files from `source`, and write a line for each to `target`."""
     for file in request["files"]:
         data = source.read(file["size"])
         # Processor time, not the clock: a busy machine must not make a good file fail.

@@ -225,7 +225,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         return (body.is_complete or await _skip(body)) and keep_alive
 
     async def _answer_forwarded(self, request: HttpRequest) -> HttpResponse:
-        """Answer a request that a proxy forwards, and count it against the share of its client's address."""
+        """Answer a request that a proxy forwards. It counts against the share of its client's address."""
         lease = self._server.take_request_lease(request.client_address)
         if lease is None:
             return self._server.refuse(TooManyRequests(), request, self._peer)

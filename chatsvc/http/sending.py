@@ -39,7 +39,7 @@ class ResponseWriter(Protocol):
 
 
 async def send(writer: ResponseWriter, head: bytes, response: HttpResponse) -> None:
-    """Send a head and a body of bytes, and wait until the sockets have taken them; raises ConnectionError.
+    """Send a head and a body of bytes. Returns when the sockets have taken them. Raises ConnectionError.
 
     The response's body is emptied: what waits in a file or in the sockets must not be held in memory as well.
     """

@@ -1,4 +1,4 @@
-"""Raw connections to one host and port, with cached name lookups and staggered attempts (RFC 8305).
+"""Raw connections to one host and port. Name lookups are cached and attempts staggered (RFC 8305).
 
 Own code, since aiohttp's client takes twice the processor time for a call of the model, and four times the memory while it waits.
 """
@@ -25,7 +25,7 @@ P = TypeVar("P", bound=asyncio.Protocol)
 
 
 class Dialler:
-    """Opens connections to one host and port for `purpose` (egress.PURPOSES), over TLS where `tls` is given.
+    """Opens connections to one host and port for `purpose` (egress.PURPOSES). They use TLS where `tls` is given.
 
     `host` is a name, or an address without brackets.
     """

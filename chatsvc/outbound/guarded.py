@@ -40,7 +40,7 @@ MAX_RECEIVERS = 10_000
 
 
 class KeepAliveHistory:
-    """Cache of which receivers keep connections open after an answer, and which close them without notice."""
+    """Cache of which receivers keep connections open after an answer. The others close them without notice."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -85,7 +85,7 @@ DIAL: ContextVar[Dial] = ContextVar("dial")
 
 
 class _GuardedResolver(AbstractResolver):
-    """Resolver that checks every address of a name, once for each connection, and returns those addresses."""
+    """Resolver that checks every address of a name once for each connection. Only those addresses are returned."""
 
     def __init__(self, guard: Guard, egress: Egress, purpose: str) -> None:
         self._guard, self._egress, self._purpose = guard, egress, purpose
@@ -160,7 +160,7 @@ class GuardedConnector(TCPConnector):
         traces: list[Trace],
         timeout: ClientTimeout,  # noqa: ASYNC109  # the parameter is aiohttp's
     ) -> Connection:
-        """Return a new connection, or a kept one that is open as far as the kernel knows."""
+        """Return a new connection, or a kept one that the kernel still reports open."""
         while True:
             connection = await super().connect(req, traces, timeout)
             transport = connection.transport

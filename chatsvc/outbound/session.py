@@ -1,4 +1,4 @@
-"""aiohttp sessions that count in the egress ledger and, with a guard, are protected against SSRF."""
+"""aiohttp sessions that count in the egress ledger. With a guard they are protected against SSRF."""
 
 from __future__ import annotations
 

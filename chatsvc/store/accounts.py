@@ -131,7 +131,7 @@ async def arrive(db: Database, account_id: str) -> bool:
 
 
 async def abandon_imports(db: Database, account_id: str | None = None) -> None:
-    """Leave what imports that broke off have brought in to `sweep`, of one account or of all."""
+    """Mark the records of abandoned imports for `sweep`, of one account or of all."""
 
     def unit(connection: Connection) -> None:
         connection.execute("UPDATE accounts SET deleted_at = 1 WHERE deleted_at = ? AND id = coalesce(?, id)", (IMPORTING, account_id))

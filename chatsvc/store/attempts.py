@@ -97,7 +97,7 @@ async def attempts(
 
 
 async def failed_since(db: Database, accounts: Accounts, bot_id: str | None, since: int, after: int) -> list[tuple[int, str]]:
-    """List events behind number `after` whose latest attempt, at `since` or later, failed; with their bots, oldest first.
+    """List events behind number `after` whose latest attempt, at `since` or later, failed. With their bots, oldest first.
 
     Tests are left out. For `accounts` and `bot_id` see `attempts`.
     """

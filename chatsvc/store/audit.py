@@ -37,7 +37,7 @@ async def record(db: Database, entry: AuditRecord) -> int:
 
 
 async def settle(db: Database, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:
-    """Complete a record with the outcome, and with the account and ids that are known by now."""
+    """Complete a record with the outcome, and with account and ids known by now."""
 
     def unit(connection: Connection) -> None:
         connection.execute(

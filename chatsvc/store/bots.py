@@ -26,7 +26,7 @@ def bots_of(connection: Connection, account_id: str) -> list[Bot]:
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:
-    """Read bots with their numbers, account by account, behind the one of the account and the number `after`."""
+    """Read bots with their numbers, account by account. Those behind the account and the number `after`."""
 
     def unit(connection: Connection) -> list[tuple[Bot, int]]:
         bots = ALL_BOTS if accounts is None else SOME_BOTS

@@ -250,7 +250,7 @@ async def rate(db: Database, visitor: tuple[str, str, str], message_id: str, fee
 
 
 async def begun_since(db: Database, bot_id: str, channel: str, since: int) -> int:
-    """Count the conversations of a bot on a channel that began at or after a time."""
+    """Count a bot's conversations on a channel that began at or after a time."""
 
     def unit(connection: Connection) -> int:
         row = connection.execute(

@@ -52,7 +52,7 @@ async def of_bot(db: Database, bot_id: str) -> list[SealedChannel]:
 
 
 async def of_kind(db: Database, kind: str) -> list[SealedChannel]:
-    """List all channels of a kind, such as all Telegram bots that are to be polled."""
+    """List all channels of a kind, such as all Telegram bots to poll."""
 
     def unit(connection: Connection) -> list[SealedChannel]:
         rows = connection.execute(

@@ -128,7 +128,7 @@ async def find(db: Database, accounts: Accounts, conversation_id: str, message_l
 
 
 class ConversationHistory(NamedTuple):
-    """The newest messages of a conversation, the engine's state of the dialogue, and its captured records.
+    """A conversation's newest messages, the dialogue's state, and its captured records.
 
     `captured` is how many of them are recent, `records` the newest ones, oldest first.
     """
@@ -167,5 +167,5 @@ def _history(connection: Connection, asked: tuple[str, str, str, int, int]) -> C
 
 
 async def history(db: Database, conversation: tuple[str, str, str], limit: int, since: int) -> ConversationHistory:
-    """Read a conversation (bot, channel, user): `limit` messages, oldest first, and its captures from `since` on."""
+    """Read a conversation (bot, channel, user). `limit` messages, oldest first, and its captures from `since` on."""
     return await db.read(Together(_histories, (*conversation, limit, since)))

@@ -1,5 +1,6 @@
-"""Exchanges: a message and its reply with usage record, counters, allowance and idempotency record, written atomically.
+"""Exchanges: a message and its reply with all that depends on them, written atomically.
 
+That is usage record, counters, allowance and idempotency record.
 The exchanges of one batch are written table by table, with few statements and each counter once.
 """
 

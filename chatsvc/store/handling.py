@@ -116,7 +116,7 @@ async def release(
 
 
 class Overdue(NamedTuple):
-    """A conversation for which nobody came, or whose operator has been silent, with the visitor's last words."""
+    """A conversation that waits for an operator, with the visitor's last words. Nobody came, or the operator has been silent."""
 
     account_id: str
     conversation: Conversation
@@ -124,7 +124,7 @@ class Overdue(NamedTuple):
 
 
 async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
-    """List conversations that have waited, or whose operators were silent, for as long as their bots' settings say."""
+    """List conversations that have waited as long as their bots' settings say. Or whose operators were silent for so long."""
 
     def unit(connection: Connection) -> list[Overdue]:
         rows = connection.execute(

@@ -62,7 +62,7 @@ _CHOSEN = f"""
 
 
 async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int, after: int | None = None) -> FoundItems:
-    """Read requests of these accounts (None for all) that pass the filters, behind the request numbered `after`."""
+    """Read requests of these accounts (None for all) that pass the filters. Those behind the request numbered `after`."""
     search = _InboxQuery(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
 
     def unit(connection: Connection) -> FoundItems:
@@ -93,7 +93,7 @@ def _by_term(connection: Connection, search: _InboxQuery, rare: Term) -> tuple[l
 
 
 def _along(connection: Connection, search: _InboxQuery) -> tuple[list[int], int | None]:
-    """Walk the newest requests and keep those that match, until the page is full or enough were read."""
+    """Walk the newest requests and keep those that match. Ends when the page is full or enough were read."""
     found: list[int] = []
     after = search.after
     for chunk in CHUNKS:

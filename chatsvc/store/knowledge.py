@@ -86,7 +86,7 @@ async def whole(db: Database, bot_id: str) -> Whole:
 
 
 async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequence[str]) -> Whole:
-    """Read the entries and synonyms that `replace` would keep, given the names of files and all sources."""
+    """Read the entries and synonyms that `replace` would keep. Given are names of files, and all sources."""
     of_bot = """
         WHERE bot_id = ? AND coalesce(file, '') NOT IN (SELECT value FROM json_each(?))
             AND coalesce(source, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY number
@@ -104,7 +104,7 @@ async def kept(db: Database, bot_id: str, files: Sequence[str], sources: Sequenc
 async def replace(
     db: Database, bot_id: str, files: Sequence[FromFile], origin: ChangeOrigin, applied: Callable[[list[int]], None]
 ) -> list[int]:
-    """Replace the entries and synonyms of the given files and of their sources, and record the change.
+    """Replace the entries and synonyms of the given files and sources. The change is recorded.
 
     Atomic for all files; returns the number of deleted entries for each.
     """

@@ -22,7 +22,7 @@ _HEX = re.compile(rb"\s*([0-9a-fA-F]{64})\s*", re.ASCII)
 
 
 def derive(master_key: bytes, purpose: str) -> bytes:
-    """Derive a key for one purpose by HMAC-SHA-256, so that no two uses share a key."""
+    """Derive a key for one purpose by HMAC-SHA-256. No two uses share a key."""
     return hmac.digest(master_key, b"chatsvc " + purpose.encode(), hashlib.sha256)
 
 
@@ -64,7 +64,7 @@ class MasterKey:
         raise StoreUnavailable(f"the master key{given} is not the one this database was made with")
 
     def expect(self, new: bytes) -> None:
-        """Add the new key of a rotation, in the data folder too if the old one is there. Raises OSError."""
+        """Add the new key of a rotation. In the data folder too if the old one is there. Raises OSError."""
         if self.file:
             _write(self.file.with_name(NEXT), new)
         self._known = (*self._known, new)

@@ -90,7 +90,7 @@ async def credentials(db: Database, operator_id: str) -> Credentials | None:
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[Operator]:
-    """Read operators with a role in one of these accounts (None for all operators), oldest first."""
+    """Read operators with a role in these accounts, oldest first. None stands for all operators."""
 
     def unit(connection: Connection) -> list[Operator]:
         return [operator_of(row) for row in connection.execute(_PAGE, (listed(accounts), *(after or (-1, "")), limit))]
@@ -127,7 +127,7 @@ async def create(db: Database, operator: Operator, link: SetupLink) -> None:
 
 
 async def change(db: Database, operator_id: str, changes: Mapping[str, object], roles: Mapping[str, Role | None]) -> Operator | None:
-    """Write the fields named in `changes` and the given roles, of which None takes one away; raises LastAdministrator."""
+    """Write the fields named in `changes` and the given roles; None takes a role away. Raises LastAdministrator."""
     assignments = assign(changes, CHANGEABLE)
 
     def unit(connection: Connection) -> Operator | None:

@@ -1,4 +1,4 @@
-"""Deletion of old rows by the rules of the table registry, in batches that hardly delay other writers."""
+"""Deletion of old rows by the table registry's rules. In batches that hardly delay other writers."""
 
 from __future__ import annotations
 

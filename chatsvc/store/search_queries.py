@@ -49,7 +49,7 @@ class _TermQuery(NamedTuple):
 async def conversations(
     db: Database, accounts: Accounts, chosen: ConversationFilter, limit: int, after: tuple[int, int] | None = None
 ) -> FoundConversations:
-    """Find conversations of these accounts (None for all) that have all terms, behind the keyset position `after`."""
+    """Find conversations of these accounts (None for all) that have all terms. Those behind the keyset position `after`."""
     search = _TermQuery(Owners(accounts, chosen.bot_id), chosen.channel, chosen.terms, chosen.handling, limit, after or (LAST, LAST))
     return await db.read(lambda connection: _find(connection, search))
 
@@ -86,7 +86,7 @@ def _by_term(connection: Connection, search: _TermQuery, rare: Term) -> tuple[li
 
 
 def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Read the conversations that wait for a person or have one, of which there are never many."""
+    """Read the conversations that wait for a person or have one. There are never many."""
     rows = connection.execute(
         f"""
         SELECT c.last_message_at, c.number FROM conversations c INDEXED BY conversations_handed_off
@@ -101,7 +101,7 @@ def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Posit
 
 
 def _along(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Walk the newest conversations and keep those that match, until the page is full or enough were read."""
+    """Walk the newest conversations and keep those that match. Ends when the page is full or enough were read."""
     found: list[_Position] = []
     after = search.after
     for chunk in CHUNKS:

@@ -89,7 +89,7 @@ async def remove(db: Database, session_id: str, operator_id: str) -> OperatorSes
 
 
 async def verify(db: Database, session: OperatorSession, digest: bytes, old_id: str, step: int | None, code: bytes) -> bool:
-    """Replace the session that waits for a second factor by a verified one, and use up the code.
+    """Replace the session that waits for a second factor by a verified one. The code is used up.
 
     step: the time step of a TOTP code; None for the recovery code with the digest `code`. Returns False where the code was used
     already or the waiting session has ended.

@@ -239,7 +239,7 @@ CHILDREN_FIRST = TABLES[::-1]
 
 
 def _rows_of_account(table: Table) -> str:
-    """SELECT of the keys of some of an account's rows: ?1 is the account, ?2 how many."""
+    """SELECT of the keys of some of an account's rows. ?1 is the account, ?2 how many."""
     key = ", ".join(f"t.{column}" for column in table.key)
     if table.owner in (ACCOUNT, "id"):
         return f"SELECT {key} FROM {table.name} t WHERE t.{table.owner} = ?1 LIMIT ?2"
@@ -248,7 +248,7 @@ def _rows_of_account(table: Table) -> str:
 
 
 def deletion(table: Table) -> str:
-    """Statement that deletes (or makes anonymous) some of an account's rows: ?1 is the account, ?2 how many."""
+    """Statement that deletes (or makes anonymous) some of an account's rows. ?1 is the account, ?2 how many."""
     verb = f"UPDATE {table.name} SET {table.anonymous}" if table.anonymous else f"DELETE FROM {table.name}"
     return f"{verb} WHERE ({', '.join(table.key)}) IN ({_rows_of_account(table)})"
 

@@ -89,7 +89,7 @@ _STEPS = """
 
 
 async def read(db: Database, account_id: str, now: int, since: int, limit: int) -> TodayRecords:
-    """Read an account's next appointments, most frequent questions, deliveries that failed after `since`, and first steps."""
+    """Read an account's next appointments, frequent questions, failed deliveries since `since`, and first steps."""
 
     def unit(connection: Connection) -> TodayRecords:
         coming = connection.execute(_APPOINTMENTS, (account_id, now, limit)).fetchall()

@@ -35,7 +35,7 @@ class TranscriptPosition(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some messages of a conversation, oldest first, and whether they are its first and its last.
+    """Some messages of a conversation, oldest first. Says whether they are its first and its last.
 
     conversation: None if it was erased meanwhile.
     """

@@ -126,7 +126,7 @@ def _record(kind: str, values: Sequence[Any]) -> Record:
 
 
 def _insert(kind: str) -> str:
-    """Make the INSERT of one record, which inserts nothing unless its parent belongs to the account."""
+    """Make the INSERT of one record. It inserts nothing unless its parent belongs to the account."""
     table = _OF[kind]
     reference, elsewhere = table.reference, table.reference.fields if table.reference else {}
     values = {name: f":{name}" for name in RECORDS[kind] if name not in elsewhere} | dict(table.local)

@@ -174,7 +174,7 @@ async def mask(db: Database, masked: Sequence[tuple[int, str, str]]) -> None:
 
 
 def _merge(connection: Connection, number: int, folded: str) -> None:
-    """Move the counts of another question of the same text to this one, and delete it."""
+    """Merge another question of the same text into this one, and delete it."""
     other = connection.execute(
         """
         SELECT o.number, o.times, o.first_asked_at, o.last_asked_at FROM unanswered_questions q JOIN unanswered_questions o

@@ -1,4 +1,4 @@
-"""Sums of usage records (SPEC.md 2.5), in time that depends on the cap and not on the history."""
+"""Sums of usage records (SPEC.md 2.5). Their time depends on the cap and not on the history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Summary(NamedTuple):
 
 
 async def summary(db: Database, account_id: str, start: int, end: int, cap: int) -> Summary:
-    """Sum the newest `cap` records from `start` to `end` (Unix milliseconds, inclusive) by day, bot and channel."""
+    """Sum the newest `cap` records by day, bot and channel. From `start` to `end`, Unix milliseconds, inclusive."""
     newest = (
         "SELECT created_at, number, bot_id, channel, tokens, cost_micro_usd FROM usage_records"
         " WHERE account_id = ?1 AND created_at BETWEEN ?2 AND ?3 ORDER BY created_at DESC, number DESC LIMIT ?4"

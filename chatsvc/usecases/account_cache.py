@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AccountState:
-    """An account in memory, with its bots, its allowance and the number of its requests in flight."""
+    """An account in memory: its bots, its allowance and its requests in flight."""
 
     __slots__ = ("account", "allowance", "bots", "in_flight", "pages")
 

@@ -1,4 +1,4 @@
-"""Accounts among which an operator chooses in the dashboard, and the time zone of an account."""
+"""Accounts that an operator can choose in the dashboard, and an account's time zone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 50
 
 
 async def choices(services: Services, scope: Scope, chosen: str | None) -> list[Account]:
-    """List the first accounts of a scope, oldest first, and the chosen one if it is still there."""
+    """List the first accounts of a scope, oldest first. The chosen one is added if it is still there."""
     found = [account for account, _ in await stored.page(services.db, scope.accounts, times.month(services.clock()), MOST)]
     if chosen is None or any(account.id == chosen for account in found) or not scope.includes(chosen):
         return found

@@ -183,7 +183,7 @@ def is_owned(kind: str) -> bool:
 
 
 def missing(kind: str, record_id: str) -> Refused:
-    """Make the refusal for a record that does not exist or lies outside the caller's scope."""
+    """Make the refusal for a missing record, or one outside the caller's scope."""
     return refusals.CODES[f"{kind}_not_found"](**{kind: record_id})
 
 

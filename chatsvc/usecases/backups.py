@@ -66,7 +66,7 @@ class BackupStream(NamedTuple):
 
 
 async def create(services: Services, caller: Caller, *, with_master_key: bool = False, keep: bool = False) -> BackupDraft:
-    """Write a backup into the data folder, as a draft; or, with `keep`, into the folder of backups.
+    """Write a backup into the data folder, as a draft. With `keep`, write it into the folder of backups.
 
     Raises StoreUnavailable, and Refused where the folder of backups cannot be used.
     """

@@ -131,7 +131,7 @@ async def _calls_a_person(turn: _ChannelTurn) -> bool:
 
 
 async def _reply(turn: _ChannelTurn) -> None:
-    """Reply by the bot's engine, charged; or by a sentence where there is no reply, uncharged."""
+    """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged."""
     services, bot, message = turn.services, turn.bot, turn.message
     sent = SendMessage(bot.id, message.text, message.user_id)
     request = MessageRequest(

@@ -202,7 +202,7 @@ async def _find(services: Services, caller: Caller, bot: str, channel: str) -> C
 
 
 async def pause(services: Services, caller: Caller, *, bot: str, channel: str) -> Channel:
-    """Pause a channel: visitors get the sentence for a closed channel, and operators' replies are refused."""
+    """Pause a channel. Visitors get the sentence for a closed channel, and operators' replies are refused."""
     found = await _find(services, caller, bot, channel)
     return await _set_state(services, found, found.state if found.state == NEEDS_SECRET else PAUSED)
 

@@ -49,7 +49,7 @@ class ConversationEvents:
 
     @asynccontextmanager
     async def waiting_for(self, conversation: ConversationKey) -> AsyncIterator[Waiter]:
-        """Observe the conversation within the block: a change between its beginning and the waiter's `wait` is not missed."""
+        """Observe the conversation within the block. A change between its beginning and the waiter's `wait` is not missed."""
         future = asyncio.get_running_loop().create_future()
         if self.closed:
             future.set_result(None)

@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with the decision and confidence of the search behind it, None where it made none, and the entries."""
+    """A message with the entries and the decision and confidence of its search. Both are None where there was no search."""
 
     message: Message
     decision: str | None

@@ -1,4 +1,4 @@
-"""Conversations: pages and single ones for the interface (SPEC.md 4.4, 4.5), lists and exports for administration."""
+"""Conversations: pages and single ones for the interface, lists and exports for administration. See SPEC.md 4.4 and 4.5."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def export(
     conversation: str | None = None,
     after: Sequence[object] | None = None,
 ) -> TranscriptPage:
-    """Export whole conversations page by page, of one bot or of the caller's scope, or one. `after` is the last page's `next`."""
+    """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
             thread = await show(services, caller, conversation=conversation, message_limit=MOST_EXPORTED)

@@ -25,7 +25,7 @@ class ErasedVisitor(NamedTuple):
 
 
 async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | None = None, account: str | None = None) -> ErasedVisitor:
-    """Erase all that is stored of a visitor, with one bot or with all bots of an account.
+    """Erase all records of a visitor, with one bot or all bots of an account.
 
     Counts and usage remain, since they hold no visitor. Raises Refused for a missing bot, and `visitor_busy` when an answer to the
     visitor takes too long to wait for; a second call continues.

@@ -1,4 +1,4 @@
-"""Cache of recent conversation histories, so that the next message of a conversation needs no query."""
+"""Cache of recent conversation histories. The next message of a conversation needs no query."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class HistoryCache:
 def extended(
     history: ConversationHistory, message: str, reply: str, dialogue: str | None, *, captured: CapturedRecord | None, most: int
 ) -> ConversationHistory:
-    """Append one exchange and the record that it captured to a history, keeping the newest `most` messages."""
+    """Append an exchange and its captured record to a history. The newest `most` messages are kept."""
     messages = [*history.messages, HistoryMessage("user", message), HistoryMessage("assistant", reply)][-most:]
     if captured is None:
         return ConversationHistory(messages, dialogue, history.captured, history.records)

@@ -119,7 +119,7 @@ def _other_language(entry: Entry) -> str | None:
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[LintFinding]:
-    """Yield pairs of entries that share a phrasing, the words of their questions, or their answer."""
+    """Yield pairs of entries that share a phrasing, their questions' words, or their answer."""
     phrased: dict[tuple[str, str], Entry] = {}
     asked: dict[tuple[str, frozenset[str]], Entry] = {}
     answered: dict[tuple[str, str], Entry] = {}

@@ -51,7 +51,7 @@ class AnswerChange(NamedTuple):
 
 
 async def past_questions(services: Services, caller: Caller, *, bot: str, limit: int = MOST_QUESTIONS) -> list[PastQuestion]:
-    """List the questions that visitors asked a bot, the newest first, and those without an answer."""
+    """List visitors' questions to a bot, the newest first, and those without an answer."""
     _, chatbot = await bots.resolve(services, caller, bot)
     unanswered = [PastQuestion(one.question, "unanswered", one.times) for one in await stored.most_asked(services.db, chatbot.id)]
     asked = [PastQuestion(text, "asked", times) for text, times in await transcripts.questions(services.db, chatbot.id, limit)]

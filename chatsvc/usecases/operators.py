@@ -33,7 +33,7 @@ async def add(
     name: str | None = None,
     language: str | None = None,
 ) -> NewOperator:
-    """Add an operator with a set-up link, an administrator or with a role in an account.
+    """Add an operator with a set-up link: an administrator, or with an account's role.
 
     One who works for other accounts only gets the role, without a link. Raises `operator_exists` and `role_missing`.
     """

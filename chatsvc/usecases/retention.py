@@ -1,4 +1,4 @@
-"""Retention: deletion of conversations, webhook events and usage records after the days that the configuration sets."""
+"""Retention: deletion of old conversations, webhook events and usage records. The configuration sets the days."""
 
 from __future__ import annotations
 

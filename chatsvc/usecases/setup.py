@@ -1,4 +1,4 @@
-"""First account with a bot and a key, so that a new installation can be used at once."""
+"""First account with a bot and a key, for immediate use."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _adapted(services: Services, kind: str, record: Record) -> Record:
 
 
 def _profile(services: Services, stored_profile: str) -> str | None:
-    """Check the owner's words of an imported bot as `bot apply` checks a file; raises Refused."""
+    """Check the owner's words of an imported bot as `bot apply` checks a file. Raises Refused."""
     try:
         profile = profiles.load(stored_profile)
         node, _ = values_of(profiles.values_of(profile))

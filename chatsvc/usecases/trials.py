@@ -120,7 +120,7 @@ async def _turn(services: Services, bot: Bot, trial: Trial, text: str) -> TrialT
 
 
 async def _reply(services: Services, bot: Bot, trial: Trial, text: str, index: Knowledge) -> Reply:
-    """Ask the bot's engine and, where it fails and the bot has a fallback, its knowledge; raises EngineError."""
+    """Ask the bot's engine. Where it fails and the bot has a fallback, ask the knowledge. Raises EngineError."""
     tier = services.config.models.get(bot.model)
     if tier is None or tier.engine not in services.engines:
         raise EngineError("not_configured")

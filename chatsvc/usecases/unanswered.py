@@ -95,7 +95,7 @@ def _is_name(text: str) -> bool:
 
 
 def without_personal_data(said: str, country: str, language: str | None = None) -> str:
-    """Replace names, e-mail addresses and telephone numbers by an ellipsis, as the slot reader finds them."""
+    """Replace names, e-mail addresses and telephone numbers by an ellipsis. The slot reader finds them."""
     from chatsvc.engines import reading
 
     # Longer than what is kept: a number that the cut would divide is found whole.
@@ -284,7 +284,7 @@ def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | Non
 
 
 def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
-    """Group questions: each joins the most similar group that shares a stem with it, or begins one."""
+    """Group questions. Each joins the most similar group that shares a stem with it, or begins one."""
     from chatsvc.engines.knowledge.search.stemming import stem, trigrams
     from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
     from chatsvc.engines.reading.folding import words

@@ -1,4 +1,4 @@
-"""Visits by the web widget: what it shows before the first message, messages sent and read, thumbs."""
+"""Visits by the web widget. What it shows before the first message, messages sent and read, thumbs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Widget(NamedTuple):
         return [site for site in self.channel.sites if site != ANY_LINK]
 
     def admits(self, site: str) -> bool:
-        """Report whether the widget may be used on a site; "" is a page that did not name itself, LINK the page of its own."""
+        """Report whether the widget may be used on a site. "" is a page that did not name itself, LINK the page of its own."""
         if site == LINK:
             return ANY_LINK in self.channel.sites
         return bool(self.origins) if site == "" else site in self.origins
@@ -62,7 +62,7 @@ class Widget(NamedTuple):
         return visitor_tokens.sign(self.key, SITE, self.channel.bot_id, site)
 
     def site_of(self, token: str) -> str | None:
-        """Return the site of a token, None for a wrong token and a site that is not admitted any more."""
+        """Return a token's site. None for a wrong token, and for a site that is not admitted any more."""
         parts = visitor_tokens.read(self.key, SITE, token)
         site = parts[1] if parts and parts[0] == self.channel.bot_id else None
         return site if site is not None and self.admits(site) else None
@@ -86,7 +86,7 @@ class Widget(NamedTuple):
 
 
 async def find(services: Services, bot_id: str) -> Widget | None:
-    """Find a bot's widget; None where the bot, its account or the channel does not exist."""
+    """Find a bot's widget. None where the bot, its account or the channel does not exist."""
     found = (await services.channels.of_bot(bot_id)).get(WEB)
     state = await services.account_cache.account(found.account_id) if found else None
     bot = state.bots.get(bot_id) if state else None
@@ -100,14 +100,14 @@ class Overloaded(Exception):
 
 
 class Opening(NamedTuple):
-    """Contents of the widget before the first message: the greeting, and the questions that are asked most."""
+    """Contents of the widget before the first message. The greeting, and the questions that are asked most."""
 
     greeting: str
     suggestions: list[str]
 
 
 class WebVisits:
-    """Visits of all bots, with what is remembered of them in memory: limits, and suggested questions for some minutes."""
+    """Visits of all bots, with what is remembered of them in memory. Limits, and suggested questions for some minutes."""
 
     def __init__(self, services: Services) -> None:
         limits = services.config.limits
@@ -134,7 +134,7 @@ class WebVisits:
         return Opening(greeting, await self._suggestions(bot, language))
 
     async def _suggestions(self, bot: Bot, language: str) -> list[str]:
-        """Return the suggested questions as far as they are known: nobody waits for an index that is still being built."""
+        """Return the suggested questions as far as they are known. Nobody waits for an index that is still being built."""
         now, place = self._services.clock(), (bot.id, language)
         kept = self._suggested.get(place)
         if kept is None or not 0 <= now - kept[0] < _SUGGESTIONS_MS:
@@ -179,7 +179,7 @@ class WebVisits:
         return True
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
-        """Store a message and settle its turn; False where the visitor was erased after the same message came first.
+        """Store a message and settle its turn. False where the visitor was erased after the same message came first.
 
         Raises Overloaded over `max_in_flight`, and over the account's half of it.
         """
@@ -205,7 +205,7 @@ class WebVisits:
         return True
 
     async def read(self, widget: Widget, user_id: str, after: int) -> WidgetNews | None:
-        """Read what was added to a conversation behind a message's number; None where there is no conversation.
+        """Read what was added to a conversation behind a message's number. None where there is no conversation.
 
         Messages of an operator count as delivered from then on.
         """
@@ -245,7 +245,7 @@ class WebVisits:
 
 
 class WidgetNews(NamedTuple):
-    """Messages that are new to a widget, who handles the conversation, and whether an operator is typing."""
+    """A widget's new messages, who handles the conversation, and whether an operator is typing."""
 
     messages: list[Message]
     handling: str
@@ -254,7 +254,7 @@ class WidgetNews(NamedTuple):
 
 
 async def _most_asked(services: Services, bot: Bot, language: str) -> list[str]:
-    """Return the questions of the entries from which most recent replies came, else the first ones of the knowledge."""
+    """Return the questions of the entries of most recent replies. Without replies, the first ones of the knowledge."""
     knowledge = await services.knowledge.of(bot)
     fitting = {
         entry.id: entry.question
@@ -270,7 +270,7 @@ async def _most_asked(services: Services, bot: Bot, language: str) -> list[str]:
 
 
 def _answering(evidence: dict[str, object], fitting: Sequence[str] | dict[str, str]) -> list[str]:
-    """Return the entry that a reply came from, if it is one of the fitting ones."""
+    """Return the entry that a reply came from, if it is among the fitting ones."""
     entries = evidence.get("entries")
     if evidence.get("decision") == "ask" or not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
         return []

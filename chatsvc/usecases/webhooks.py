@@ -1,4 +1,4 @@
-"""Webhooks: set, rotate, remove and test them, list deliveries and send them again (SPEC.md section 6)."""
+"""Webhooks: set, rotate, remove and test them, list deliveries and send them again. See SPEC.md section 6."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def attempts(
     limit: int = paging.DEFAULT,
     after: str | None = None,
 ) -> ResultPage[Attempt]:
-    """List the attempts to deliver events, of one bot or of the caller's scope, newest first.
+    """List attempts to deliver events, newest first. Of one bot or of the caller's scope.
 
     `status` is one of domain.webhooks.STATUSES.
     """

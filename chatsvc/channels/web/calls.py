@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
-    """Answer POST messages: store the message, have it answered, and return all that is new to the frame."""
+    """Answer POST messages: store the message, have it answered, return all that is new."""
     site, body = _site(widget, request), await _body(request)
     key = request.headers.get("Idempotency-Key", "")
     if not _KEY.fullmatch(key):
@@ -54,7 +54,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
 
 
 async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
-    """Answer GET messages: what is new behind `after`; with `wait` the answer is held until there is something."""
+    """Answer GET messages: the messages behind `after`. With `wait` the answer is held until there is something."""
     _site(widget, request)
     user_id = _user(widget, request)
     if user_id is None:
@@ -89,7 +89,7 @@ async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
 
 
 def _site(widget: Widget, request: HttpRequest) -> str:
-    """Return the site on which the frame was opened; raises CallRefused where it may not use the widget any more."""
+    """Return the site on which the frame was opened. Raises CallRefused where it may not use the widget any more."""
     site = widget.site_of(request.headers.get("Chatsvc-Site", ""))
     if site is None:
         raise CallRefused(403, "site_refused")

@@ -1,4 +1,4 @@
-"""Documents of the web widget: the loader that sites embed, the frame, and the page of its own."""
+"""Documents of the web widget. The loader that sites embed, the frame, and the page of its own."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def loader(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _compact(script: str) -> str:
-    """Drop indentation and lines that are comments: the script is part of every page of a site."""
+    """Drop indentation and lines that are comments. The script is part of every page of a site."""
     lines = (line.strip() for line in script.splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))
 
@@ -78,7 +78,7 @@ async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> Http
 
 
 async def page(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
-    """Answer GET /chat/BOT: the same conversation as a page of its own, where the channel permits it."""
+    """Answer GET /chat/BOT: the conversation as a page of its own. The channel must permit it."""
     language = _language(request, widget)
     if not widget.admits(LINK):
         return _refused(language, widget)
@@ -96,7 +96,7 @@ def _embedding_site(request: HttpRequest) -> str:
 
 
 def _language(request: HttpRequest, widget: Widget) -> str:
-    """Return the language of the widget's own texts: the one asked for, else the browser's, else the bot's."""
+    """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
     wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
     return next((tag for one in wanted if (tag := primary(one.lower())) in _texts()), "en")

@@ -94,7 +94,7 @@ class WebChannel:
 
 
 def _is_own_call(request: HttpRequest, public_url: str) -> bool:
-    """Report whether a request comes from the widget's own page; browsers name no origin when they read from it over plain http."""
+    """Report whether a request comes from the widget's own page. Browsers name no origin when they read from it over plain http."""
     named = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
     if not named and request.method in ("GET", "HEAD"):
         return True

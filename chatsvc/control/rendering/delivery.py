@@ -56,5 +56,5 @@ def _channel_times(result: Channel) -> Json:
 
 
 def set_channel(result: SetChannel) -> Json:
-    """Write a channel that was just set, with a warning where its platform could not confirm it."""
+    """Write a channel that was just set. It has a warning where its platform could not confirm it."""
     return {**channel(result.channel), "warning": result.warning}

@@ -1,4 +1,4 @@
-"""One conversation: messages with their origin, taking over and replying, requests, other conversations, export and erasure."""
+"""One conversation: messages with their origin, hand-off, requests, export and erasure."""
 
 from __future__ import annotations
 

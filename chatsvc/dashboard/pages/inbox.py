@@ -1,4 +1,4 @@
-"""Inbox: requests and appointments of all bots, with filters and forms for status, note and the person in charge."""
+"""Inbox: requests and appointments of all bots. With filters, and forms for status, note and the person in charge."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _path(email: str) -> str:
 
 
 async def show(page: Page, fault: Refused | None = None, typed: dict[str, object] | None = None) -> HttpResponse:
-    """List the operators of the account, for an administrator all; with the form that adds one."""
+    """List the operators of the account, for an administrator all. With the form that adds one."""
     account = None if page.operator.admin else page.account_id
     listed = await page.perform("operator.list", account=account, after=page.query.get("after"))
     values = {"listed": listed, "roles": list(ROLES), "languages": LANGUAGES, "typed": typed or _EMPTY, "path_of": _path}
@@ -80,7 +80,7 @@ async def show_one(page: Page, fault: Refused | None = None) -> HttpResponse:
 
 
 async def change(page: Page) -> HttpResponse:
-    """Change the role in the account, and name, language and administrator where the fields are given."""
+    """Change the role in the account. Name, language and administrator change where the fields are given."""
     fields = await page.form()
     email = page.params["email"]
     arguments = _changes(page, fields)

@@ -53,7 +53,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
 
 
 def _price_columns(header: list[str]) -> tuple[int, int] | None:
-    """Return the places of the columns of names and prices, in a table that is a price list."""
+    """Return the columns of names and prices in a price list."""
     names = [one_line(cell).lower() for cell in header]
     if set(_NEEDED) & set(names):
         return None

@@ -1,4 +1,4 @@
-"""Engine with a language model behind the Anthropic Messages API, hosted or on-prem (DECISIONS.md section 3).
+"""Engine with a language model behind the Anthropic Messages API. The model is hosted or on-prem (DECISIONS.md section 3).
 
 `prompt` builds requests and `stable` caches their constant parts; `client` sends them over a `connection`; `answer` validates responses
 and `faults` classifies errors. `tools` defines the tools, `notes` executes their calls, `review` checks replies (`grounding`, `claims`),

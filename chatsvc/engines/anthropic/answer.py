@@ -197,7 +197,7 @@ def clean(text: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """Remove the `<think>` part that on-prem reasoning models write into the text if the server leaves it there.
+    """Remove the `<think>` part of a reasoning model's text. Some servers leave it there.
 
     The opening tag often belongs to the chat template, so that only the closing one is there; if max_tokens ended the thinking,
     only the opening one.

@@ -1,4 +1,4 @@
-"""Detection of claimed actions ("I have cancelled your appointment") and of tool calls written as text."""
+"""Detection of claimed actions and of tool calls written as text. Example: "I have cancelled your appointment"."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ class Sources:
 
 
 def _values(text: str) -> set[Decimal]:
-    """Read a written number in every way that it may be meant: 1.500 is 1500 or 1.5."""
+    """Read a written number in every possible way: 1.500 is 1500 or 1.5."""
     plain = re.sub(r"[  ’']", "", text.lstrip("+-"))
     readings = set[str]()
     if "." in plain and "," in plain:

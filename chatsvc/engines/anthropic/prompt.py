@@ -135,7 +135,7 @@ def _changing(turn: Turn, hits: Sequence[Hit] | None) -> list[str]:
 
 
 def _with_context(said: list[dict[str, object]], changing: list[str]) -> list[dict[str, object]]:
-    """Insert the changing parts before the new message, and mark the prefix until there for the prompt cache."""
+    """Insert the changing parts before the new message. The prefix until there is marked for the prompt cache."""
     *past, last = said
     if past:
         past[-1] = {**past[-1], "content": [{"type": "text", "text": past[-1]["content"], "cache_control": stable.EPHEMERAL}]}
@@ -193,7 +193,7 @@ def language_name(tag: str) -> str | None:
 
 
 def passages(turn: Turn, budget: int) -> list[Hit]:
-    """Search the entries nearest to the message, best first, then to the question before it, within `budget` characters."""
+    """Search the entries nearest to the message, then to the question before it. Best first, within `budget` characters."""
     if not turn.knowledge.entries:
         return []
     spoken = language.detected(turn)

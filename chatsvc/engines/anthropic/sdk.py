@@ -25,7 +25,7 @@ def _trim(request: httpx2.Request) -> None:
 
 
 def models(base_url: str, api_key: str) -> list[str]:
-    """List the names of the models that the server at `base_url` (without `/v1`) offers this key; raises ModelFault.
+    """List the names of the models that a server offers this key. `base_url` is without `/v1`. Raises ModelFault.
 
     An on-prem server without such a list answers 404, which is the ModelFault `model_not_found`.
     """

@@ -1,4 +1,4 @@
-"""Cache of the parts of a prompt that stay the same from message to message, as JSON.
+"""Cache of the JSON of those parts of a prompt that stay the same.
 
 Nothing here can be stale: the key is the text itself, or a knowledge, which is immutable (`engines.Knowledge`).
 """

@@ -39,7 +39,7 @@ def find(line: TokenLine, today: date) -> list[Mention[date]]:
 
 
 def _pairs(line: TokenLine, today: date, dated: bool) -> list[Mention[date]]:
-    """Return pairs such as 15.03 and 15/3 that can be days and that no neighbour makes a time."""
+    """Return pairs such as 15.03 and 15/3 that can be days. A neighbour may make a pair a time."""
     found: list[Mention[date]] = []
     for match, first, end in islice(line.found(_PAIR), _MOST):
         day, month = int(match[1]), int(match[3])

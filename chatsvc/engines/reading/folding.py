@@ -57,7 +57,7 @@ def folded(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words of a text in order, at most MAX_WORDS, without the suffix behind an apostrophe."""
+    """Return the folded words of a text in order, at most MAX_WORDS. Suffixes behind an apostrophe are left out."""
     found = [_without_suffix(word) if "'" in word else word for word in _WORD.findall(fold(text))]
     return [word[:MAX_LETTERS] for word in found[:MAX_WORDS]]
 

@@ -63,7 +63,7 @@ def _of_another(text: str, start: int) -> bool:
 
 
 def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
-    """Add a surname given separately, or take a correction: `last name Bell`, `adım Leyla değil Leman`."""
+    """Add a surname given separately, or take a correction. Examples: `last name Bell`, `adım Leyla değil Leman`."""
     gap = folded(raw[name.end : name.end + 40])
     if (match := SURNAME_CUE.match(gap)) and (second := name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
         return Name(f"{name.value} {second.value}", name.start, second.end)
@@ -116,7 +116,7 @@ def _signature(message: Folded, raw: str) -> Name | None:
 
 
 def _beside_contact(raw: str, contacts: Sequence[int]) -> Name | None:
-    """Return a name that stands alone before a number or an address: `Anna Bell, 0532 111 22 33`."""
+    """Return a name alone before a number or address. Example: `Anna Bell, 0532 111 22 33`."""
     for place in contacts:
         before = raw[:place].rstrip(" ,:-–+(\n\t|/")
         start = max(before.rfind("\n"), before.rfind("."), before.rfind(",")) + 1

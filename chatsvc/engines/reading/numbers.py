@@ -105,7 +105,7 @@ def unname_parts(tokens: list[Token]) -> None:
 
 
 def first_of_spans(tokens: list[Token]) -> list[Token]:
-    """Keep the first number of a span of lengths: `in 3-4 days`, `2 ya da 3 hafta sonra`."""
+    """Keep the first number of a span of lengths. Examples: `in 3-4 days`, `2 ya da 3 hafta sonra`."""
     joined: list[Token] = []
     for at, token in enumerate(tokens):
         counted = at + 1 < len(tokens) and tokens[at + 1].symbol in _LENGTHS and token.kind is Kind.NUMBER

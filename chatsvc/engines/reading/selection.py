@@ -121,7 +121,7 @@ def _start(token: Token) -> int:
 
 
 def _refused_before(tokens: list[Token]) -> bool:
-    """Return whether words in front reject: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
+    """Return whether words in front reject. Examples: `not on Monday`, `I can't come on Monday`, `instead of Friday`."""
     for back, token in enumerate(reversed(tokens)):
         if back > _REACH or token.symbol in _STOPS or token.text == "," or token.text in _BUT or token.text in _NO_REJECTION:
             return False

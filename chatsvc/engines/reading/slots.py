@@ -32,7 +32,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Values of a text, and for each kind found its span (start, end) in the text as typed."""
+    """Values of a text. For each kind found its span (start, end) in the text as typed."""
 
     slots: Slots
     spans: dict[str, Span]
@@ -118,7 +118,7 @@ def _days_and_times(
 
 
 def _of_the_past(line: TokenLine, clock: Mention[int]) -> bool:
-    """Return whether a time stands beside a day in the past: `dün saat 3'te`, `at 3 last Friday`."""
+    """Return whether a time stands beside a day in the past. Examples: `dün saat 3'te`, `at 3 last Friday`."""
     before = [token.symbol for token in line.tokens[max(0, clock.first - 2) : clock.first]]
     behind = [token.symbol for token in line.tokens[clock.end : clock.end + 2]]
     inside = [token.symbol for token in line.tokens[clock.first : clock.end]]
@@ -215,7 +215,7 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
 
 
 def _from_now(reading: Reading, soon: re.Match[str], now: datetime) -> Reading:
-    """Add a duration to now, rounded up to five minutes: `in half an hour`, `45 dakika sonra`."""
+    """Add a duration to now, rounded up to five minutes. Examples: `in half an hour`, `45 dakika sonra`."""
     count = float(soon["n"] or _COUNTS[soon["w"]])
     at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
     at += timedelta(minutes=-at.minute % 5)

@@ -49,7 +49,7 @@ def _noun_forms(stem: str) -> dict[str, str]:
 
 
 def _under(symbol: str, words: list[str], *, inflected: bool) -> dict[str, str]:
-    """Return the words, and their Turkish forms if `inflected`, each with the symbol and its case: `Dt4'dat`."""
+    """Return the words, each with the symbol and its case: `Dt4'dat`. If `inflected`, their Turkish forms as well."""
     found: dict[str, str] = {}
     for word in words:
         forms = _noun_forms(word) if inflected and len(word) > 3 and word.isalpha() else {word: ""}

@@ -1,4 +1,4 @@
-"""Times of day mentioned in a line, in minutes since midnight, in the order of the text."""
+"""Times of day in a line, as minutes since midnight, in text order."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _past(match: re.Match[str], form: TimeForm) -> int:
 
 
 def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> bool:
-    """Distinguish the span `10 to 12` from minutes before an hour: `ten to three`, `at 5 to 6`."""
+    """Distinguish the span `10 to 12` from minutes before an hour. Examples: `ten to three`, `at 5 to 6`."""
     if not _group(match, "m") or match["q"] or not re.search(r" (?:to|till) ", match[0]):
         return False
     here = line.tokens[first:end]
@@ -89,7 +89,7 @@ def _is_span(line: TokenLine, match: re.Match[str], first: int, end: int) -> boo
 
 
 def _counts_halves(line: TokenLine, match: re.Match[str], end: int) -> bool:
-    """Return whether "buçuk" counts halves of an unknown noun (`iki buçuk porsiyonluk`) and is not half past."""
+    """Return whether "buçuk" counts halves of an unknown noun, so is not half past. Example: `iki buçuk porsiyonluk`."""
     here = line.tokens[line.token_at(match.start()) : end]
     inflected = any(token.text in {"bucukta", "bucuga", "bucuktan", "bucukda"} for token in here)
     follows_noun = end < len(line.tokens) and line.tokens[end].symbol == "x"
@@ -140,7 +140,7 @@ def _part(line: TokenLine, first: int, end: int) -> str | None:
 
 
 def _without_vague_noon(line: TokenLine, found: list[Mention[int]]) -> list[Mention[int]]:
-    """Drop a noon that is only the part of the day of another time: `öğlen gelsem, 1 gibi`."""
+    """Drop a noon that is only the part of the day of another time. Example: `öğlen gelsem, 1 gibi`."""
     kept: list[Mention[int]] = []
     for mention in found:
         others = [other for other in found if other is not mention and other.explicit]

@@ -1,4 +1,4 @@
-"""Tokeniser: folded text becomes a line of tokens whose symbols the grammar of dates and times matches."""
+"""Tokeniser: folded text becomes a line of tokens. The grammar of dates and times matches their symbols."""
 
 from __future__ import annotations
 

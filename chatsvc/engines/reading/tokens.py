@@ -1,4 +1,4 @@
-"""Tokens of a text, and the string of their symbols that the grammar of dates and times matches.
+"""Tokens of a text, and the string of their symbols. The grammar of dates and times matches it.
 
 A symbol names what a token means: a word group of `symbols.txt` ("today", "morning"), or a value with its kind in front ("#15",
 "clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `Dt4'dat`.
@@ -111,7 +111,7 @@ class TokenLine:
             yield match, self.token_at(match.start()), self.token_at(match.end() - 1) + 1
 
     def replaced(self, spans: Iterable[tuple[int, int, str]]) -> TokenLine:
-        """Return a line in which each span of tokens (first, end) is one token with the given symbol."""
+        """Return a line in which each span of tokens (first, end) is one token. The token has the given symbol."""
         inside: dict[int, tuple[int, str]] = {first: (end, symbol) for first, end, symbol in spans}
         tokens: list[Token] = []
         at = 0
@@ -128,7 +128,7 @@ class TokenLine:
 
 @dataclass(slots=True)
 class Mention(Generic[Value]):
-    """A day or a time found in a line, from token `first` up to `end`, exclusive.
+    """A day or a time in a line, from token `first` to `end`, exclusive.
 
     A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from
     a bare Friday: side by side, the weekday only repeats the date. `gone` is a day in the past ("dün", "last Friday").

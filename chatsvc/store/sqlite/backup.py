@@ -1,4 +1,4 @@
-"""Backups: the database at one instant in one file, with a trailer that describes and authenticates it."""
+"""Backups: the database at one instant in one file. A trailer describes and authenticates it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _check(copy: sqlite3.Connection, found: Backup) -> None:
 
 
 def install(scratch: Path, target: Path, now: int) -> None:
-    """Put an examined backup in the place of the database `target`, whole or not at all; raises StoreUnavailable.
+    """Put an examined backup in the database's place, whole or not at all. Raises StoreUnavailable.
 
     Webhook events that were pending may have been sent since: they count as interrupted and are not sent again. Sessions and
     set-up links that the backup contains are not valid any more.

@@ -79,7 +79,7 @@ def _questions(turn: Turn) -> list[tuple[str, str]]:
 
 
 def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
-    """Return the entry that answers one of several questions, by itself or together with the words before it."""
+    """Return the entry that answers one of several questions. It is searched by itself, and together with the words before it."""
     finding = lookup.find(replace(turn, message=part, history=()))
     if finding.decision != "answer" and before:
         finding = lookup.find(replace(turn, message=part, history=(HistoryMessage("user", before),)))

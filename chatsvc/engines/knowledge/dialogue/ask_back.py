@@ -1,4 +1,4 @@
-"""Questions back to the visitor ("did you mean ...?"), and the choice that the next message makes.
+"""Questions back to the visitor, and the choice that the next message makes. Example: "did you mean ...?".
 
 The state travels as `Reply.dialogue`: compact JSON that is validated when it comes back. It is valid for the next message only,
 and for at most a day.
@@ -111,7 +111,7 @@ def offered(turn: Turn) -> list[Entry]:
 
 
 def _by_place(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
-    """Return the entry that "the second one", "2", "ilki" or "sonuncusu" chooses, if nothing else is said."""
+    """Return the entry that a message chooses by its place. Examples: "the second one", "2", "ilki", "sonuncusu"."""
     counted = [word for word in said if word in _PLACES and (word != "one" or len(said) == 1)]
     places = {_PLACES[word] for word in counted}
     rest = set(said) - set(counted)

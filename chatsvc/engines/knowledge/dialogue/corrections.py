@@ -51,7 +51,7 @@ def corrected(text: str, name: str | None) -> str | None:
 
 
 def _replaced(typed: list[str], said: list[str], known: list[str], name: str) -> str | None:
-    """Replace a part X of the name: "X değil Y", "not X, Y", "Y not X"."""
+    """Replace a part of the name. Examples: "X değil Y", "not X, Y", "Y not X"."""
     for at, word in enumerate(said):
         if word == _TURKISH_NOT and at and said[at - 1] in known:
             return _joined(name, known, said[at - 1], _names(typed[at + 1 :], said[at + 1 :]))

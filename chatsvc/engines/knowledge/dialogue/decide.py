@@ -42,7 +42,7 @@ def _beside_an_offer(message: VisitorMessage, draft: RequestDraft) -> Reply:
 
 
 def _after_a_pause(message: VisitorMessage, draft: RequestDraft) -> Reply:
-    """Resume a form that was left hours ago, with one sentence unless the message resumes it itself."""
+    """Resume a form that was left hours ago. One sentence says so, unless the message resumes it itself."""
     resumed = replace(draft, asked="resume")
     said = flow.answer_to_offer(message, resumed)
     if said is not None:

@@ -201,7 +201,7 @@ def found_again(opening: str, spoken: Sequence[str]) -> str:
 
 
 def message_of(draft: RequestDraft, spoken: Sequence[str]) -> str:
-    """Return all messages about the matter, a line each, in the order in which they were written."""
+    """Return all messages about the matter, a line each, oldest first."""
     told = {found_again(text, spoken) for text in (draft.opening, *draft.more)}
     return "\n".join(dict.fromkeys(text.strip() for text in spoken if text.strip() in told))
 

@@ -114,7 +114,7 @@ def _weight(kinds: Collection[str]) -> float:
 
 
 def _shared(own: Sequence[str], held: Sequence[str]) -> int:
-    """How many of the words stand in a sentence, by their stem or a concept."""
+    """Return the number of words that stand in a sentence, by stem or concept."""
     stems = {stem(word) for word in held}
     concepts = {match.concept for match in lexicon.find(held)}
     return sum(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)

@@ -12,7 +12,7 @@ _SENTENCES = {name.removeprefix("sentence "): _FILE.text(name) for name, _ in _F
 
 
 def is_foreign(turn: Turn) -> bool:
-    """Return whether a message is in a language that neither the dialogue nor the bot's knowledge has."""
+    """Return whether neither the dialogue nor the bot's knowledge has the message's language."""
     shown = language.guess(turn.message)
     return shown is not None and shown not in LANGUAGES and shown not in turn.knowledge.languages
 

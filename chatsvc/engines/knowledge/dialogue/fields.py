@@ -31,7 +31,7 @@ def of(form: Form, asked: str) -> FormField | None:
 
 
 def told_at_once(form: Form, text: str) -> tuple[tuple[str, str], ...]:
-    """Return the fields that the first message answers already: "2 nights", "deniz odası", "4 kişi" for a field of that name."""
+    """Return the fields that the first message answers already. Examples: "2 nights", "deniz odası", "4 kişi"."""
     found = []
     wanted = (FormField(drafts.NIGHTS, "number"), *form.fields) if form.appointment == drafts.NIGHTS else form.fields
     for field in wanted:

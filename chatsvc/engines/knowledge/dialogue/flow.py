@@ -49,7 +49,7 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
 
 
 def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -> RequestDraft:
-    """Add the visitor's earlier messages about the matter, which may stand for the text that the request lacks.
+    """Add the visitor's earlier messages about the matter. They may stand for the text that the request lacks.
 
     Of an appointment that was wished for outright the last one is enough, unless `whole`.
     """

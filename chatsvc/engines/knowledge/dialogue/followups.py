@@ -47,7 +47,7 @@ def points(said: Sequence[str]) -> bool:
 
 
 def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -> SearchResult | None:
-    """Return the current entry as the answer if it holds the words or the fact asked for.
+    """Return the current entry if it holds the words or the fact asked for.
 
     Where nothing else answers, one of the words and the fact are enough: "and granny too, how much to get in?".
     """

@@ -63,7 +63,7 @@ class FormTurn(FormReplies):
         )
 
     def on_message(self) -> Reply:
-        """Take the message as the request's text unless it only greets, agrees or gives contact data."""
+        """Take the message as the request's text. Greetings, agreement and contact data are not taken."""
         heard = self.heard
         if heard.question and (answered := self._answered()):
             return answered
@@ -98,12 +98,12 @@ class FormTurn(FormReplies):
         return again or (None if heard.garbled else self._answered()) or self._insult() or self._detail() or self._misunderstood()
 
     def _part_of_day(self) -> Reply | None:
-        """Ask for the hour where only a part of the day is named: "morning" is no greeting there."""
+        """Ask for the hour where only a part of the day is named. "morning" is no greeting there."""
         named = self.draft.asked == "time" and len(self.heard.line.split()) <= _PART_OF_DAY and self.heard.part_of_day
         return self._repeat_question(self.say("noted")) if named else None
 
     def _detail(self) -> Reply | None:
-        """Keep what the visitor adds of the matter instead of answering: "we are 6, one of us vegan"."""
+        """Keep an addition to the matter instead of answering it. Example: "we are 6, one of us vegan"."""
         asked, heard = self.draft.asked, self.heard
         if heard.garbled or heard.refuses or not (heard.counts or (heard.substance(2) and _known_words(heard.line))):
             return None
@@ -113,7 +113,7 @@ class FormTurn(FormReplies):
         return detailed.proceed(self.say("noted")) if asked == "confirm" else detailed._repeat_question(self.say("noted"))
 
     def _names_a_visit(self) -> bool:
-        """Return whether a message in a request to be called names nothing but a day and an hour."""
+        """Return whether a message in a call-back request names only a day and an hour."""
         heard = self.heard
         return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question
 
@@ -177,7 +177,7 @@ class FormTurn(FormReplies):
         return self._with_matter()._repeat_question(answer, apart=True) if answer else None
 
     def _answer_question(self) -> Reply:
-        """Answer a question from the knowledge, or say that there is no answer, and repeat the open question."""
+        """Answer a question from the knowledge, and repeat the open question. Without an answer, say so."""
         if self.heard.doubts and not self.heard.objects:
             return self._repeat_question(self.say("why"))
         if (way := self.heard.proposes_contact) and self.draft.asked in ("contact", "phone", "email"):

@@ -168,7 +168,7 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
 
 
 def names_morning(text: str) -> bool:
-    """Return whether a text says outright that the morning is meant, be it by a leading zero: "sabah 9", "9 am", "09:00"."""
+    """Return whether a text says outright that the morning is meant. Examples: "sabah 9", "9 am", "09:00"."""
     return bool(_MORNING.search(line_of(text)) or _CLOCK_24.search(text))
 
 
@@ -241,7 +241,7 @@ def _with_bare_time(text: str, reading: Reading, now: datetime, country: str) ->
 
 
 def _pointed_name(text: str) -> str | None:
-    """Return a capitalised name at the end: `it's for Mark Twain`, `change the name to Mark Hamill`."""
+    """Return a capitalised name at the end. Examples: `it's for Mark Twain`, `change the name to Mark Hamill`."""
     match = _POINTS.search(text)
     told = match[1].split() if match else []
     return " ".join(told) if told and all(word[0].isupper() and folded(word) not in NOT_NAMES for word in told) else None

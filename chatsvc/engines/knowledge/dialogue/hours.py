@@ -35,7 +35,7 @@ def refused_day(day: date, now: datetime, week: Week, *, closed: bool = False) -
 
 
 def refused_time(clock: time, day: date | None, now: datetime, week: Week) -> str | None:
-    """Return why a time is refused on a day, or on every day if `day` is None."""
+    """Return why a time is refused on a day; `day` None stands for every day."""
     if day is not None and datetime.combine(day, clock) <= now:
         return "past"
     if not week:

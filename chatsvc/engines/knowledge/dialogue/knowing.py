@@ -40,7 +40,7 @@ def opening_hours(message: VisitorMessage) -> str | None:
 
 
 def opening_hours_beside(message: VisitorMessage) -> str | None:
-    """Return the computed answer where a message asks about opening hours beside something that nothing else answers."""
+    """Return the computed answer to a question about opening hours beside another one. Nothing else may answer the message."""
     if not openings.asks_of_business(message) and not openings.is_day_alone(message):
         return None
     stated = openings.stated(message)

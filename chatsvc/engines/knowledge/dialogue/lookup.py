@@ -36,7 +36,7 @@ _LIKE = 0.05  # score from which two may be counterparts
 
 
 def find(turn: Turn) -> SearchResult:
-    """Search for the message; for a follow-up, in the entry spoken of and together with the earlier questions."""
+    """Search for the message. A follow-up is searched in its entry, and together with the earlier questions."""
     said = words(turn.message)
     finding = _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))
     if len(said) >= stories.LONG and finding.decision != "answer":
@@ -69,7 +69,7 @@ def parts(message: str) -> list[str]:
 
 
 def clauses(message: str) -> list[str]:
-    """Split a message at its commas and "and", where it may ask one thing after another."""
+    """Split a message at its commas and "and". It may ask one thing after another."""
     return [part for part in _CLAUSES.split(message[:_ASKED_IN]) if part and words(part)]
 
 
@@ -87,7 +87,7 @@ def search(turn: Turn, text: str) -> SearchResult:
 
 
 def _searched(turn: Turn, text: str) -> SearchResult:
-    """Search in the wanted language, and in the others for an answer if that finds none."""
+    """Search in the wanted language, then in the others if that finds no answer."""
     shown = language.detected(turn)
     finding = turn.knowledge.search(text, turn.language, spoken=shown)
     others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ())
@@ -112,7 +112,7 @@ def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
 
 
 def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Return the result, or a better one without the opening of the message: "thanks, and where are you?"."""
+    """Return the result, or a better one without the message's opening. Example: "thanks, and where are you?"."""
     if finding.decision == "answer":
         return finding
     told = turn.message.split()
@@ -124,7 +124,7 @@ def _stripped(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _with_fact(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Move the first near hit that states the fact asked for to the front of an unsure result."""
+    """Move the first near hit with the fact asked for to the front. Only an unsure result is changed."""
     kinds = facts.asked(turn.message)
     if finding.decision != "ask" or not kinds:
         return finding

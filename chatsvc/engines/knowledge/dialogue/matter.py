@@ -17,7 +17,7 @@ _SUPPORT = frozenset({"complaint", "refund"})
 
 
 def earlier(turn: Turn, *, dropped: bool = True) -> list[str]:
-    """Return the visitor's last messages since the last captured request, oldest first, without small talk and bare values.
+    """Return the visitor's last messages since the last captured request. Oldest first, without small talk and bare values.
 
     Without `dropped` only those since the last request that was given up, too.
     """

@@ -1,4 +1,4 @@
-"""Answers about opening hours, today and closed days, computed from the bot's settings and the clock."""
+"""Answers about opening hours, today and closed days. Computed from the bot's settings and the clock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def asks(message: VisitorMessage) -> bool:
 
 
 def _speaks_of_something(turn: Turn) -> bool:
-    """Return whether the last message of the visitor is about something else, to which "until when?" may refer."""
+    """Return whether the visitor's last message is about something else. Then "until when?" may refer to that."""
     return bool(turn.history) and not asked_before(turn)
 
 

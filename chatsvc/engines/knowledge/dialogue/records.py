@@ -205,7 +205,7 @@ def _captured(message: VisitorMessage, booked: CapturedRecord, change: PendingCh
 
 
 def _status(message: VisitorMessage) -> Reply:
-    """Tell date, time and status of the appointment, and a change that was asked for since."""
+    """Tell date, time and status of the appointment, and a change asked for since."""
     say, turn = _say(message), message.turn
     booked = appointment(turn)
     if booked is None:

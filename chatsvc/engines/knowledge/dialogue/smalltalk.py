@@ -60,7 +60,7 @@ def answer(turn: Turn) -> str | None:
 
 
 def kind_of(turn: Turn) -> tuple[str, str] | None:
-    """Return kind and language of a message that is small talk, given its conversation; else None."""
+    """Return kind and language of a message that is small talk, else None. The conversation is taken into account."""
     said = words(turn.message)
     recognised = kind(said, turn.bot.name) or _gesture(turn.message) or _farewell(turn)
     if recognised and recognised[0] == "greeting" and turn.history and _PARTS_WITH.issuperset([*map(_plain, said)]):

@@ -1,4 +1,4 @@
-"""Names that visitors give in a form or beside their contact data, in any order and without capitals.
+"""Names that visitors give in a form or beside their contact data. In any order and without capitals.
 
 The text is cut at contact data, dates, labels ("tel", "name is") and punctuation; a piece that holds nothing but words that may
 be a name is one.
@@ -101,7 +101,7 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]], contact: Sequence[tuple
 
 
 def _ends_sentence(word: str, base: str) -> bool:
-    """Return whether the full stop of a word ends a sentence, and neither an initial nor a title."""
+    """Return whether a word's full stop ends a sentence. That of an initial or a title does not."""
     return word.endswith(".") and len(base) > 1 and base not in TITLES
 
 

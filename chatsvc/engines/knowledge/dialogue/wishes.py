@@ -34,7 +34,7 @@ class Dated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A kind of request (captures.REQUEST_TYPES), the language of the message, and whether the wish is outright."""
+    """A kind of request (captures.REQUEST_TYPES), the message's language, and whether it is outright."""
 
     request_type: str
     language: str

@@ -39,7 +39,7 @@ def say(key: str, language: str, *, familiar: bool = False, **values: str) -> st
 
 
 def names() -> list[str]:
-    """Return the keys of the sentences that an owner can reword, in the order of the file."""
+    """Return the keys of the sentences that an owner can reword, in file order."""
     bases = (name.removesuffix(".tr") for name, _ in _FILE.entries if name.endswith(".tr"))
     return [name for name in bases if placeholders(name) is not None]
 
@@ -72,7 +72,7 @@ def is_of_form(text: str) -> bool:
 
 
 def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
-    """Return the question for a field, in the words of the kind of request if there are any."""
+    """Return the question for a field, in the words of the request's kind."""
     own = f"ask.{asked}"
     stays = draft.is_appointment and any(_STAY.search(folded(text)) for text in (draft.opening, *draft.more))
     of_kind = f"{own}.{'stay' if stays else draft.request_type}"

@@ -1,4 +1,4 @@
-"""Confidence (0 to 1) that the first hit is right, and the decision that follows from it.
+"""Confidence (0 to 1) that the first hit is right, and the resulting decision.
 
 The confidence is the sum of gradient-boosted decision trees over the signals of a search. scripts/bench/fit.py fits the trees and
 writes them to `confidence.txt`: a tree has the same depth everywhere, and its line holds the splits level by level, then the leaves.

@@ -157,7 +157,7 @@ class KnowledgeIndex:
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
     def _closely(self, products: dict[int, float], neighbours: dict[Pair, float], entry: int, count: int) -> tuple[float, int, float]:
-        """Return similarity and number of an entry's best phrasing, and the score that bigrams add to the entry."""
+        """Return similarity and number of an entry's best phrasing, and the entry's bigram score."""
         corpus = self._corpus
         best, number = -1.0, corpus.first[entry]
         shared: dict[Pair, int] = {}

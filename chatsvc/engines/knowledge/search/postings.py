@@ -14,7 +14,7 @@ _WEIGHTS = [(root / _UNIT) ** 2 for root in range(_UNIT + 1)]
 
 
 class Postings:
-    """Map of feature numbers to (entry number, weight), filled once with the announced number of postings."""
+    """Map of feature numbers to (entry number, weight). Filled once with the announced number of postings."""
 
     def __init__(self, counts: Sequence[int], entries: int) -> None:
         """Allocate `counts[feature]` postings for each feature."""

@@ -68,7 +68,7 @@ def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:
 
 
 def _expressed(asked: Sequence[str], corpus: Corpus) -> dict[str, list[int]]:
-    """Map each word to the concepts of the expressions that hold it, if the corpus knows them."""
+    """Map each word to the concepts of its expressions that the corpus knows."""
     found: dict[str, list[int]] = {}
     for match in corpus.lexicon.expressions(asked):
         concept = corpus.terms.known("c" + match.concept)

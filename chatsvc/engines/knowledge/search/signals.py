@@ -67,7 +67,7 @@ def read(asked: Sequence[str], query: Query, corpus: Corpus, first: tuple[int, i
 
 
 def is_grounded(query: Query, corpus: Corpus, entry: int) -> bool:
-    """Return whether an entry shares a word or topic with the question's subject; False if none is named."""
+    """Return whether an entry shares a word or topic with the question's subject. False if none is named."""
     own = [word for word in query.words if word.informs and (word.expressed or not word.light)]
     if not own:
         return False

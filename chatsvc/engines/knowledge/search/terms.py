@@ -28,7 +28,7 @@ class Terms:
         self._opens = bytearray()  # word -> whether an expression begins with it
 
     def row(self, said: Sequence[str]) -> list[int]:
-        """Return the word numbers of a phrasing, adding new words, followed by the concepts of its expressions."""
+        """Return the word numbers of a phrasing, adding new words. The concepts of its expressions follow."""
         numbers = [self.words[word] if word in self.words else self._add(word) for word in said]
         if any(self._opens[number] for number in numbers):
             numbers.extend(self._add_concept(match.concept) for match in self.lexicon.expressions(said))

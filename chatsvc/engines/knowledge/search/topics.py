@@ -96,7 +96,7 @@ class Topics:
         return self._rows.get(feature)
 
     def of(self, said: Iterable[tuple[Row | None, float]]) -> dict[int, float]:
-        """Return the topic vector of length 1 of a text, given the rows and counts of its features."""
+        """Return the topic vector (length 1) of a text from its features' rows and counts."""
         total: dict[int, float] = {}
         for row, count in said:
             if row is not None:
