@@ -248,3 +248,22 @@ def test_progress_says_what_is_done_and_of_how_much() -> None:
     assert str(told) == "reading, 0 s"
     told("searching", 5_000, 20_000)
     assert str(told) == "searching 5,000 of 20,000 (25 %), 0 s"
+
+
+def test_changes_are_listed_shown_and_taken_back(site: Site, bot: str, tmp_path: Path) -> None:
+    file = put(tmp_path, "faq.md", FAQ)
+    site.json("knowledge", "add", bot, file)
+    before = site.json("knowledge", "list", bot)
+    site.json("knowledge", "remove", bot, before[0]["id"])
+    removed, added = site.json("knowledge", "history", bot)
+    assert (removed["kind"], removed["title"], removed["before"], removed["after"]) == ("remove", "When are you open?", 1, 0)
+    assert (added["kind"], added["title"], added["via"], added["undone"]) == ("add", "faq.md", "cli", False)
+    assert site.json("knowledge", "history", bot, removed["id"])["entries_before"] == before[:1]
+    assert "When are you open?" in site.run("knowledge", "history", bot).out
+    undone = site.json("knowledge", "undo", bot, removed["id"])
+    assert (undone["kind"], undone["undoes"]) == ("undo", removed["id"])
+    assert site.json("knowledge", "list", bot) == before
+    again = site.run("knowledge", "undo", bot, removed["id"])
+    assert (again.status, "was taken back already" in again.err) == (1, True)
+    assert site.run("knowledge", "history", bot, "nope").status == 1
+    assert site.run("knowledge", "undo", bot, undone["id"]).status == 0

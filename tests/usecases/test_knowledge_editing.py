@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 from typing import Any
 
 import pytest
@@ -302,3 +304,20 @@ async def test_faults_of_settings_name_the_field(offline: conftest.Caller) -> No
         ("texts.done.en", "placeholders"),
         ("forms.quote.fields.0.kind", "none_of"),
     ]
+
+
+def test_the_process_answers_with_lines_of_progress_items_and_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = Bot("b", "a", "Inn", None, "offline", True, 0, 0, 0, language="en")._asdict()
+    version = knowledge_work.plain([Entry("1", "Parking?", (), "Behind the house.", "en"), Entry("2", "parking", (), "Yes.", "en")], [])
+    preview = {"kind": "preview", "bot": bot, "versions": [version, {**version, "entries": []}], "questions": [["parking", "asked", 3]]}
+    monkeypatch.setattr("os.nice", lambda _: 0)
+    monkeypatch.setattr(knowledge_work, "_EVERY_S", 0.0)
+    for work, kinds in ((preview, {"lost"}), ({"kind": "lint", "bot": bot, "versions": [version]}, {"duplicate_phrasing"})):
+        source, target = io.TextIOWrapper(io.BytesIO(json.dumps(work).encode())), io.StringIO()
+        monkeypatch.setattr("sys.stdin", source)
+        monkeypatch.setattr("sys.stdout", target)
+        knowledge_work.main()
+        lines = [json.loads(line) for line in target.getvalue().splitlines()]
+        assert lines[-1] == ["end"]
+        assert {kind for kind, *_ in lines} == {"progress", "item", "end"}
+        assert kinds <= {values[0]["kind"] for kind, *values in lines if kind == "item"}
