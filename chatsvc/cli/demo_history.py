@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chatsvc.domain.times import DAY_MS, now_ms
 
@@ -30,8 +30,10 @@ CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     (5, "marie", ("Please call me back about a group tour. I am Marie Keller, marie@example.com", "Yes")),
     (4, "seda", ("Kask ücretsiz mi?", "Dükkânınız nerede?")),
     (3, "john", ("Do you have a dog basket?",)),
-    (2, "hakan", ("Yarın için iki bisiklet ayırtmak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
+    (2, "irem", ("Hangi rotaları önerirsiniz?", "Nasıl ödeme yapabilirim?")),
     (1, "olga", ("Do you have bikes for children?", "What happens if the bike is stolen or damaged?")),
+    (0, "hakan", ("Yarın saat 14:00 için randevu almak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
+    (0, "paul", ("I would like an appointment on Friday at 11:00. I am Paul Weber, paul@example.com", "Yes")),
     (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
 )
 TOUR_REQUEST = ("Tur için beni arar mısınız? Adım Cem Aksoy, e-postam cem@example.com", "Evet")
@@ -51,9 +53,12 @@ class DemoClock:
 
 
 async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Send) -> None:
-    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message. A second bot's webhook fails."""
-    from chatsvc.control.users import caller_of
-    from chatsvc.usecases import bots, webhooks
+    """Let visitors talk to the bot on past days; `send` takes bot, visitor and message.
+
+    A second bot has a webhook that fails.
+    """
+    from chatsvc import samples
+    from chatsvc.usecases import file_reading
 
     # Questions without an answer are part of the sample, and no reason for warnings.
     log = logging.getLogger("chatsvc")
@@ -65,17 +70,24 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
             await send(bot, visitor, message)
     log.setLevel(level)
     clock.days_ago = 0
-    caller = caller_of(os.getuid())
-    second = await bots.create(app.services, caller, name=SECOND_BOT, account=account)
-    await webhooks.put(app.services, caller, bot=second.id, url=NOWHERE, events=["request.created"])
+    second = (await _perform(app, "bot.create", name=SECOND_BOT, account=account)).id
+    texts = [(name, text.encode()) for name, text in samples.knowledge().items()]
+    files = await app.services.offload(lambda: file_reading.read_files(texts, "tr"))
+    await _perform(app, "knowledge.add", bot=second, files=files)
+    await _perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
     for message in TOUR_REQUEST:
-        await send(second.id, "cem", message)
+        await send(second, "cem", message)
 
 
 async def add_operator(app: App) -> str:
     """Add an administrator; returns the set-up link."""
-    from chatsvc.control.users import caller_of
-    from chatsvc.usecases import operators
-
-    made = await operators.add(app.services, caller_of(os.getuid()), email=EMAIL, admin=True, name="Demo")
+    made = await _perform(app, "operator.add", email=EMAIL, admin=True, name="Demo")
     return made.link or ""
+
+
+async def _perform(app: App, operation: str, **arguments: object) -> Any:
+    """Perform an operation as the local user, so that the audit log has it."""
+    from chatsvc.control.users import caller_of
+    from chatsvc.usecases.administration import perform
+
+    return await perform(app.services, caller_of(os.getuid()), operation, arguments)

@@ -119,7 +119,7 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     assert "command line" in page.text
     (more,) = page.links("next")
     older = await owner.get(more)
-    assert ("operator.add" in older.text, older.links("first")) == (True, ["/audit"])
+    assert ("Add an operator" in older.text, older.links("first")) == (True, ["/audit"])
     assert site.other.account not in page.body + older.body
     assert "Strangers Ltd" in (await administrator.get("/audit")).body
     assert "Nothing is recorded" in (await owner.get("/audit?since=2030-01-01")).text
@@ -132,5 +132,5 @@ async def test_a_refused_change_is_recorded_with_the_operator(site: Site, reader
     assert answer.status == 403
     page = await owner.get("/audit")
     row = next(one for one in page.tree.iter("tr") if "refused" in "".join(one.itertext()))
-    assert "operator.add" in "".join(row.itertext())
+    assert "Add an operator" in "".join(row.itertext())
     assert "Reader" in "".join(row.itertext())

@@ -15,11 +15,12 @@ from chatsvc.dashboard.wording import sentence
 from chatsvc.domain import refusals
 from chatsvc.domain.operators import LANGUAGES
 from chatsvc.domain.refusals import CODES, Refused
+from chatsvc.usecases.administration import OPERATIONS, Effect
 
 ROOT = Path(chatsvc.dashboard.__file__).parent
 SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}
 # Keys that code makes of codes and names: refusals, names of fields, notices.
-MADE = ("refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
+MADE = ("acts.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
 
 
 def templates(key: str, language: str) -> list[str]:
@@ -90,6 +91,11 @@ def test_refusals_name_fields_and_roles_in_the_readers_language() -> None:
     assert sentence("en", refusals.forbidden(operation="key.create", role="owner")).endswith("It takes the role owner.")
     assert sentence("tr", refusals.role_missing(roles=["reader", "owner"])) == "Bir rol seçin: izleyici, sahip."
     assert sentence("en", Refused("of_a_newer_version")) == catalogue.text("en", "refusals.unexpected_fault")
+
+
+def test_every_recorded_operation_has_its_name() -> None:
+    recorded = {name.replace(".", "_") for name, one in OPERATIONS.items() if one.effect in (Effect.CHANGE, Effect.EXPORT, Effect.ENTER)}
+    assert {key.removeprefix("acts.") for key in catalogue.texts() if key.startswith("acts.")} == recorded
 
 
 def test_an_unknown_language_or_key_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chatsvc.dashboard import catalogue
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.refusals import Refused
@@ -17,9 +18,15 @@ async def show(page: Page) -> HttpResponse:
     try:
         listed = await page.perform_everywhere("audit", account=account, since=since, limit=_LIMIT, after=page.query.get("after"))
     except Refused as fault:
-        return page.refused("audit.html", fault, records=[], next=None, since=since, names={})
+        return page.refused("audit.html", fault, records=[], next=None, since=since, names={}, act_of=str)
     names = {account.id: account.name for account in page.accounts}
-    return page.render("audit.html", records=listed.items, next=listed.next, since=since, names=names)
+    return page.render("audit.html", records=listed.items, next=listed.next, since=since, names=names, act_of=lambda name: _act(page, name))
+
+
+def _act(page: Page, operation: str) -> str:
+    """Word an operation; one of an earlier version by its name."""
+    key = f"acts.{operation.replace('.', '_')}"
+    return page.text(key) if catalogue.has(key) else operation
 
 
 ROUTES = (Route("GET", "/audit", show, Access.OWNER),)
