@@ -33,10 +33,10 @@ CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     (2, "irem", ("Hangi rotaları önerirsiniz?", "Nasıl ödeme yapabilirim?")),
     (1, "olga", ("Do you have bikes for children?", "What happens if the bike is stolen or damaged?")),
     (0, "hakan", ("Yarın saat 14:00 için randevu almak istiyorum, adım Hakan Şen, hakan@example.com", "Evet")),
-    (0, "paul", ("I would like an appointment on Friday at 11:00. I am Paul Weber, paul@example.com", "Yes")),
+    (0, "felix", ("I would like an appointment on Friday at 11:00. I am Felix Weber, felix@example.com", "Yes")),
     (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
 )
-TOUR_REQUEST = ("Tur için beni arar mısınız? Adım Cem Aksoy, e-postam cem@example.com", "Evet")
+TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Aksoy, e-postam cem@example.com", "Evet")
 
 Send = Callable[[str, str, str], Awaitable[None]]
 
