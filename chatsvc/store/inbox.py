@@ -12,10 +12,11 @@ from chatsvc.domain.search_words import Term
 from chatsvc.store.captures import APPOINTMENT, LAST, REQUEST, appointments_of
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import Accounts
-from chatsvc.store.search_terms import BOTS, ENTRIES, MATCHES, Owners, bounds, patterns, rarest
+from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
 from chatsvc.store.webhooks import KEPT, PENDING
 
 CHUNKS = (100, 400, 1_000)  # requests read along the way, step by step
+FEW = 2_000  # conversations whose requests are all read
 MAX_OF_CONVERSATION = 50
 
 
@@ -66,25 +67,25 @@ async def page(db: Database, accounts: Accounts, chosen: InboxFilter, limit: int
     search = _InboxQuery(Owners(accounts, chosen.bot_id), chosen, limit, LAST if after is None else after)
 
     def unit(connection: Connection) -> FoundItems:
-        rare = rarest(connection, search.owners, chosen.terms)
-        numbers, following = _by_term(connection, search, rare) if rare else _along(connection, search)
+        likely = candidates(connection, search.owners, chosen.terms)
+        rare = likely if likely is not None and len(likely) <= FEW else None
+        numbers, following = _of_candidates(connection, search, rare) if rare is not None else _along(connection, search)
         return FoundItems(_items(connection, numbers), following)
 
     return await db.read(unit)
 
 
-def _by_term(connection: Connection, search: _InboxQuery, rare: Term) -> tuple[list[int], int | None]:
-    """Read the requests of all conversations with a rare term, and keep those that match."""
+def _of_candidates(connection: Connection, search: _InboxQuery, conversations: list[int]) -> tuple[list[int], int | None]:
+    """Read the requests of these conversations, and keep those that match."""
     chosen = search.filter
     rows = connection.execute(
         f"""
-        SELECT r.number FROM (SELECT DISTINCT w.conversation FROM {BOTS[search.owners.kind]} {ENTRIES}) page
-        CROSS JOIN requests r ON r.conversation = +page.conversation
+        SELECT r.number FROM json_each(?3) page CROSS JOIN requests r ON r.conversation = page.value
         LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
         WHERE r.number < ?9 AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?10
         """,
         (
-            *(*search.owners.values, *bounds(rare), chosen.status, chosen.assignee),
+            *(*search.owners.values, json.dumps(conversations), None, chosen.status, chosen.assignee),
             *(patterns(chosen.terms), chosen.kind, search.after, search.limit + 1),
         ),
     ).fetchall()

@@ -1,6 +1,7 @@
-"""Searches in the index of conversations. By the rarest term where it is rare, else along the newest conversations.
+"""Lists of conversations: the newest, those of a search, those that wait for a person or have one.
 
-Either way the work is bounded, however many conversations there are; a page may then be short although more follow.
+The work of a search is bounded, however many conversations there are; a page may then be short although more follow. Its order is that
+of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from chatsvc.domain.search_words import Term
 from chatsvc.store.conversations import LAST, OF_A_PAGE, OF_ACCOUNT, OF_BOT
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, ALL_ACCOUNTS, ONE_BOT, SOME_ACCOUNTS, Accounts
-from chatsvc.store.search_terms import BOTS, ENTRIES, MATCHES, Owners, bounds, patterns, rarest
+from chatsvc.store.search_terms import MATCHES, Owners, candidates, patterns
 
-CHUNKS = (100, 400, 1_000, 1_500)  # conversations read along the way, step by step
+CHUNKS = (300, 700, 1_500)  # conversations that are compared with a search, step by step
 # FROM clause of the owners, and the first conversations of each, by Owners.kind.
 _WALKS = {"one": (ONE_BOT, OF_BOT), "some": (SOME_ACCOUNTS, OF_ACCOUNT), "all": (ALL_ACCOUNTS, OF_ACCOUNT)}
 
@@ -57,32 +58,55 @@ async def conversations(
 def _find(connection: Connection, search: _TermQuery) -> FoundConversations:
     if search.handling is not None:
         found, following = _handed_off(connection, search)
+    elif search.terms:
+        found, following = _with_terms(connection, search)
     else:
-        rare = rarest(connection, search.owners, search.terms)
-        found, following = _by_term(connection, search, rare) if rare else _along(connection, search)
+        found, following = _newest(connection, search)
     return FoundConversations(_records(connection, [number for _, number in found]), following)
 
 
 _Position = tuple[int, int]
 
 
-def _by_term(connection: Connection, search: _TermQuery, rare: Term) -> tuple[list[_Position], _Position | None]:
-    """Read all conversations with a rare term, and sort those that match."""
-    rows = connection.execute(
-        f"""
-        SELECT c.last_message_at, c.number
-        FROM (SELECT DISTINCT w.conversation FROM {BOTS[search.owners.kind]} {ENTRIES}) page
-        CROSS JOIN conversations c ON c.number = +page.conversation
-        CROSS JOIN search_documents d ON d.conversation = c.number
-        WHERE (c.last_message_at, c.number) < (?5, ?6) AND (?8 IS NULL OR c.channel = ?8) AND {MATCHES}
-        ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?9
+def _with_terms(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Compare candidates, or the newest conversations where each term is frequent, until the page is full or enough were read."""
+    likely = candidates(connection, search.owners, search.terms)
+    behind, found = search.after[1], list[_Position]()
+    for chunk in CHUNKS:
+        numbers = _numbers(connection, behind, chunk) if likely is None else [one for one in likely if one < behind][:chunk]
+        for at, number in _matching(connection, search, numbers):
+            if len(found) == search.limit:
+                return found, (0, found[-1][1])
+            found.append((at, number))
+        if len(numbers) < chunk:
+            # On a single page they stand by their last messages.
+            return (sorted(found, reverse=True) if search.after == (LAST, LAST) else found), None
+        behind = numbers[-1]
+    return found, (0, behind)
+
+
+def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
+    (text,) = connection.execute(
+        """
+        SELECT json_group_array(page.conversation) FROM (
+            SELECT conversation FROM search_documents WHERE conversation < ? ORDER BY conversation DESC LIMIT ?) page
         """,
-        (
-            *(*search.owners.values, *bounds(rare), *search.after, patterns(search.terms)),
-            *(search.channel, search.limit + 1),
-        ),
-    ).fetchall()
-    return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
+        (behind, limit),
+    ).fetchone()
+    return sorted(json.loads(text), reverse=True)
+
+
+def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) -> list[_Position]:
+    """Return those of the conversations that match, highest number first, each with the time of its last message."""
+    (text,) = connection.execute(
+        f"""
+        SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page
+        CROSS JOIN search_documents d ON d.conversation = page.value CROSS JOIN conversations c ON c.number = d.conversation
+        WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
+        """,
+        (*search.owners.values, json.dumps(numbers), search.channel, None, None, patterns(search.terms)),
+    ).fetchone()
+    return sorted((tuple(row) for row in json.loads(text)), key=lambda row: -row[1])
 
 
 def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
@@ -100,41 +124,18 @@ def _handed_off(connection: Connection, search: _TermQuery) -> tuple[list[_Posit
     return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
 
 
-def _along(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Walk the newest conversations and keep those that match. Ends when the page is full or enough were read."""
-    found: list[_Position] = []
-    after = search.after
-    for chunk in CHUNKS:
-        room = chunk if search.terms else search.limit + 1
-        rows = _walk(connection, search, after, room)
-        for at, number, matches in rows:
-            if not matches:
-                continue
-            if len(found) == search.limit:
-                return found, found[-1]
-            found.append((at, number))
-        if len(rows) < room:
-            return found, None
-        after = rows[-1][0], rows[-1][1]
-    return found, after
-
-
-def _walk(connection: Connection, search: _TermQuery, after: _Position, limit: int) -> list[tuple[int, int, int]]:
-    """Read the next conversations by time, each with whether it matches."""
+def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
+    """Read the newest conversations by their last messages."""
     channels = json.dumps(CHANNELS if search.channel is None else [search.channel])
-    # As one text: fetching a row releases the interpreter lock and acquires it again.
-    (text,) = connection.execute(
+    rows = connection.execute(
         f"""
-        SELECT json_group_array(json_array(page.last_message_at, page.number, {MATCHES})) FROM (
-            SELECT c.last_message_at, c.number FROM {_WALKS[search.owners.kind][0]} CROSS JOIN json_each(?6) channel
-            CROSS JOIN conversations c ON c.number IN ({_WALKS[search.owners.kind][1]})
-            ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
-        ) page LEFT JOIN search_documents d ON d.conversation = page.number
+        SELECT c.last_message_at, c.number FROM {_WALKS[search.owners.kind][0]} CROSS JOIN json_each(?6) channel
+        CROSS JOIN conversations c ON c.number IN ({_WALKS[search.owners.kind][1]})
+        ORDER BY c.last_message_at DESC, c.number DESC LIMIT ?5
         """,
-        (*search.owners.values, *after, limit, channels, patterns(search.terms)),
-    ).fetchone()
-    # They come in the order of the subquery, which SQL does not promise.
-    return sorted((tuple(row) for row in json.loads(text)), reverse=True)
+        (*search.owners.values, *search.after, search.limit + 1, channels),
+    ).fetchall()
+    return rows[: search.limit], rows[search.limit - 1] if len(rows) > search.limit else None
 
 
 def _records(connection: Connection, numbers: list[int]) -> list[tuple[Conversation, int]]:

@@ -13,11 +13,12 @@ from chatsvc.domain.search_words import Term
 from chatsvc.store.database import Connection
 from chatsvc.store.owners import ALL_BOTS, ONE_BOT, SOME_BOTS, Accounts, listed
 
-RARE = 2_000  # entries of a term that are all read
+RARE = 10_000  # entries of a term that are all read
+MOST_READ = 3  # terms whose entries are read
 _HIGHEST = "\U0010ffff"
 # FROM clauses of the bots `b`, by Owners.kind.
 BOTS = {"one": ONE_BOT, "some": SOME_BOTS, "all": ALL_BOTS}
-ENTRIES = "CROSS JOIN search_words w ON w.bot = +b.number AND w.word BETWEEN ?3 AND ?4"
+_ENTRIES = "CROSS JOIN search_words w ON w.bot = +b.number AND w.word BETWEEN ?3 AND ?4"
 # Condition on a document `d`: it has all patterns. Without a document nothing matches, unless there are no patterns.
 MATCHES = "NOT EXISTS (SELECT 1 FROM json_each(?7) s WHERE coalesce(instr(d.words, s.value), 0) = 0)"
 
@@ -39,8 +40,8 @@ class Owners(NamedTuple):
         return listed(self.accounts), self.bot_id
 
 
-def bounds(term: Term) -> tuple[str, str]:
-    """Return the first and the last word that a term stands for. The parameters ?3 and ?4."""
+def _bounds(term: Term) -> tuple[str, str]:
+    """Return the first and the last word that a term stands for."""
     return term.word, term.word if term.exact else term.word + _HIGHEST
 
 
@@ -54,16 +55,26 @@ def _pattern(term: Term) -> str:
     return quoted if term.exact else quoted[:-1]
 
 
-def rarest(connection: Connection, owners: Owners, terms: Sequence[Term]) -> Term | None:
-    """Return the term with the fewest entries; None where each has more than RARE."""
-    counted = [(_count(connection, owners, term), term) for term in terms]
-    count, term = min(counted, key=lambda pair: pair[0], default=(RARE + 1, None))
-    return term if count <= RARE else None
+def candidates(connection: Connection, owners: Owners, terms: Sequence[Term]) -> list[int] | None:
+    """Return the numbers of the conversations that have all rare terms, highest first; None where no term is rare."""
+    counted = sorted((_count(connection, owners, term), place) for place, term in enumerate(terms))
+    rare = [terms[place] for count, place in counted if count <= RARE][:MOST_READ]
+    if not rare:
+        return None
+    return sorted(set.intersection(*(_entries(connection, owners, term) for term in rare)), reverse=True)
 
 
 def _count(connection: Connection, owners: Owners, term: Term) -> int:
     """Count the entries of a term, up to RARE + 1."""
     (count,) = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {BOTS[owners.kind]} {ENTRIES} LIMIT ?5)", (*owners.values, *bounds(term), RARE + 1)
+        f"SELECT count(*) FROM (SELECT 1 FROM {BOTS[owners.kind]} {_ENTRIES} LIMIT ?5)", (*owners.values, *_bounds(term), RARE + 1)
     ).fetchone()
     return int(count)
+
+
+def _entries(connection: Connection, owners: Owners, term: Term) -> set[int]:
+    # As one text: fetching a row releases the interpreter lock and acquires it again.
+    (text,) = connection.execute(
+        f"SELECT json_group_array(w.conversation) FROM {BOTS[owners.kind]} {_ENTRIES}", (*owners.values, *_bounds(term))
+    ).fetchone()
+    return set(json.loads(text))

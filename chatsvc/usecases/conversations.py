@@ -72,10 +72,10 @@ async def list_all(
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    terms = [*(search_words.terms(q) if q else []), *([Term(search_words.CAPTURED, exact=True)] if captured else [])]
+    terms = [*(search.terms_of(q) if q else []), *([Term(search_words.CAPTURED, exact=True)] if captured else [])]
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
-    if q and q.strip() and not search_words.terms(q):
+    if q and q.strip() and not search.terms_of(q):
         return ResultPage([], None)
     if terms:
         await search.catch_up(services)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from chatsvc.domain import search_words
+from chatsvc.domain.search_words import Term
 from chatsvc.store import search
 from chatsvc.store.search import QueuedText
 from chatsvc.usecases.services import Services
@@ -22,7 +23,9 @@ BEFORE_SEARCH = 4  # batches
 
 
 def words_of(text: QueuedText) -> set[str]:
-    """Return the words that the index holds of a conversation's texts."""
+    """Return the words that the index holds of a conversation's texts. Stop words of messages, half of all words, are left out."""
+    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+
     c = search_words
     contacts = [(name, email, phone) for _, name, email, phone in text.captures]
     found = c.values(
@@ -30,12 +33,22 @@ def words_of(text: QueuedText) -> set[str]:
         emails=[text.visitor_email, *(email for _, email, _ in contacts)],
         phones=[phone for *_, phone in contacts],
     )
-    for said in (text.user_id, text.visitor_name or "", text.visitor_email or "", *text.contents):
-        found |= c.words(said)
+    for said in text.contents:
+        found |= c.words(said) - STOPWORDS
+    for known in (text.user_id, text.visitor_name or "", text.visitor_email or ""):
+        found |= c.words(known)
     for capture in text.captures:
         captured = set().union(*(c.words(value) for value in capture if value))
         found |= captured | {c.IN_CAPTURE + word for word in captured} | {c.CAPTURED}
     return found
+
+
+def terms_of(query: str) -> list[Term]:
+    """Return the terms of a query for conversations; stop words count only where there is nothing else."""
+    from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+
+    terms = search_words.terms(query)
+    return [term for term in terms if term.word not in STOPWORDS] or terms
 
 
 async def work_off(services: Services) -> None:

@@ -246,6 +246,7 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH k USING INDEX api_keys_by_age (created_at>?)",
     "SEARCH o USING INDEX operators_by_age (created_at>?)",
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
+    "SEARCH search_documents USING INTEGER PRIMARY KEY (rowid<?)",
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.
 SORTED = (

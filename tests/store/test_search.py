@@ -13,7 +13,7 @@ from chatsvc.store import accounts, exchanges, search, search_queries, search_te
 from chatsvc.store.database import Database
 from chatsvc.store.exchanges import NewCapture
 from chatsvc.store.search_queries import ConversationFilter
-from chatsvc.usecases.search import words_of
+from chatsvc.usecases.search import terms_of, words_of
 from tests.fakes import START
 from tests.store.support import chat, dump, furnish, ignore, new_exchange, rows
 from tests.store.test_erasure import erase, readable
@@ -29,7 +29,7 @@ async def find(db: Database, query: str, *, bot: str | None = None, channel: str
     """The visitors whose conversations match, newest first, over all pages of two."""
     found, after = [], None
     while True:
-        page = await search_queries.conversations(db, ["account"], ConversationFilter(bot, channel, terms(query)), 2, after)
+        page = await search_queries.conversations(db, ["account"], ConversationFilter(bot, channel, terms_of(query)), 2, after)
         found += [conversation.user_id for conversation, _ in page.rows]
         after = page.next
         if after is None:
@@ -53,6 +53,9 @@ async def test_words_are_found_by_their_beginnings_in_any_case_and_alphabet(db: 
     assert await find(db, "cigli deliver") == ["v2"]
     assert await find(db, "cigli randevu") == []
     assert await find(db, "andevu") == []
+    # Stop words of messages are not indexed, and count only where there is nothing else.
+    assert await find(db, "do you deliver to") == ["v2"]
+    assert await find(db, "you") == []
     # The bot's replies are searched as well.
     assert await find(db, "reply") == ["v2", "v1"]
 
@@ -71,17 +74,19 @@ async def test_a_visitor_is_found_by_name_address_number_and_user_id(db: Databas
     assert [one.user_id for one, _ in (await search_queries.conversations(db, None, both, 10)).rows] == ["customer-1042"]
 
 
-async def test_pages_follow_by_time_and_filters_hold(db: Database) -> None:
+async def test_pages_follow_by_beginning_and_filters_hold(db: Database) -> None:
     await furnish(db, bot_ids=("bot", "other"))
     for i in range(7):
         await chat(
             db, user_id=f"v{i}", text="word", at=START + i, bot_id="other" if i % 3 == 0 else "bot", channel="api" if i % 2 else "web"
         )
     await index(db)
-    # A new message brings its conversation to the front, and its words into the index.
+    # The words of a new message come into the index; on a single page the conversation comes to the front.
     await chat(db, user_id="v1", text="newest", at=START + 100)
     await index(db)
-    assert await find(db, "word") == ["v1", "v6", "v5", "v4", "v3", "v2", "v0"]
+    assert await find(db, "word") == ["v6", "v5", "v4", "v3", "v2", "v1", "v0"]
+    page = await search_queries.conversations(db, None, ConversationFilter(terms=terms_of("word")), 10)
+    assert [one.user_id for one, _ in page.rows] == ["v1", "v6", "v5", "v4", "v3", "v2", "v0"]
     assert await find(db, "word", bot="other") == ["v6", "v3", "v0"]
     assert await find(db, "word", channel="web") == ["v6", "v4", "v2", "v0"]
     assert await find(db, "word newest") == ["v1"]
