@@ -12,7 +12,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases.inbox import STATUSES
 
-_LIMIT = 30
+_LIMIT = 20
 _PATH = "/inbox"
 _FILTERS = ("q", "bot", "status", "kind", "assignee")
 
