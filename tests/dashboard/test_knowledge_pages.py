@@ -84,6 +84,8 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
     assert "Do you rent bicycles?" in (await editor.get(f"{base}/knowledge/search?q=rent+bicycles")).text
     removal = await settled(editor, await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview"))
     assert "Lost: 1" in removal.text
+    edited = await settled(editor, await editor.submit(f"{base}/knowledge/{entry}", "knowledge.preview", question="Helmets?", answer="No."))
+    assert "If you save “Helmets?”" in edited.text
     page = await editor.submit(removal.path, "knowledge.remove")
     assert "Removed." in page.text
     assert (await editor.get(f"{base}/knowledge/{entry}")).status == 404

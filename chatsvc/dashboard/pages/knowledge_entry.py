@@ -78,7 +78,8 @@ async def preview(page: Page) -> HttpResponse:
 
 async def _submit(page: Page, operation: str) -> HttpResponse:
     bot_id, fields = page.params["bot"], await page.form()
-    entry_id, unanswered, values = fields.optional("entry"), fields.text("unanswered"), typed(fields)
+    entry_id = page.params.get("entry") or fields.optional("entry")
+    unanswered, values = fields.text("unanswered"), typed(fields)
     try:
         made = await page.perform(operation, bot=bot_id, entry=entry_id, **arguments(values))
     except Refused as fault:
@@ -118,7 +119,9 @@ async def remove(page: Page) -> HttpResponse:
 
 
 async def preview_removal(page: Page) -> HttpResponse:
-    """Preview what removing the entry would change."""
+    """Preview what removing the entry would change, or saving it where the form has its texts."""
+    if "question" in await page.form():
+        return await _submit(page, "knowledge.preview")
     made = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])
     return page.redirect(f"/bots/{page.params['bot']}/knowledge/previews/{made.id}")
 
@@ -130,6 +133,7 @@ ROUTES = (
     Route("POST", "/bots/{bot}/knowledge/new/search", search_beside, Access.READER),
     Route("GET", "/bots/{bot}/knowledge/search", search, Access.READER),
     Route("GET", "/bots/{bot}/knowledge/{entry}", show, Access.READER),
+    Route("POST", "/bots/{bot}/knowledge/{entry}", save, Access.READER),
     Route("POST", "/bots/{bot}/knowledge/{entry}/remove", remove, Access.READER),
     Route("POST", "/bots/{bot}/knowledge/{entry}/preview", preview_removal, Access.READER),
 )
