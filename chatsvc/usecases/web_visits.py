@@ -18,6 +18,7 @@ from chatsvc.store import channel_messages as stored
 from chatsvc.usecases import channel_messages
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
+from chatsvc.usecases.conversation_events import TYPING_S
 from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.services import Services
 
@@ -219,18 +220,19 @@ class WebVisits:
         typing = services.events.is_typing(key, "operator")
         return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
 
-    async def wait(self, widget: Widget, user_id: str, after: int, timeout_s: float) -> WidgetNews | None:
-        """Read like `read`, and where there is nothing new wait for it."""
+    async def wait(self, widget: Widget, user_id: str, after: int, known: str, timeout_s: float) -> WidgetNews | None:
+        """Read like `read`, and where nothing is new wait for it; `known` is the state that the widget shows already."""
         key, events = widget.conversation(user_id), self._services.events
         before = await self.read(widget, user_id, after)
-        if before is None or before.messages:
+        if before is None or before.messages or before.state != known:
             return before
         # Anything may happen between the read and the wait: the waiter stands before the second read.
         async with events.waiting_for(key) as news:
             now = await self.read(widget, user_id, after)
             if now != before:
                 return now
-            await news.wait(timeout_s)
+            # A typing mark ends without a word.
+            await news.wait(min(timeout_s, TYPING_S) if before.typing else timeout_s)
         return await self.read(widget, user_id, after)
 
     def type(self, widget: Widget, user_id: str) -> None:
@@ -251,6 +253,11 @@ class WidgetNews(NamedTuple):
     handling: str
     operator: str | None
     typing: bool
+
+    @property
+    def state(self) -> str:
+        """What a widget shows beside the messages, as it names it when it asks again."""
+        return f"{self.handling}-{int(self.typing)}"
 
 
 async def _most_asked(services: Services, bot: Bot, language: str) -> list[str]:

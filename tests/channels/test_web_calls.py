@@ -279,7 +279,7 @@ async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: 
     _, answer = await frame.send("hello")
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     named = {"conversation": conversation.id}
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1"))
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1&known=bot-0"))
     async with asyncio.timeout(10):
         while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)
@@ -295,18 +295,20 @@ async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller)
     _, answer = await frame.send("hello")
     last = answer["messages"][-1]["n"]
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
-    held = asyncio.create_task(frame.read(f"after={last}&wait=1&typing=1"))
+    held = asyncio.create_task(frame.read(f"after={last}&wait=1&known=bot-0&typing=1"))
     key, events = (caller.bot, "web", conversation.user_id), caller.app.services.events
     async with asyncio.timeout(10):
         while not (events.waiting and events.is_typing(key, "visitor")):  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)
     await perform(caller.app.services, ADMIN, "conversation.type", {"conversation": conversation.id})
     assert (await asyncio.wait_for(held, 3))[1]["typing"] is True
+    # A widget that shows another state is answered at once.
+    assert (await asyncio.wait_for(frame.read(f"after={last}&wait=1&known=bot-0"), 3))[1]["typing"] is True
 
 
 async def test_a_held_read_ends_when_the_service_stops(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1"))
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1&known=bot-0"))
     async with asyncio.timeout(10):
         while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)

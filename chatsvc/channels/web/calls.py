@@ -54,7 +54,10 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
 
 
 async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
-    """Answer GET messages: the messages behind `after`. With `wait` the answer is held until there is something."""
+    """Answer GET messages: the messages behind `after`. With `wait` the answer is held until there is something.
+
+    `known` is the state that the frame shows, such as `operator-1` while an operator is typing.
+    """
     _site(widget, request)
     user_id = _user(widget, request)
     if user_id is None:
@@ -68,7 +71,7 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if "wait" in query:
         # Held connections are those of visitors whose tokens are right.
         request.authenticated()
-        news = await visits.wait(widget, user_id, int(after), HOLD_S)
+        news = await visits.wait(widget, user_id, int(after), query.get("known", ""), HOLD_S)
     else:
         news = await visits.read(widget, user_id, int(after))
     return _answer(widget, user_id, news)

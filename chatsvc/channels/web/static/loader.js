@@ -54,6 +54,7 @@ max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-sha
     } else tell("open");
     opened = true;
     frame.hidden = false;
+    frame.focus();
     delete button.dataset.new;
     fit();
     label();

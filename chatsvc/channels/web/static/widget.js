@@ -147,7 +147,7 @@
         try {
           hold = new AbortController();
           const began = Date.now(), typing = Date.now() - typed < 4000 ? "&typing=1" : "";
-          take(await call(`/messages?after=${last}${busy ? "" : "&wait=1"}${typing}`, { signal: hold.signal }, 40));
+          take(await call(`/messages?after=${last}${busy ? "" : `&wait=1&known=${handling}-${peer ? 1 : 0}`}${typing}`, { signal: hold.signal }, 40));
           // An answer that comes at once without news: the service stops, or a send is under way.
           if (Date.now() - began < 500) await pause(busy ? 1500 : 500);
         } catch (refusal) {
@@ -281,7 +281,7 @@
   addEventListener("message", (event) => {
     if (!host || event.source !== host || !event.data) return;
     above = event.origin;
-    if (event.data.chatsvc === "open") { opened = true; active = Date.now(); box.focus(); scroll(); poll(); }
+    if (event.data.chatsvc === "open") { opened = true; active = Date.now(); requestAnimationFrame(() => { box.focus(); scroll(); }); poll(); }
     if (event.data.chatsvc === "close") opened = false;
   });
   addEventListener("storage", (event) => {

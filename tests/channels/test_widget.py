@@ -1,0 +1,337 @@
+"""The widget in a real browser: other sites with strict policies, blocked storage, tabs, faults of the network, people."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
+
+from chatsvc.config import Config
+from chatsvc.engines import Reply
+from chatsvc.usecases.administration import perform
+from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
+from tests.conftest import Caller
+from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS, TOOLS
+from tests.fakes import ADMIN, ScriptedEngine, failing
+
+
+@pytest.fixture
+def config(config: Config) -> Config:
+    """The configuration with a limit that is in no test's way."""
+    return replace(config, limits=replace(config.limits, web_per_minute=1000))
+
+
+@pytest.fixture
+async def site(caller: Caller) -> AsyncIterator[HostSite]:
+    """A site that may embed the bot's widget, on another origin than the service."""
+    made = HostSite(caller.app.url, caller.bot)
+    await made.start()
+    settings = {"sites": [made.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium without a window."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
+        yield started
+        await started.close()
+
+
+@pytest.fixture
+async def context(browser: Browser) -> BrowserContext:
+    """A visitor's browser."""
+    return await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800})
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    """A tab."""
+    return await context.new_page()
+
+
+@pytest.fixture
+async def chat(page: Page, site: HostSite) -> Page:
+    """A tab with the conversation as a page of its own, whose storage no browser blocks."""
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    return page
+
+
+async def conversation(caller: Caller) -> str:
+    (found,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    return str(found.id)
+
+
+async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_before_the_first_message(
+    page: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    site.head = '<meta name="referrer" content="no-referrer">'
+    told: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda fault: told.append(str(fault)))
+    page.on("request", lambda request: asked.append(request.url) if site.service in request.url else None)
+    frame = await opened(page, site)
+    await page.evaluate("chatsvc.on('message', (message) => { window.heard = message })")
+    assert len(asked) == 3, asked  # the loader, the frame's page and its script
+    assert await context.cookies() == []
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    heard = await page.evaluate("window.heard")
+    assert (set(heard), heard["role"], heard["text"]) == ({"role", "text", "created_at"}, "assistant", "echo: hello")
+    assert [text for text in told if "404" not in text] == []
+    assert await context.cookies() == []
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.source_page_host for one in listed] == ["localhost"]
+
+
+async def test_another_site_shows_nothing(page: Page, site: HostSite, caller: Caller) -> None:
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": ["https://other.example"]})
+    await page.goto(site.url)
+    await until(page, "!!window.chatsvc")
+    async with page.expect_response(lambda response: "/widget/" in response.url) as answer:
+        await page.evaluate("chatsvc.open()")
+    assert (await answer.value).status == 403
+    await page.wait_for_timeout(300)
+    assert not [frame for frame in page.frames if await frame.locator("[data-action=send]").count()]
+
+
+async def test_the_attributes_choose_language_side_colour_and_state(page: Page, site: HostSite) -> None:
+    site.attributes = 'data-language="tr" data-position="left" data-color="#ffee00" data-open'
+    await page.goto(site.url)
+    frame = await frame_of(page, site.bot)
+    assert await frame.locator("[data-action=send]").inner_text() == "Gönder"
+    assert await frame.evaluate("document.documentElement.lang") == "tr"
+    # Black on yellow.
+    assert await frame.evaluate("getComputedStyle(document.querySelector('header')).color") == "rgb(0, 0, 0)"
+    box = await (await frame.frame_element()).bounding_box()
+    assert box
+    assert box["x"] < 100
+
+
+async def test_in_a_sandbox_without_forms_a_message_is_sent(page: Page, site: HostSite) -> None:
+    frame = await opened(page, site, "/sandbox")
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+
+
+async def test_escape_closes_it_and_gives_the_focus_back(page: Page, site: HostSite) -> None:
+    frame = await opened(page, site)
+    await until(frame, "document.activeElement.tagName === 'TEXTAREA'")
+    await page.keyboard.press("Escape")
+    await until(page, "document.activeElement.shadowRoot === null && document.activeElement.tagName === 'DIV'")
+    assert not await (await frame.frame_element()).is_visible()
+    await page.keyboard.press("Enter")
+    await until(frame, "document.activeElement.tagName === 'TEXTAREA'")
+    await frame.locator("[data-action=close]").click()
+    assert not await (await frame.frame_element()).is_visible()
+
+
+async def test_on_a_phone_it_fills_the_screen_and_no_input_zooms(browser: Browser, site: HostSite) -> None:
+    phone = await browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True, color_scheme="dark")
+    page = await phone.new_page()
+    frame = await opened(page, site)
+    assert await (await frame.frame_element()).bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 700}
+    assert float((await frame.evaluate("getComputedStyle(document.querySelector('textarea')).fontSize"))[:-2]) >= 16
+    await say(frame, "x" * 300 + " 👩‍👩‍👧 تحية")
+    await sees(frame, "echo: xxx")
+    assert await frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await phone.close()
+
+
+async def test_a_reload_and_other_tabs_show_the_same_conversation(
+    chat: Page, context: BrowserContext, site: HostSite, caller: Caller
+) -> None:
+    other = await context.new_page()
+    await other.goto(f"{site.service}/chat/{site.bot}")
+    await other.wait_for_selector("[data-action=send]")
+    assert await chat.evaluate("localStorage.length") == 0
+    await say(chat, "from the first tab")
+    await sees(chat, "echo: from the first tab")
+    await sees(other, "echo: from the first tab")
+    await say(other, "from the second tab")
+    await sees(chat, "echo: from the second tab")
+    stored = await chat.evaluate("JSON.stringify({...localStorage})")
+    assert "tab" not in stored
+    await chat.reload()
+    await sees(chat, "echo: from the second tab")
+    expected = ["from the first tab", "echo: from the first tab", "from the second tab", "echo: from the second tab"]
+    assert (await log_of(chat))[1:] == expected
+    assert (await log_of(other))[1:] == expected
+    (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert (listed.message_count, listed.source_page_host) == (4, "")
+
+
+async def test_a_reload_while_the_first_reply_is_awaited_loses_nothing(chat: Page, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    await say(chat, "hello")
+    while not engine.turns:  # noqa: ASYNC110  # the engine has no event for it
+        await asyncio.sleep(0.01)
+    await chat.reload()
+    await sees(chat, "hello")
+    engine.gate.set()
+    await sees(chat, "echo: hello")
+    assert (await log_of(chat))[1:] == ["hello", "echo: hello"]
+
+
+async def test_an_answer_that_is_lost_on_the_way_is_fetched_by_a_retry(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    async def lose(route: Route) -> None:
+        if route.request.method == "POST":
+            await route.fetch()
+        await route.abort()
+
+    await chat.route("**/messages*", lose)
+    await say(chat, "hello")
+    await chat.locator("[data-action=retry]").wait_for()
+    await chat.unroute("**/messages*")
+    await chat.locator("[data-action=retry]").click()
+    await sees(chat, "echo: hello")
+    await chat.wait_for_timeout(300)
+    assert (await log_of(chat))[1:] == ["hello", "echo: hello"]
+    assert len(engine.turns) == 1
+
+
+async def test_without_a_network_messages_wait_and_go_when_it_is_back(chat: Page, context: BrowserContext) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+    await context.set_offline(True)
+    await say(chat, "meanwhile")
+    await chat.locator("[data-action=retry]").wait_for()
+    assert await chat.locator("#state").inner_text() == "No connection. Trying again …"
+    await context.set_offline(False)
+    await sees(chat, "echo: meanwhile")
+    await chat.wait_for_timeout(300)
+    assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+    assert await chat.locator("[data-action=retry]").count() == 0
+
+
+async def test_several_quick_messages_keep_their_order(chat: Page, engine: ScriptedEngine) -> None:
+    engine.delay_s = 0.2
+    for number in range(3):
+        await say(chat, f"message {number}")
+    await sees(chat, "echo: message 2")
+    assert [text for text in (await log_of(chat))[1:] if "echo" not in text] == ["message 0", "message 1", "message 2"]
+    assert len(engine.turns) == 3
+
+
+async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = failing("timeout")
+    await say(chat, "Hello, is anybody there?")
+    await sees(chat, "I can't answer just now")
+    await say(chat, "x" * 4001)
+    assert "at most 4000 characters" in await chat.locator("[role=alert]").inner_text()
+    await perform(caller.app.services, ADMIN, "channel.pause", {"bot": caller.bot, "channel": "web"})
+    await say(chat, "Hello, are you there now?")
+    await sees(chat, "not available here")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": [""]})
+    await say(chat, "and now?")
+    await until(chat, "document.getElementById('fault').textContent.includes('cannot be used')")
+
+
+async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.script = lambda turn: Reply("Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms" if turn.message == "prices" else
+                                       f"<i>{turn.message}</i> https://example.com/a?b=1.")  # fmt: skip
+    await say(chat, "prices")
+    await chat.get_by_role("button", name="Prices of rooms").click()
+    await sees(chat, "<i>Prices of rooms</i>")
+    assert await chat.get_by_role("group", name="Choices").count() == 0
+    link = chat.locator(".said a")
+    assert (await link.get_attribute("href"), await link.get_attribute("rel")) == (
+        "https://example.com/a?b=1",
+        "noopener noreferrer nofollow",
+    )
+    await chat.locator("[data-action=up]").last.click()
+    await chat.locator("[data-action=up][aria-pressed=true]").wait_for()
+    shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": await conversation(caller)})
+    assert [message.feedback for message in shown.messages] == [None, None, None, "up"]
+
+
+async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: Caller) -> None:
+    await say(chat, "hello")
+    await sees(chat, "echo: hello")
+    async with chat.expect_download() as download:
+        await chat.locator("[data-action=download]").click()
+    text = (await (await download.value).path()).read_text("utf-8")
+    assert re.search(r"You:\nhello\n\n\S+ Assistant:\necho: hello", text)
+    await chat.locator("[data-action=anew]").click()
+    assert len(await log_of(chat)) == 1
+    assert await chat.evaluate("localStorage.getItem(`chatsvc:${JSON.parse(document.getElementById('data').textContent).bot}`)") is None
+    await say(chat, "anew")
+    await sees(chat, "echo: anew")
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [2, 2]
+
+
+async def test_an_operator_and_the_visitor_see_each_other_write_within_three_seconds(page: Page, site: HostSite, caller: Caller) -> None:
+    frame = await opened(page, site)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    named = {"conversation": await conversation(caller)}
+    services = caller.app.services
+    began = time.monotonic()
+    await perform(services, ADMIN, "conversation.reply", {**named, "text": "Ada here"})
+    await sees(frame, "Ada here", 3)
+    assert time.monotonic() - began < 3
+    await perform(services, ADMIN, "conversation.type", named)
+    await until(frame, "document.getElementById('state').textContent === 'root is writing …'", 3)
+    await frame.get_by_role("textbox").press_sequentially("to Ada")
+    (found,) = (await perform(services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    async with asyncio.timeout(3):
+        while not services.events.is_typing((caller.bot, "web", found.user_id), "visitor"):  # noqa: ASYNC110  # no event for it
+            await asyncio.sleep(0.05)
+    await frame.get_by_role("textbox").press("Enter")
+    async with asyncio.timeout(3):
+        while (await perform(services, ADMIN, "conversation.show", named)).messages[-1].content != "to Ada":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    await perform(services, ADMIN, "conversation.release", named)
+    await sees(frame, "automated assistant", 3)
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core."""
+    script = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        pytest.skip("axe-core is not installed: run scripts/test, with npm on this machine")
+    return script.read_text("utf-8")
+
+
+async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:
+    """The rules of axe that a frame breaks, with the elements."""
+    await page.evaluate(f"{axe};0")
+    found = await page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})")
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+
+
+@pytest.mark.parametrize(("scheme", "color"), [("light", "#ffee00"), ("dark", "#777777"), ("light", "#0a0a0a"), ("dark", "#ffffff")])
+async def test_axe_finds_nothing_in_any_state(
+    browser: Browser, site: HostSite, engine: ScriptedEngine, axe: str, scheme: Any, color: str
+) -> None:
+    site.attributes = f'data-color="{color}"'
+    context = await browser.new_context(color_scheme=scheme, locale="en-GB", viewport={"width": 1000, "height": 800})
+    page = await context.new_page()
+    frame = await opened(page, site)
+    assert await violations(frame, axe) == []
+    engine.script = lambda _: Reply("Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms")
+    await say(frame, "prices")
+    await sees(frame, "Did you mean")
+    await frame.locator("[data-action=down]").click()
+    await context.set_offline(True)
+    await say(frame, "lost")
+    await frame.locator("[data-action=retry]").wait_for()
+    assert await violations(frame, axe) == []
+    assert await violations(page, axe) == []
+    await context.close()
