@@ -283,3 +283,41 @@ def test_somebody_else_is_not_the_visitor_and_a_day_makes_an_appointment_of_a_re
     assert "Adınızı" in visitor.say("Dilara hocayla").text
     kept = visitor.capture("perşembe akşam 6", "Melis melis@posta.example", "evet")
     assert (kept.request_type, kept.date, kept.visitor_name) == ("appointment", date(2026, 11, 26), "Melis")
+
+
+@pytest.mark.parametrize("message", ["let me check with my wife first", "karar veremedim sonra yazarım"])
+def test_a_visitor_who_puts_it_off_is_let_go_and_finds_the_form_again(message: str) -> None:
+    visitor = Guest() if message.isascii() else turk()
+    visitor.say("table for 2 on sunday" if message.isascii() else "pazar 2 kişilik masa ayırın")
+    said = visitor.say(message).text
+    assert "take your time" in said or "acelesi yok" in said
+    visitor.say("is there parking?" if message.isascii() else "otopark var mı")
+    kept = visitor.capture("13:00", "Lou Bell, lou@bell.example", "yes" if message.isascii() else "evet")
+    assert (kept.date, kept.time) == (SUNDAY, time(13))
+
+
+@pytest.mark.parametrize(
+    ("message", "holds"),
+    [
+        ("no", "whatever you would like to be called"),
+        ("why", "I ask so that our team"),
+        ("hello?", "Hello! May I have your name?"),
+        ("what?", "Just your first and last name will do"),
+        ("nobody ever called me back last time", "I'm sorry about that. May I have your name?"),
+    ],
+)
+def test_short_objections_to_a_question_are_understood(message: str, holds: str) -> None:
+    visitor = Guest()
+    visitor.say("table for 2 on sunday 7pm")
+    assert holds in visitor.say(message).text
+
+
+def test_a_request_given_up_is_no_part_of_another_wish_but_of_the_same_one_taken_up_again() -> None:
+    visitor = turk()
+    visitor.say("pazar 2 kişilik masa ayırın")
+    visitor.say("neyse vazgeçtim")
+    assert "2 kişilik" not in visitor.capture("düğün yemeği için beni arar mısınız", "Elif Koç elif@koc.example", "evet").message
+    again = Guest()
+    again.say("we're 16 for a family reunion, can u quote me for a party")
+    again.say("forget it")
+    assert "family reunion" in again.capture("ok go on, take my details. Hannah Boyd 07700 900 552", "yes").message

@@ -235,7 +235,7 @@ def _insult(message: VisitorMessage) -> Reply | None:
 
 
 def _lets_go(message: VisitorMessage) -> Reply | None:
-    return Reply(_say(message)("offer.declined")) if "lets_go" in message.intents else None
+    return Reply(_say(message)("offer.declined")) if message.intents & {"lets_go", "postpones"} else None
 
 
 def _unsure(message: VisitorMessage) -> Reply | None:

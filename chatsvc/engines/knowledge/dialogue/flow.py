@@ -53,13 +53,18 @@ def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -
 
     Of an appointment that was wished for outright the last one is enough, unless `whole`.
     """
-    earlier = matter.earlier(message.turn, dropped=not message.heard.substance(2))
+    earlier = matter.earlier(message.turn, dropped=not _wishes_anew(message))
     if draft.request_type == "appointment" and not whole:
         earlier = earlier[-1:]
     if not draft.opening and earlier:
         draft = replace(draft, opening=drafts.opening_of(earlier[0]))
         return drafts.with_more(draft, *earlier[1:], *([message.text] if message.heard.substance(1) else []))
     return drafts.with_more(draft, *earlier)
+
+
+def _wishes_anew(message: VisitorMessage) -> bool:
+    """Return whether a message wishes outright for something of its own, so that a request given up before is no part of it."""
+    return message.wish is not None and message.wish.clear and message.heard.substance(2)
 
 
 def _continued(draft: RequestDraft, before: RequestDraft) -> RequestDraft:
@@ -156,6 +161,8 @@ def proceed(message: VisitorMessage, draft: RequestDraft) -> Reply:
     if hearing.gives_up(turn.message, heard, draft.asked):
         return Reply(dropped(turn, draft))
     said = FormTurn(turn, draft, heard)
+    if "postpones" in message.intents and with_values(draft, heard) == draft:
+        return said.on_postponed()
     if field := fields.of(said.say.profile.form(draft.request_type), draft.asked):
         return said.on_field(field)
     if draft.asked == "confirm":

@@ -132,7 +132,7 @@ class FormReplies:
         draft, asked = self.draft, self.draft.asked
         if missed:
             return self._misunderstood(lead)
-        if self.heard.question:
+        if self.heard.question or apart:
             draft = replace(draft, asides=draft.asides + 1)
         if draft.asides > _MOST_ASIDES:
             return self._reply(draft, asked, lead, missed=draft.missed)

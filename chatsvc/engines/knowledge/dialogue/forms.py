@@ -62,6 +62,10 @@ class FormTurn(FormReplies):
             or self._misunderstood()
         )
 
+    def on_postponed(self) -> Reply:
+        """Let the visitor go for now; the form is offered again when they write."""
+        return self._reply(self.draft, "resume", self.say("postponed"))
+
     def on_message(self) -> Reply:
         """Take the message as the request's text. Greetings, agreement and contact data are not taken."""
         heard = self.heard
@@ -90,7 +94,7 @@ class FormTurn(FormReplies):
         if draft.asked in ("date", "time") and heard.leaves_open:
             return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
-            return self._wish_repeated() or self._answer_question()
+            return self._wish_repeated() or self._greeted() or self._answer_question()
         again = self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
         again = again or self._small_talk() or self._wish_repeated()
         if again is None and hearing.agrees(self.turn.message, heard) and not draft.missed:
@@ -105,12 +109,14 @@ class FormTurn(FormReplies):
     def _detail(self) -> Reply | None:
         """Keep an addition to the matter instead of answering it. Example: "we are 6, one of us vegan"."""
         asked, heard = self.draft.asked, self.heard
-        if heard.garbled or heard.refuses or not (heard.counts or (heard.substance(2) and _known_words(heard.line))):
+        complains = "complaint" in intents.of(self.turn.message)
+        if heard.garbled or heard.refuses or not (heard.counts or complains or (heard.substance(2) and _known_words(heard.line))):
             return None
         if asked in ("date", "time") and not any(word.isdigit() for word in heard.line.split()):
             return None
         detailed = replace(self, draft=drafts.with_more(self.draft, self.turn.message))
-        return detailed.proceed(self.say("noted")) if asked == "confirm" else detailed._repeat_question(self.say("noted"))
+        lead = self.say("sorry" if complains else "noted")
+        return detailed.proceed(lead) if asked == "confirm" else detailed._repeat_question(lead)
 
     def _names_a_visit(self) -> bool:
         """Return whether a message in a call-back request names only a day and an hour."""
@@ -178,6 +184,8 @@ class FormTurn(FormReplies):
 
     def _answer_question(self) -> Reply:
         """Answer a question from the knowledge, and repeat the open question. Without an answer, say so."""
+        if self.heard.puzzled:
+            return self._misunderstood()
         if self.heard.doubts and not self.heard.objects:
             return self._repeat_question(self.say("why"))
         if (way := self.heard.proposes_contact) and self.draft.asked in ("contact", "phone", "email"):
@@ -200,6 +208,11 @@ class FormTurn(FormReplies):
             return self._misunderstood("" if self.draft.missed else said)
         return self._repeat_question(said)
 
+    def _greeted(self) -> Reply | None:
+        """Return the greeting that a question like "hello?" deserves."""
+        recognised = smalltalk.kind_of(self.turn)
+        return self._small_talk() if recognised and recognised[0] == "greeting" else None
+
     def _insult(self) -> Reply | None:
         if "insult" not in intents.of(self.turn.message):
             return None
@@ -208,7 +221,7 @@ class FormTurn(FormReplies):
     def _refusal(self) -> Reply | None:
         """Handle refused contact data: one of phone and e-mail is enough; a name is required."""
         draft, heard = self.draft, self.heard
-        if not heard.refuses:
+        if not heard.refuses and not (hearing.denies(self.turn.message) and draft.asked in ("name", "contact", "phone", "email")):
             return None
         field = heard.field(("email", "phone", "name"))
         if field == "email" and heard.field(("phone",)) and not re.search(r" (?:var|have an?|give you) ", heard.line):

@@ -29,7 +29,7 @@ _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("propos
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
-_COUNTS = _FILE.pattern("counts")
+_COUNTS, _PUZZLED = _FILE.pattern("counts"), _FILE.pattern("puzzled")
 _OTHER_WAY = _FILE.pattern("other_way")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
 _MORNING, _EVENING = _FILE.pattern("morning"), _FILE.pattern("evening")
@@ -97,6 +97,11 @@ class Utterance:
     def counts(self) -> bool:
         """True if it names a number of people or things."""
         return bool(_COUNTS.search(self.line))
+
+    @property
+    def puzzled(self) -> bool:
+        """True if the visitor does not understand the question."""
+        return bool(_PUZZLED.search(self.line))
 
     @property
     def part_of_day(self) -> bool:

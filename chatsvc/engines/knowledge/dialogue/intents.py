@@ -21,6 +21,7 @@ NAMES = (
     "move",
     "insult",
     "lets_go",
+    "postpones",
     "enrol",
     "act",
     "speaks en",

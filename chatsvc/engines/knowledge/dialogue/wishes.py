@@ -19,6 +19,7 @@ from chatsvc.engines.wordlists import WordFile
 
 _READ = 1_000  # characters of a message looked at
 _SENTENCES = re.compile(r"[?!.;\n]+(?=\s|$)")
+_FEW = 8  # words of a statement that names a day and an hour for a visit
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 
 
@@ -30,6 +31,9 @@ class Dated(Protocol):
 
     @property
     def clock(self) -> time | None: ...
+
+    @property
+    def question(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +119,21 @@ def of(message: str, heard: Dated) -> Wish | None:
     if wish is None or not wish.clear:  # a question in another sentence does not make the wish unclear
         told = (recognise(part, dated=dated) for part in _SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])
         wish = next((one for one in told if one is not None and one.clear), wish)
-    if wish is not None and heard.day is not None and heard.clock is not None and wish.request_type == "appointment":
-        return replace(wish, clear=True)
-    return wish
+    if heard.day is None or heard.clock is None:
+        return wish
+    if wish is None and _states_a_visit(message, heard):
+        return Wish("appointment", "en" if message.isascii() else "tr", False)
+    return replace(wish, clear=True) if wish is not None and wish.request_type == "appointment" else wish
+
+
+def _states_a_visit(message: str, heard: Dated) -> bool:
+    """Return whether a short statement names a day and an hour: "yarın 3'e manikür", "next thursday at 10"."""
+    line = _line(message)
+    return (
+        not heard.question
+        and len(line.split()) <= _FEW
+        and not (_ONLY_ASKS.search(line) or _UNWANTED.search(line) or _CHANGES.search(line))
+    )
 
 
 def changes(message: str) -> bool:
