@@ -143,3 +143,24 @@ async def test_every_page_of_a_bot_has_its_tabs(site: Site, reader: Client, path
     page = await reader.get(f"/bots/{site.mine.bot}{path}")
     assert page.status == 200
     assert {f"/bots/{site.mine.bot}/knowledge", f"/bots/{site.mine.bot}/try"} <= set(page.links())
+
+
+async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Client, editor: Client) -> None:
+    path = f"/bots/{site.mine.bot}/channels"
+    assert (await editor.get(path)).status == 403
+    refused = await owner.submit(path, "channel.set", site=["ftp://shop.example.com"], title="Ask us")
+    assert (refused.status, "Ask us" in refused.body, "ftp://shop.example.com" in refused.alert) == (422, True, True)
+    page = await owner.submit(path, "channel.set", site=["https://shop.example.com\nhttp://localhost:8080"], color="#336699")
+    assert "&lt;script src=" in page.body
+    assert "data-color=&#34;#336699&#34;" in page.body
+    (web,) = await site.do("channel.list", bot=site.mine.bot)
+    assert web.sites == ["https://shop.example.com", "http://localhost:8080"]
+    page = await owner.submit(path, "channel.set", site=["", "any-link"])
+    assert f"/chat/{site.mine.bot}" in page.body
+    assert "&lt;script src=" not in page.body
+    await owner.submit(path, "channel.pause")
+    assert [one.state for one in await site.do("channel.list", bot=site.mine.bot)] == ["paused"]
+    await owner.submit(path, "channel.resume")
+    assert (await owner.submit(path, "channel.remove")).status == 422
+    await owner.submit(path, "channel.remove", yes="1")
+    assert await site.do("channel.list", bot=site.mine.bot) == []

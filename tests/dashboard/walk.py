@@ -79,11 +79,13 @@ async def ids_of(site: Site, business: Business) -> dict[str, str]:
             await site.do("operator.add", email=email, account=business.account, role="reader")
         if not await site.do("backup.list"):
             await site.do("backup.create", keep=True)
+        await site.do("channel.set", bot=bot, channel="web", sites=["https://shop.example.com"])
         preview = await site.do("knowledge.lint", bot=bot)
         await asyncio.wait_for(preview.finished.wait(), 60)
         business.ids |= {
             "attempt": await _attempt(site, business),
             "backup": (await site.do("backup.list"))[0].name,
+            "channel": "web",
             "change": (await site.do("knowledge.history", bot=bot)).items[0].origin.id,
             "email": email,
             "kind": "appointment",
