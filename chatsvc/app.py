@@ -26,7 +26,7 @@ from chatsvc.domain.limiter import Limiter
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
-from chatsvc.engines.knowledge import KnowledgeEngine
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.http.parser import check_parser
 from chatsvc.http.skin import Mounts, Skin
 from chatsvc.listening.access import AccessLog

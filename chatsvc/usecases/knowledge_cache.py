@@ -8,7 +8,7 @@ from functools import partial
 
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.engines import Knowledge, threads
-from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.store import knowledge, owners
 from chatsvc.store.database import Database
 from chatsvc.usecases.account_cache import AccountCache

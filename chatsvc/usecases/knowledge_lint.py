@@ -14,8 +14,8 @@ from chatsvc.domain.knowledge_findings import SENTENCES, LintFinding
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge, SearchResult
-from chatsvc.engines.knowledge import KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue import facts, hearing
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import fold, words

@@ -68,8 +68,8 @@ def changes(
     bot: Bot, before: KnowledgeContent, after: KnowledgeContent, questions: Iterable[PastQuestion], progress: Progress
 ) -> list[AnswerChange]:
     """Compare two versions of a bot's knowledge by their answers; worst first. Past questions and all phrasings are asked."""
-    from chatsvc.engines.knowledge import KnowledgeIndex
     from chatsvc.engines.knowledge.dialogue import answers
+    from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
     progress("indexing", 0, 0)
     indexes = [KnowledgeIndex(one.entries, bot.language, synonyms=[group.words for group in one.synonyms]) for one in (before, after)]

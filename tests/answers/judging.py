@@ -11,7 +11,7 @@ from pathlib import Path
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
-from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.reading.folding import fold
 
 BUSINESSES = Path(__file__).parent / "businesses"

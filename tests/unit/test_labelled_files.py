@@ -7,7 +7,7 @@ import pytest
 from chatsvc.domain.knowledge_files import KnowledgeFileError, read
 from chatsvc.domain.knowledge_files.prices import price_of
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 
 def found(name: str, text: str, language: str = "en") -> dict[str, tuple[tuple[str, ...], str]]:

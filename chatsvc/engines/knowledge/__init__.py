@@ -1,6 +1,4 @@
-"""Engine that answers from the bot's own knowledge, without a model and without network."""
+"""Engine that answers from the bot's own knowledge, without a model and without network.
 
-from chatsvc.engines.knowledge.engine import KnowledgeEngine
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-
-__all__ = ["KnowledgeEngine", "KnowledgeIndex"]
+Nothing is imported here: commands use the sentences of the dialogue without loading the engine.
+"""

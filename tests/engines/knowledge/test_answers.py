@@ -8,8 +8,9 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, SearchResult, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue import facts
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 INN = {
     "Parking": "No car park of our own. There is a pay and display on Quay Street, £7 for 24 hours, three minutes' walk. "

@@ -9,7 +9,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
 POOL = {
     "Bakım": "Ağustosta bakım için kapalıyız. Resmi tatillerde 10:00-17:00 arası açığız.",

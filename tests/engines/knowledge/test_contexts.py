@@ -6,7 +6,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
 
 KENNEL = {

@@ -11,8 +11,9 @@ import pytest
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.reading.folding import words
 
 BOT = Bot("b", "a", "Defne", None, "offline", True, 0, 0, 0)

@@ -12,8 +12,9 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Engine, EngineError, SearchResult, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.reading.folding import words
 from tests.engines.knowledge.test_index import SAMPLE
 

@@ -17,11 +17,11 @@ from chatsvc.domain.captures import Captured, checked
 from chatsvc.domain.models import Bot, HistoryMessage
 from chatsvc.domain.times import DAY_MS, local
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.engines.knowledge.dialogue import drafts, flow
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wishes import recognise
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from tests.engines.knowledge.test_index import SAMPLE
 from tests.fakes import START
 

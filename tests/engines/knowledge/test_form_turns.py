@@ -12,7 +12,8 @@ from chatsvc.domain.captures import Captured, CapturedRecord, change_message, ch
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.domain.times import local
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine, KnowledgeIndex
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
 
 EVENINGS = "tue-sun 12:00-22:30"

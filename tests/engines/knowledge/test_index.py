@@ -16,7 +16,7 @@ from chatsvc import samples
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
-from chatsvc.engines.knowledge import KnowledgeIndex
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.engines.knowledge.questions import ENGLISH, FOREIGN_ENGLISH, FOREIGN_TURKISH, TURKISH
 from tests.engines.knowledge.test_stemming import ANY_TEXT
 

@@ -17,8 +17,8 @@ from chatsvc.domain.contacts import own_name
 from chatsvc.domain.models import Bot, HistoryMessage
 from chatsvc.domain.profiles import Form, FormField, Profile, days, load
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge import KnowledgeEngine
 from chatsvc.engines.knowledge.dialogue import corrections, hearing, intents
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from tests.engines.knowledge.test_index import SAMPLE
 from tests.fakes import START
 
