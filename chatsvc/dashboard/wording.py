@@ -11,7 +11,7 @@ from chatsvc.domain.knowledge_files.faults import WORDS, FileFault
 from chatsvc.domain.refusals import Refused
 
 # Facts that are names of fields or roles, and the file that translates them.
-_SECTIONS = {"field": "fields", "role": "roles", "roles": "roles"}
+_SECTIONS = {"field": "fields", "role": "roles", "roles": "roles", "rule": "targets"}
 
 
 def sentence(language: str, refusal: Refused) -> str:

@@ -13,8 +13,17 @@ IPAddress = IPv4Address | IPv6Address
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
 
+# Rules for targets.
+MALFORMED, NOT_HTTPS, WITH_LOGIN, PORT = "malformed", "not_https", "with_login", "port"
+OWN, NOT_PUBLIC, UNKNOWN = "own", "not_public", "unknown"
+
+
 class TargetRefused(Exception):
-    """A webhook may not go there. The text is one line for the person who set the address."""
+    """Refusal of a webhook's target. The text is one line in English; `rule` names the broken rule for other languages."""
+
+    def __init__(self, text: str, rule: str = MALFORMED) -> None:
+        super().__init__(text)
+        self.rule = rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +134,16 @@ def check_address(address: IPAddress, port: int, own: Own, allowed: Networks) ->
     """
     what = "with a zone" if isinstance(address, IPv6Address) and address.scope_id is not None else _found(address, _NEVER)
     if what is not None:
-        raise TargetRefused(f"the address {address} cannot receive webhooks: {what}")
+        raise TargetRefused(f"the address {address} cannot receive webhooks: {what}", NOT_PUBLIC)
     if is_inside(address, allowed):
         if _is_listener(address, port, own):
-            raise TargetRefused(f"{address} at port {port} is this service itself")
+            raise TargetRefused(f"{address} at port {port} is this service itself", OWN)
         return
     if address in own.addresses:
-        raise TargetRefused(f"the address {address} is this service's own machine")
+        raise TargetRefused(f"the address {address} is this service's own machine", OWN)
     what = _special(address)
     if what is not None:
-        raise TargetRefused(f"the address {address} is not on the public internet: {what}")
+        raise TargetRefused(f"the address {address} is not on the public internet: {what}", NOT_PUBLIC)
 
 
 def check_answers(
@@ -148,10 +157,10 @@ def check_answers(
     answers = tuple(dict.fromkeys(addresses))
     inside = allowed if all(is_inside(address, allowed) for address in answers) else ()
     if inside_only and not inside:
-        raise TargetRefused(f"the name {host} leads to addresses that are not all in webhooks.allowed_networks")
+        raise TargetRefused(f"the name {host} leads to addresses that are not all in webhooks.allowed_networks", NOT_PUBLIC)
     for address in answers:
         try:
             check_address(address, port, own, inside)
         except TargetRefused as refusal:
-            raise TargetRefused(f"{host}: {refusal}") from None
+            raise TargetRefused(f"{host}: {refusal}", refusal.rule) from None
     return answers

@@ -125,7 +125,7 @@ reader_unavailable = _code("reader_unavailable", "fault")
 # Webhooks.
 event_unknown = _code("event_unknown", "event", "events")
 events_missing = _code("events_missing", "events")
-target_refused = _code("target_refused", "fault")
+target_refused = _code("target_refused", "fault", "rule")
 webhook_pulled = _code("webhook_pulled", "bot")
 attempt_under_way = _code("attempt_under_way", "attempt")
 signing_key_unusable = _code("signing_key_unusable", "bot")

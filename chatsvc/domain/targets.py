@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import quote
 
-from chatsvc.domain.addresses import IPAddress, Networks, Own, TargetRefused, check_address
+from chatsvc.domain.addresses import NOT_HTTPS, NOT_PUBLIC, OWN, PORT, WITH_LOGIN, IPAddress, Networks, Own, TargetRefused, check_address
 
 __all__ = ["Networks", "Own", "Target", "TargetRefused", "check_url"]
 
@@ -108,14 +108,14 @@ def _split(url: str) -> tuple[str, str]:
     if not url.isprintable() or " " in url or "\\" in url:
         raise TargetRefused("the address holds a space, a backslash or an invisible character")
     if url[: len(_SCHEME)].lower() != _SCHEME:
-        raise TargetRefused("the address must begin with https://")
+        raise TargetRefused("the address must begin with https://", NOT_HTTPS)
     if "#" in url:
         raise TargetRefused("the address must not hold a “#”: what follows it is never sent")
     rest = url[len(_SCHEME) :]
     end = next((i for i, character in enumerate(rest) if character in "/?"), len(rest))
     authority, path = rest[:end], rest[end:]
     if "@" in authority:
-        raise TargetRefused("the address must not hold a user name or a password")
+        raise TargetRefused("the address must not hold a user name or a password", WITH_LOGIN)
     if path.find("?") == len(path) - 1:
         path = path[:-1]  # an empty query is sent by some clients and dropped by others
     return authority, quote(path if path.startswith("/") else f"/{path}", safe=_AS_IT_IS)
@@ -134,10 +134,10 @@ def _port(authority: str) -> tuple[str, int]:
         return host, 443
     digits = rest[1:]
     if not rest.startswith(":") or not _PORT.fullmatch(digits):
-        raise TargetRefused("what follows the host must be a port number such as :8443 (an IPv6 address stands in brackets)")
+        raise TargetRefused("what follows the host must be a port number such as :8443 (an IPv6 address stands in brackets)", PORT)
     port = int(digits)
     if port != 443 and not 1024 <= port <= 65535:
-        raise TargetRefused(f"port {digits} is not allowed: use 443, or one from 1024 to 65535")
+        raise TargetRefused(f"port {digits} is not allowed: use 443, or one from 1024 to 65535", PORT)
     return host, port
 
 
@@ -212,12 +212,12 @@ def _is_plain(character: str) -> bool:
 def _is_inner(name: str, own: Own, allowed: Networks) -> bool:
     """Whether the name can only be one of an inner network. Raises TargetRefused where it may not be used at all."""
     if name in own.hosts:
-        raise TargetRefused(f"{name} is this service itself")
+        raise TargetRefused(f"{name} is this service itself", OWN)
     if name in _LOCALHOST or name.endswith(_LOCALHOST_SUFFIXES):
-        raise TargetRefused(f"{name} is this machine itself")
+        raise TargetRefused(f"{name} is this machine itself", OWN)
     if name in _METADATA:
-        raise TargetRefused(f"{name} is a cloud's metadata service")
+        raise TargetRefused(f"{name} is a cloud's metadata service", NOT_PUBLIC)
     inner = "." not in name or name.endswith(_INNER_SUFFIXES)
     if inner and not allowed:
-        raise TargetRefused(f"{name} is not a name of the public internet")
+        raise TargetRefused(f"{name} is not a name of the public internet", NOT_PUBLIC)
     return inner

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import ip_address
 
-from chatsvc.domain.addresses import IPAddress, Networks, Own, TargetRefused, check_answers
+from chatsvc.domain.addresses import UNKNOWN, IPAddress, Networks, Own, TargetRefused, check_answers
 from chatsvc.domain.targets import Target, check_url
 
 LOOKUP_S = 5.0
@@ -94,7 +94,7 @@ async def lookup(target: Target, own: Own, allowed: Networks, resolve: Resolve, 
     try:
         addresses = [ip_address(answer) for answer in answers]
     except ValueError:
-        raise TargetRefused(f"the name {target.host} has an address that is none") from None
+        raise TargetRefused(f"the name {target.host} has an address that is none", UNKNOWN) from None
     if not addresses:
         raise LookupFailed(f"the name {target.host} does not resolve to an address")
     return check_answers(target.host, addresses, target.port, own, allowed, inside_only=target.inside_only)
@@ -106,5 +106,5 @@ async def check_target(url: str, own: Own, allowed: Networks, resolve: Resolve, 
     try:
         await lookup(target, own, allowed, resolve, timeout_s=timeout_s)
     except LookupFailed as fault:
-        raise TargetRefused(str(fault)) from None
+        raise TargetRefused(str(fault), UNKNOWN) from None
     return target

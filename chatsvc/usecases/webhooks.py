@@ -70,7 +70,7 @@ async def put(services: Services, caller: Caller, *, bot: str, events: Sequence[
         try:
             await services.courier.check(url)
         except TargetRefused as refusal:
-            raise refusals.target_refused(fault=str(refusal)) from None
+            raise refusals.target_refused(fault=str(refusal), rule=refusal.rule) from None
     key, now = signing.generate_signing_key(), services.clock()
     new = Webhook(chatbot.id, url, wanted, b"", now, now)
     webhook, is_new = await stored.put(services.db, new, _seal(services, key, chatbot.id))

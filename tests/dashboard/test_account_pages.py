@@ -147,7 +147,7 @@ async def test_a_webhook_is_set_tested_rotated_and_removed(site: Site, owner: Cl
     removed = await owner.submit(path, "webhook.remove", yes="1")
     assert removed.path == f"{path}?done=removed"
     refused = await owner.submit(path, "webhook.set", url="http://example.com", event=["appointment.created"], pull=None)
-    assert (refused.status, bool(refused.alert)) == (422, True)
+    assert (refused.status, refused.alert) == (422, "This address cannot be used: it must begin with https://")
     (form,) = refused.forms("webhook.set")
     assert refused.values(form) == [("bot", site.mine.bot), ("url", "http://example.com"), ("event", "appointment.created")]
     made = await owner.submit(path, "webhook.set", url="https://203.0.113.7/<hook>", event=["request.created"], pull=None)
@@ -308,3 +308,19 @@ def test_each_finding_is_worded(language: str) -> None:
 def test_there_is_no_wording_without_its_finding() -> None:
     written = {key.partition("_")[2] for key in catalogue.texts() if key.startswith(("doctor.found_", "doctor.remedy_"))}
     assert written == FINDINGS.keys()
+
+
+async def test_each_rule_for_targets_is_worded(site: Site, owner: Client) -> None:
+    refused = {
+        "not_https": "http://example.com",
+        "with_login": "https://user:secret@example.com",
+        "port": "https://example.com:22",
+        "not_public": "https://10.0.0.1/",
+        "own": "https://localhost/",
+        "unknown": "https://nowhere.invalid.example/",
+        "malformed": "https://exa mple.com",
+    }
+    for rule, url in refused.items():
+        answer = await owner.submit(f"/bots/{site.mine.bot}/webhook", "webhook.set", url=url, event=["request.created"], pull=None)
+        assert catalogue.text("en", f"targets.{rule}") in answer.alert, rule
+    assert {key.removeprefix("targets.") for key in catalogue.texts() if key.startswith("targets.")} == refused.keys()

@@ -20,7 +20,7 @@ from chatsvc.usecases.administration import OPERATIONS, Effect
 ROOT = Path(chatsvc.dashboard.__file__).parent
 SOURCES = {path: path.read_text("utf-8") for pattern in ("**/*.py", "**/*.html") for path in ROOT.glob(pattern)}
 # Keys that code makes of codes and names: refusals, names of fields, notices.
-MADE = ("acts.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
+MADE = ("acts.", "targets.", "refusals.", "fields.", "roles.", "errors.title_", "errors.text_")
 
 
 def templates(key: str, language: str) -> list[str]:
