@@ -103,4 +103,31 @@
     if (document.querySelector("[data-secret]")) location.reload();
   });
 
+  // Keys of lists: j and k go to the next and the previous record, / to the search. They can be switched off in this browser.
+  const hint = document.querySelector("[data-shortcuts]");
+  if (hint) {
+    const button = hint.querySelector("button");
+    const kept = (value) => {
+      try {
+        if (value) localStorage.setItem("shortcuts", value);
+        return localStorage.getItem("shortcuts");
+      } catch {
+        return null;
+      }
+    };
+    const show = () => { button.textContent = kept() === "off" ? button.dataset.on : button.dataset.off; };
+    button.addEventListener("click", () => { kept(kept() === "off" ? "on" : "off"); show(); });
+    show();
+    hint.hidden = false;
+    document.addEventListener("keydown", (event) => {
+      if (kept() === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+      const links = [...document.querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
+      const at = links.findIndex((link) => link.closest("[data-id]").contains(document.activeElement));
+      const target = { j: links[at + 1], k: links[Math.max(at - 1, 0)], "/": document.querySelector("input[type=search]") }[event.key];
+      if (!target) return;
+      event.preventDefault();
+      target.focus();
+    });
+  }
+
 })();

@@ -1,0 +1,59 @@
+"""Inbox and conversations in a real browser: by keyboard, and with messages that appear by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+from playwright.async_api import Browser, Page
+
+from chatsvc.store import exchanges
+from tests.dashboard.site import PASSWORD, Site
+from tests.store.support import ignore, new_exchange
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def tab(site: Site, browser: Browser) -> AsyncIterator[Page]:
+    """A tab of the editor's."""
+    context = await browser.new_context(locale="en-GB")
+    page = await context.new_page()
+    await page.goto(f"{site.app.url}/login")
+    await page.fill("input[name=email]", site.email("editor"))
+    await page.fill("input[name=password]", PASSWORD)
+    await page.click("main button[type=submit]")
+    await page.wait_for_url(f"{site.app.url}/")
+    yield page
+    await context.close()
+
+
+async def test_a_list_is_worked_by_keys_that_can_be_switched_off(site: Site, tab: Page) -> None:
+    await tab.goto(f"{site.app.url}/conversations")
+    rows = await tab.locator("tr[data-id] a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert len(rows) >= 2
+    await tab.keyboard.press("j")
+    await tab.keyboard.press("j")
+    await tab.keyboard.press("k")
+    await tab.keyboard.press("j")
+    assert await tab.evaluate("document.activeElement.getAttribute('href')") == rows[1]
+    await tab.keyboard.press("/")
+    assert await tab.evaluate("document.activeElement.name") == "q"
+    await tab.keyboard.type("jk/")
+    assert await tab.input_value("input[name=q]") == "jk/"
+    await tab.locator("[data-shortcuts] button").click()
+    await tab.reload()
+    await tab.keyboard.press("j")
+    assert await tab.evaluate("document.activeElement.getAttribute('href')") is None
+    await tab.locator("[data-shortcuts] button").click()
+    await tab.locator("body").press("j")
+    await tab.keyboard.press("Enter")
+    await tab.wait_for_url(f"{site.app.url}{rows[0]}")
+
+
+async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Page) -> None:
+    await tab.goto(f"{site.app.url}/conversations/{site.mine.ids['conversation']}")
+    shown = await tab.locator("#messages li.message").count()
+    (found,) = [one for one in (await site.do("conversation.list", bot=site.mine.bot)).items if one.id == site.mine.ids["conversation"]]
+    exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="Are you still there?")
+    await exchanges.record(site.app.services.db, exchange, ignore)
+    await tab.get_by_text("Are you still there?", exact=True).wait_for(timeout=15_000)
+    assert await tab.locator("#messages li.message").count() == shown + 2
