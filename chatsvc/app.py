@@ -210,7 +210,7 @@ class App:
 
         return [
             background.run("database files", check_files, FILES_EVERY_S),
-            background.run("garbage collection", _collect, COLLECT_EVERY_S),
+            background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
             background.run("deletion of accounts", self._sweep, SWEEP_EVERY_S, expected=store),
             background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
             background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
@@ -258,10 +258,21 @@ def _front_ends(services: Services, interface: Interface) -> Mounts:
     return Mounts(mounts, default=Dashboard(services), unparsed=interface, pathless=outside)
 
 
-async def _collect() -> None:
-    """Collect reference cycles, except among the many objects of a burst of requests. Those trigger a collection themselves."""
-    if gc.get_count()[0] < MANY_OBJECTS:
-        gc.collect(1)
+class CycleCollector:
+    """Collects reference cycles, except within a burst of requests.
+
+    Many objects of a burst trigger a collection themselves; what a smaller one leaves is collected after it.
+    """
+
+    def __init__(self) -> None:
+        self._before = 0
+
+    async def collect(self) -> None:
+        """Collect if there are few objects, or hardly more than at the last call."""
+        count = gc.get_count()[0]
+        if count < MANY_OBJECTS or count - self._before < MANY_OBJECTS // 10:
+            gc.collect(1)
+        self._before = gc.get_count()[0]
 
 
 async def _started(kind: str, engine: Engine) -> None:
@@ -284,7 +295,7 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     async with App(config) as app:
         # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
-        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. _collect runs in quiet moments.
+        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
         gc.collect()
         gc.freeze()
         gc.set_threshold(500_000, 20, 50)
