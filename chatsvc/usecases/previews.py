@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 MOST_KEPT = 32
 MOST_RUNNING = 2
 MOST_SHOWN = 1_000  # changes that are kept of one preview
+_LONGEST_S = 900.0  # of a computation: a large knowledge with many phrasings takes minutes
 _PATIENCE_S = 3.0  # that the caller waits for a short computation
 
 
@@ -95,11 +96,12 @@ class Computations:
 
     async def _run(self, computation: Computation, work: Mapping[str, Any], take: Callable[[list[dict[str, Any]]], None]) -> None:
         try:
-            async with self._slots:
+            async with self._slots, asyncio.timeout(_LONGEST_S):
                 take(await knowledge_work.run(work, computation.report))
             computation.state = "done"
-        except knowledge_work.WorkFailed as fault:
-            log.error("knowledge %s of the bot %s failed: %s", computation.kind, computation.bot_id, fault)
+        except (knowledge_work.WorkFailed, TimeoutError) as fault:
+            reason = str(fault) or "it took too long"
+            log.error("knowledge %s of the bot %s failed: %s", computation.kind, computation.bot_id, reason)
         finally:
             if computation.state != "done":
                 computation.state = "failed"

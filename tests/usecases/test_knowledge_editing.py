@@ -147,6 +147,9 @@ async def test_a_preview_belongs_to_its_bot_and_old_ones_are_evicted(offline: co
         await act(services, "knowledge.preview_show", bot=offline.bot, preview=first.id)
     await asyncio.wait_for(first.finished.wait(), 5)
     assert first.state == "failed"
+    monkeypatch.setattr(knowledge_work, "run", never)
+    monkeypatch.setattr(previews, "_LONGEST_S", 0.01)
+    assert (await act(services, "knowledge.lint", bot=offline.bot)).state == "failed"
 
 
 async def test_the_check_of_a_knowledge_runs_in_a_process_of_its_own(offline: conftest.Caller) -> None:
