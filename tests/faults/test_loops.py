@@ -116,6 +116,7 @@ AWAITED = {
     "outbound/dialler.py",
     "usecases/conversation_locks.py",
     "usecases/knowledge_cache.py",
+    "usecases/web_visits.py",
     "webhooks/dispatcher.py",
 }
 
