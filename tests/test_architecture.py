@@ -346,6 +346,29 @@ def test_no_two_classes_share_a_name() -> None:
     assert {name: found for name, found in files.items() if len(found) > 1} == {}
 
 
+RIDDLES = re.compile(r"(What|Who|Whoever|Whom|Whose|Where|Those|That which|How many)\b")
+MOST_WORDS = 15
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Every docstring with its place, except those of commands, which are help texts."""
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                decorators = [] if isinstance(node, ast.Module) else [ast.unparse(one) for one in node.decorator_list]
+                text = ast.get_docstring(node)
+                if text and not any(re.search(r"\b(command|group)\b", one) for one in decorators):
+                    yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text
+
+
+def test_docstrings_begin_with_a_short_sentence_that_is_no_riddle() -> None:
+    """A sentence ends at a full stop that a blank or the end follows."""
+    texts = list(docstrings())
+    assert len(texts) > 1000
+    assert [place for place, text in texts if RIDDLES.match(text)] == []
+    assert [place for place, text in texts if len(re.split(r"(?<=[.!?])\s|\n\n", text)[0].split()) > MOST_WORDS] == []
+
+
 PACKAGED = {("completion.py", "click.echo"), ("help.py", "click.echo"), ("help.py", "click.echo_via_pager")}
 
 

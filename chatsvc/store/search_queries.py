@@ -1,4 +1,4 @@
-"""Lists of conversations: the newest, those of a search, those that wait for a person or have one.
+"""Lists of conversations. The newest, those of a search, those that wait for a person or have one.
 
 The work of a search is bounded, however many conversations there are; a page may then be short although more follow. Its order is that
 of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.
@@ -69,7 +69,7 @@ _Position = tuple[int, int]
 
 
 def _with_terms(connection: Connection, search: _TermQuery) -> tuple[list[_Position], _Position | None]:
-    """Compare candidates, or the newest conversations where each term is frequent, until the page is full or enough were read."""
+    """Compare candidates until the page is full or enough were read. Where each term is frequent, these are the newest conversations."""
     likely = candidates(connection, search.owners, search.terms)
     behind, found = search.after[1], list[_Position]()
     for chunk in CHUNKS:
@@ -97,7 +97,7 @@ def _numbers(connection: Connection, behind: int, limit: int) -> list[int]:
 
 
 def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) -> list[_Position]:
-    """Return those of the conversations that match, highest number first, each with the time of its last message."""
+    """Return the conversations that match, highest number first. Each comes with the time of its last message."""
     (text,) = connection.execute(
         f"""
         SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page

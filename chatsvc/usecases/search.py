@@ -44,7 +44,7 @@ def words_of(text: QueuedText) -> set[str]:
 
 
 def terms_of(query: str) -> list[Term]:
-    """Return the terms of a query for conversations; stop words count only where there is nothing else."""
+    """Return the terms of a query for conversations. Stop words count only where there is nothing else."""
     from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 
     terms = search_words.terms(query)

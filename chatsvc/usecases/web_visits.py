@@ -221,7 +221,7 @@ class WebVisits:
         return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
 
     async def wait(self, widget: Widget, user_id: str, after: int, known: str, timeout_s: float) -> WidgetNews | None:
-        """Read like `read`, and where nothing is new wait for it; `known` is the state that the widget shows already."""
+        """Read like `read`, and where nothing is new wait for it. `known` is the state that the widget shows already."""
         key, events = widget.conversation(user_id), self._services.events
         before = await self.read(widget, user_id, after)
         if before is None or before.messages or before.state != known:
@@ -256,7 +256,7 @@ class WidgetNews(NamedTuple):
 
     @property
     def state(self) -> str:
-        """What a widget shows beside the messages, as it names it when it asks again."""
+        """State that a widget shows beside the messages. It sends it back when it asks again."""
         return f"{self.handling}-{int(self.typing)}"
 
 

@@ -1,4 +1,4 @@
-"""Channels of a bot: the web widget with its line of HTML, and the state of each channel."""
+"""Channels of a bot. The web widget with its line of HTML, and the state of each channel."""
 
 from __future__ import annotations
 

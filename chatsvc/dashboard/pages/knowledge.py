@@ -68,7 +68,7 @@ async def context(page: Page) -> dict[str, Any]:
 
 
 def _filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
-    """Count the entries of each source, and select entries by source (None for all) and by the words of `q`."""
+    """Count the entries of each source, and select entries. By source (None for all) and by the words of `q`."""
     counts = sorted(Counter(one.source or "" for one in entries).items())
     wanted = fold(q).split()
     found = [one for one in entries if (source is None or (one.source or "") == source) and _has(one, wanted)]

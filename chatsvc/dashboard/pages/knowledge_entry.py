@@ -119,7 +119,7 @@ async def remove(page: Page) -> HttpResponse:
 
 
 async def preview_removal(page: Page) -> HttpResponse:
-    """Preview what removing the entry would change, or saving it where the form has its texts."""
+    """Preview the removal of the entry. Where the form has its texts, preview saving it."""
     if "question" in await page.form():
         return await _submit(page, "knowledge.preview")
     made = await page.perform("knowledge.preview", bot=page.params["bot"], entry=page.params["entry"])

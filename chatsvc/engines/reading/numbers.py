@@ -171,7 +171,7 @@ def _labelled(tokens: list[Token], at: int, before: Token | None) -> bool:
 
 
 def _before_month(tokens: list[Token], at: int) -> bool:
-    """Return whether a number is a day, alone or the first of a span: `the room 27th dec`, `oda 12-14 aralık`."""
+    """Return whether a number is a day, alone or the first of a span. Examples: `the room 27th dec`, `oda 12-14 aralık`."""
     behind = tokens[at + 1 : at + 4]
     spanned = len(behind) == 3 and behind[0].symbol in {"-", "to", "and"} and behind[2].kind is Kind.MONTH
     return bool(behind) and (behind[0].kind is Kind.MONTH or spanned)

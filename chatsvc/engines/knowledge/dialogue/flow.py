@@ -63,7 +63,7 @@ def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -
 
 
 def _wishes_anew(message: VisitorMessage) -> bool:
-    """Return whether a message wishes outright for something of its own, so that a request given up before is no part of it."""
+    """Return whether a message wishes outright for something of its own. A request given up before is no part of it."""
     return message.wish is not None and message.wish.clear and message.heard.substance(2)
 
 

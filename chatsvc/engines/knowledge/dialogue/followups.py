@@ -67,7 +67,7 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
 
 
 def _fits_another(finding: SearchResult, entry: Entry, own: Sequence[str], kinds: Collection[str]) -> bool:
-    """Return whether another entry is the answer by itself, or holds all words and the fact asked for."""
+    """Return whether another entry answers by itself. Or holds all words and the fact asked for."""
     if not finding.hits or finding.hits[0].entry.id == entry.id:
         return False
     first = finding.hits[0].entry

@@ -127,7 +127,7 @@ def of(message: str, heard: Dated) -> Wish | None:
 
 
 def _states_a_visit(message: str, heard: Dated) -> bool:
-    """Return whether a short statement names a day and an hour: "yarın 3'e manikür", "next thursday at 10"."""
+    """Return whether a short statement names a day and an hour. Examples: "yarın 3'e manikür", "next thursday at 10"."""
     line = _line(message)
     return (
         not heard.question
