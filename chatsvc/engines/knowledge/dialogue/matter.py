@@ -44,7 +44,7 @@ def name_told(turn: Turn, now: datetime) -> str | None:
 
 
 def visit_told(turn: Turn, now: datetime) -> tuple[date, time | None] | None:
-    """Return day and time of a visit that the visitor's last messages name, or None. Messages before the last captured request do not count.
+    """Return day and time of a visit that the visitor's last messages name, or None. Those before the last captured request do not count.
 
     Only messages count that wish for one, or that hold nothing but a day or a time.
     """
