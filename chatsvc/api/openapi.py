@@ -60,7 +60,7 @@ EXCHANGE = _object(
     reply={**TEXT, "minLength": 1},
     created_at=INSTANT,
 )
-MESSAGE = _object(id=ID, role={"enum": ["user", "assistant"]}, content=TEXT, created_at=INSTANT)
+MESSAGE = _object(id=ID, role={"enum": ["user", "assistant", "operator"]}, content=TEXT, created_at=INSTANT)
 _CONVERSATION: dict[str, Schema] = {
     "id": ID,
     "chatbot_id": ID,

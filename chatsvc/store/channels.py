@@ -51,22 +51,6 @@ async def of_bot(db: Database, bot_id: str) -> list[SealedChannel]:
     return await db.read(unit)
 
 
-async def of_kind(db: Database, kind: str) -> list[SealedChannel]:
-    """List all channels of a kind, such as all Telegram bots to poll."""
-
-    def unit(connection: Connection) -> list[SealedChannel]:
-        rows = connection.execute(
-            f"""
-            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
-            JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.id
-            """,
-            (kind,),
-        )
-        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
-
-    return await db.read(unit)
-
-
 async def is_taken(db: Database, channel: Channel) -> bool:
     """Report whether another bot has the same account at the platform."""
 

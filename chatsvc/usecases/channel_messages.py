@@ -110,7 +110,8 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
 
 
 async def _settle(turn: _ChannelTurn, handling: str) -> None:
-    if handling != BOT:
+    # A message that waited for longer than a day, since the process had ended, is not answered any more.
+    if handling != BOT or turn.services.clock() - turn.message.at > times.DAY_MS:
         await _write(turn, None)
     elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
         await _say(turn, "closed")

@@ -67,6 +67,15 @@ async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: 
     assert await stored.pending(services.db, "web", 10) == []
 
 
+async def test_a_message_that_waited_for_longer_than_a_day_is_not_answered(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:
+    services = caller.app.services
+    for key in ("a", "b"):
+        arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", f"message {key}", key, services.clock())
+        assert await channel_messages.receive(services, arrived)
+        clock.advance(86_400)
+    assert await visitor.say("and now?") == [("assistant", "echo: message b"), ("assistant", "echo: and now?")]
+
+
 async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor: Visitor, caller: Caller) -> None:
     services = caller.app.services
     await visitor.say("hello", key="k")

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
 
+from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import Reply
 from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
 from tests.conftest import Caller
 from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS, TOOLS
-from tests.fakes import ADMIN, ScriptedEngine, failing
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 
 @pytest.fixture
@@ -216,6 +217,23 @@ async def test_without_a_network_messages_wait_and_go_when_it_is_back(chat: Page
     await chat.wait_for_timeout(300)
     assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
     assert await chat.locator("[data-action=retry]").count() == 0
+
+
+async def test_a_restarted_service_goes_on_with_the_conversation(
+    chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine
+) -> None:
+    await say(chat, "before")
+    await sees(chat, "echo: before")
+    port = app.port
+    await app.stop()
+    await say(chat, "meanwhile")
+    await chat.locator("[data-action=retry]").wait_for()
+    async with App(replace(config, server=replace(config.server, port=port)), clock) as again:
+        again.services.engines["anthropic"] = engine
+        await chat.locator("[data-action=retry]").click()
+        await sees(chat, "echo: meanwhile")
+        assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
+    await chat.close()
 
 
 async def test_several_quick_messages_keep_their_order(chat: Page, engine: ScriptedEngine) -> None:

@@ -38,11 +38,11 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
     user_id = _user(widget, request) or widget.user_of_first(key)
-    if not await visits.has_begun(widget, user_id) and not await visits.may_begin(widget):
-        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow())
     slot = visits.take_message(widget, share_of(request.client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
+    if not await visits.has_begun(widget, user_id) and not await visits.may_begin(widget):
+        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow())
     request.authenticated()
     try:
         if not await visits.send(widget, user_id, text.strip(), key, site):
