@@ -322,3 +322,39 @@ def test_a_request_given_up_is_no_part_of_another_wish_but_of_the_same_one_taken
     again.say("we're 16 for a family reunion, can u quote me for a party")
     again.say("forget it")
     assert "family reunion" in again.capture("ok go on, take my details. Hannah Boyd 07700 900 552", "yes").message
+
+
+def test_an_hour_that_opens_a_form_belongs_to_the_day_spoken_of_before() -> None:
+    visitor = turk()
+    visitor.history = [HistoryMessage("user", "hasan usta bu akşam var mı")]
+    kept = visitor.capture("2 kişilik masa ayırın 20.00", "Levent Kırca 05051234567", "evet")
+    assert (kept.date, kept.time) == (date(2026, 11, 20), time(20))
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("annesi Gonca Er, gonca.er@posta.example", "Gonca Er"),
+        ("HR Manager Anita Rao, Brightside Ltd, anita@brightside.example", "Anita Rao"),
+        ("Rob & Jen Tate, jen@tate.example", "Jen Tate"),
+    ],
+)
+def test_relations_and_posts_are_no_part_of_the_name_and_of_two_the_whole_one_counts(message: str, name: str) -> None:
+    visitor = Guest()
+    visitor.say("table for 2 on sunday 7pm")
+    assert f"- Name: {name}\n" in visitor.say(message).text
+
+
+def test_the_second_day_of_a_turkish_span_is_no_hour() -> None:
+    visitor = Guest("TR", "Europe/Istanbul", "tr", hours="mon-sun 08:00-23:00")
+    assert visitor.say("aralığın 20si ile 23ü arası iki gecelik oda ayırtmak istiyoruz").text.endswith("Saat kaç gibi gelirsiniz?")
+
+
+@pytest.mark.parametrize(
+    "message", ["i need to change my colour appt from weds to fri", "my booking for tomorrow, can you add one more person?"]
+)
+def test_a_booking_made_elsewhere_is_changed_by_the_team(message: str) -> None:
+    kept = Guest().capture(message, "Chloe Martin 07700 900 222", "yes")
+    assert kept.request_type in ("other", "contact")
+    assert kept.date is None
+    assert message in kept.message

@@ -41,6 +41,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if before is not None:
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft, whole=volunteered))
+    if draft.is_appointment and draft.day is None and heard.day is None and heard.clock is not None:
+        draft = replace(draft, day=matter.day_told(turn, message.now))
     form = texts.of(turn.bot, draft.language).profile.form(request_type)
     draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
     said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
@@ -51,11 +53,11 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
 def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -> RequestDraft:
     """Add the visitor's earlier messages about the matter. They may stand for the text that the request lacks.
 
-    Of an appointment that was wished for outright the last one is enough, unless `whole`.
+    Of an appointment that was wished for outright the last two are enough, unless `whole`.
     """
     earlier = matter.earlier(message.turn, dropped=not _wishes_anew(message))
     if draft.request_type == "appointment" and not whole:
-        earlier = earlier[-1:]
+        earlier = earlier[-2:]
     if not draft.opening and earlier:
         draft = replace(draft, opening=drafts.opening_of(earlier[0]))
         return drafts.with_more(draft, *earlier[1:], *([message.text] if message.heard.substance(1) else []))
@@ -92,7 +94,7 @@ def offer(message: VisitorMessage, request_type: str, text: str, key: str = "off
     if not turn.may_capture:
         return Reply(text)
     draft = with_values(RequestDraft(request_type, tongue, drafts.opening_of(turn.message), "offer"), heard)
-    earlier = matter.earlier(turn) if request_type == "support" else []
+    earlier = matter.earlier(turn) if request_type == "support" else matter.earlier(turn)[-1:]
     draft = drafts.with_more(draft, *earlier)
     return Reply(f"{text}\n\n{said}" if text else said, dialogue=drafts.dump(draft, turn.now_ms))
 

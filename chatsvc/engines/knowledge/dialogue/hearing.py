@@ -39,6 +39,7 @@ _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
 _LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
 _INTRODUCED = _FILE.pattern("introduced")
+_SPAN_OF_DAYS = re.compile(r" \d\d?\w{0,3} (?:ile|ila|ve) (\d\d?)\w{0,3} aras")  # "20si ile 23ü arası"
 _CLOCK_24 = re.compile(r"\b0\d|\d ?am\b", re.IGNORECASE)
 _NODS = frozenset("👍👌✅")
 
@@ -144,6 +145,8 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
         reading = _with_bare_time(text, reading, now, country)
     reading = _with_possible_phone(text, reading, country)
     slots, own = reading.slots, [message]
+    if slots.time and (span := _SPAN_OF_DAYS.search(line)) and int(span[1]) == slots.time.hour:
+        slots = replace(slots, time=None)
     if slots.email is None and slots.phone is None and _REFUSES.search(line):
         slots = _besides_refusals(text, slots, now, country)
     named = told_names.trimmed(slots.name) if slots.name else None

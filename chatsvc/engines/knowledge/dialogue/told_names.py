@@ -51,18 +51,18 @@ def find(text: str, reading: Reading, *, asked: bool, least: int = PLAIN) -> Nam
     shouted = text.isupper()
     pieces = list(_pieces(text, spans, contact))
     alone = len(pieces) == 1 and not ({"date", "time"} & reading.spans.keys())
-    best: tuple[int, Name] | None = None
+    best: tuple[int, int, Name] | None = None
     for piece in pieces:
         if not (asked or contact or piece.cue in _OUTRIGHT):
             continue
         found = _name_in(piece, asked=asked or (alone and piece.beside), shouted=shouted)
         if found is None or found[0] < least or (found[0] == PLAIN and not (alone or contact)):
             continue
-        if best is None or found[0] > best[0]:
+        if best is None or (found[0], len(found[1])) > best[:2]:
             start, end = found[1][0].start(), found[1][-1].end()
             value = trimmed(text[start:end])
-            best = found[0], Name(value, start, start + len(value))
-    return best[1] if best else None
+            best = found[0], len(found[1]), Name(value, start, start + len(value))
+    return best[2] if best else None
 
 
 def trimmed(name: str) -> str:

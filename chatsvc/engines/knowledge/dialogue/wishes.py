@@ -76,7 +76,7 @@ def recognise(message: str, *, dated: bool = False) -> Wish | None:
     if _UNWANTED.search(line):
         return None
     listed = _listed(message, line, dated=dated)
-    if listed is not None and listed.clear:
+    if listed is not None and (listed.clear or listed.request_type == "other"):
         return listed
     composed = _composed(line, dated=dated)
     return composed if composed is not None and (listed is None or composed.clear) else listed
