@@ -59,6 +59,7 @@ async def test_an_entry_is_written_previewed_changed_and_removed(site: Site, bas
     assert page.text.count("Saved.") == 1
     entry = await entry_of(site, "Do you sell helmets?")
     assert page.path == f"{base}/knowledge/{entry}?done=saved"
+    assert (await editor.get(f"{base}/knowledge?source=-")).records() == [entry]
     page = await editor.submit(f"{base}/knowledge/{entry}", "knowledge.set", question="", answer="x" * 8001, alt="y" * 501)
     assert page.status == 422
     assert "The question is missing" in page.alert

@@ -27,7 +27,7 @@ LIMITS = FormLimits(size=66 * 1024 * 1024, field_size=1024 * 1024, fields=64, ti
 ACCEPTED = ".md,.markdown,.txt,.html,.htm,.csv,.jsonl,.pdf,.docx"
 PASTED = "pasted.md"
 _MOST_NAME = 120
-ALL = "*"  # in the filter of sources
+ALL, WRITTEN_HERE = "*", "-"  # in the filter of sources
 TYPES = {
     "jsonl": ("jsonl", "application/jsonl"),
     "csv": ("csv", "text/csv; charset=utf-8"),
@@ -45,7 +45,7 @@ async def context(page: Page) -> dict[str, Any]:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
-    source = None if chosen == ALL else chosen
+    source = None if chosen == ALL else "" if chosen == WRITTEN_HERE else chosen
     counts, found = await page.services.offload(lambda: _filtered(entries, q, source))
     after = page.query.get("after", "")
     start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
