@@ -34,6 +34,8 @@ def text(language: str, key: str, /, **values: object) -> str:
     if language not in LANGUAGES:
         raise KeyError(language)
     template = texts()[key][language]
+    if not values and isinstance(template, str) and "{" not in template:
+        return template  # most texts: a page has hundreds
     if not isinstance(template, str):
         template = template["one" if values.get("count") == 1 else "other"]
     return template.format_map(_Shown(language, values))
