@@ -15,6 +15,7 @@ ANY_LINK = "any-link"
 MOST_SITES = 100
 MOST_TITLE = 80
 MOST_URL = 500
+DEFAULT_COLOR = "#2456a6"
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\]")
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")

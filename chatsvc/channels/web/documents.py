@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from chatsvc.domain.channels import is_color, origin_of
+from chatsvc.domain.channels import DEFAULT_COLOR, is_color, origin_of
 from chatsvc.domain.language import primary
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HTML, HttpResponse
@@ -19,7 +19,6 @@ from chatsvc.http.static import StaticFiles
 from chatsvc.usecases.web_visits import LINK, MOST_TEXT, WebVisits, Widget
 
 LOADER = "/widget.js"
-DEFAULT_COLOR = "#2456a6"
 _FOLDER = files("chatsvc.channels.web")
 _STATIC = _FOLDER / "static"
 _LOADER_HEADERS = {

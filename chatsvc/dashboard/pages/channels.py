@@ -6,12 +6,11 @@ from typing import Any
 
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.channels import ANY_LINK, WEB
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, WEB
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
 TEMPLATE = "channels.html"
-DEFAULT_COLOR = "#1f6070"
 
 
 async def show(page: Page) -> HttpResponse:
