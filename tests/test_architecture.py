@@ -414,6 +414,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "backup.list",
     "backup.read",
     "doctor.run",
+    "conversation.find",
     "conversation.view",
     "doctor.show",
     "inbox.assignees",

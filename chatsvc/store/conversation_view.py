@@ -65,6 +65,20 @@ async def read(db: Database, accounts: Accounts, conversation_id: str, window: W
     return await db.read(unit)
 
 
+async def contents(db: Database, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
+    """Read ids and texts of the newest messages of a conversation of these accounts (None for all), newest first."""
+
+    def unit(connection: Connection) -> list[tuple[str, str]]:
+        row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()
+        if row is None:
+            return []
+        return connection.execute(
+            "SELECT id, content FROM messages WHERE conversation = ? ORDER BY number DESC LIMIT ?", (row[-1], limit)
+        ).fetchall()
+
+    return await db.read(unit)
+
+
 def _below(connection: Connection, conversation: int, window: Window, limit: int) -> int:
     """Return the number below which the messages of a window lie."""
     wanted = window.around or window.before

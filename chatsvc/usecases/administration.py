@@ -132,6 +132,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "inbox.list": Operation("inbox.list_all", LOOK, READER, ("bot",)),
     "inbox.assignees": Operation("inbox.assignees", LOOK, READER, ("account",)),
     "today": Operation("today.show", LOOK, READER, ("account",)),
+    "conversation.find": Operation("conversation_view.find", LOOK, READER, ("conversation",)),
     "conversation.view": Operation("conversation_view.show", LOOK, READER, ("conversation",)),
     "conversation.list": Operation("conversations.list_all", LOOK, READER, ("bot",)),
     "conversation.show": Operation("conversations.show", LOOK, READER, ("conversation",)),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from chatsvc.domain import refusals
+from chatsvc.domain import refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge
 from chatsvc.store.conversation_view import Window
+from chatsvc.usecases import search
 from chatsvc.usecases.services import Services
 
 MESSAGES = 100  # of a page
+SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
 class Origin(NamedTuple):
@@ -43,6 +45,16 @@ class ShownConversation(NamedTuple):
     newer: bool
     items: list[InboxItem]
     others: list[Conversation]
+
+
+async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
+    """Find the message that has most terms of a search, the newest of several; None where none has one."""
+    terms = [term.word for term in search.terms_of(q)]
+    async with services.big_reads:
+        texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)
+    hits = [(sum(any(word.startswith(term) for word in search_words.words(text)) for term in terms), message) for message, text in texts]
+    count, message = max(hits, key=lambda hit: hit[0], default=(0, ""))
+    return message if count else None
 
 
 async def show(

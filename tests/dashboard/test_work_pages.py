@@ -174,9 +174,13 @@ async def test_a_long_conversation_is_paged_and_a_message_found_by_its_link(site
     (older,) = [link for link in page.links() if "before=" in link]
     older_page = await reader.get(older)
     assert ("turn 69." in older_page.text, "turn 70." in older_page.text, "Newest messages" in older_page.text) == (True, False, True)
-    message = next(one.get("id") for one in older_page.tree.iter("li") if "turn 40." in "".join(one.itertext()))
+    message = next(one.get("id") for one in older_page.tree.iter("li") if "reply to turn 40." in "".join(one.itertext()))
     around = await reader.get(f"/conversations/{talker.id}?message={message}")
     assert ("turn 40." in around.text, "turn 119." in around.text, message in around.records()) == (True, False, True)
+    (found,) = [link for link in (await reader.get("/conversations?q=talker+turn+40")).links() if talker.id in link]
+    hit = await reader.get(found)
+    assert (hit.path, "turn 40." in hit.text) == (f"/conversations/{talker.id}?message={message}", True)
+    assert "turn 119." in (await reader.get(f"/conversations/{talker.id}?q=xylophone")).text
     unknown = await reader.get(f"/conversations/{talker.id}?message=unknown&before=unknown")
     assert "turn 119." in unknown.text
 

@@ -23,7 +23,8 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.view inbox.list inbox.assignees today usage channel.list channel.snippet",
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage"
+    " channel.list channel.snippet",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type",
@@ -97,6 +98,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "request.set": {"status": "done"},
         "appointment.set": {"status": "done"},
         "conversation.erase": {"user_id": "nobody"},
+        "conversation.find": {"q": "x"},
         "conversation.reply": {"text": "A person here."},
         **{name: {"channel": "web"} for name in ("channel.set", "channel.pause", "channel.resume", "channel.remove")},
         "operator.add": {"email": "new@example.com", "role": "reader"},

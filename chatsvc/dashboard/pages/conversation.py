@@ -21,7 +21,11 @@ _ANSWERS = 5
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the conversation's newest messages, or those around or before one."""
+    """Show the conversation's newest messages, or those around or before one; a search leads to the message that it found."""
+    if page.query.get("q"):
+        hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
+        if hit is not None:
+            return page.redirect(f"{_here(page)}?message={hit}#{hit}")
     return await _show(page)
 
 
