@@ -36,7 +36,10 @@ class NewMessage(NamedTuple):
 
 
 class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `is_new` is False where it had come before; `text` is what came first."""
+    """A stored message of a visitor. `is_new` is False where it had come before; `text` is what came first.
+
+    `begins`: it is the first of its conversation. `handling` is that of the conversation where no other message waits, else None.
+    """
 
     number: int
     conversation_id: str
@@ -47,6 +50,8 @@ class StoredMessage(NamedTuple):
     at: int
     source_page_host: str
     is_new: bool = False
+    begins: bool = False
+    handling: str | None = None
 
 
 _FIELDS = "m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host"
@@ -69,20 +74,26 @@ async def receive(db: Database, message: NewMessage, applied: Callable[[StoredMe
             (m.bot_id, m.at - KEYS_MS, _CLEANED),
         )
         connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
-        conversation = _conversation(connection, m)
+        conversation, begins = _conversation(connection, m)
         search.queue(connection, [conversation])
         cursor = connection.execute(
             "INSERT INTO messages (conversation, id, role, content, created_at, incoming, pending) VALUES (?, ?, 'user', ?, ?, ?, 1)",
             (conversation, *new_ids(1), m.text, m.at, m.digest),
         )
-        row = connection.execute(f"{_STORED} WHERE m.number = ?", (cursor.lastrowid,)).fetchone()
-        return StoredMessage(*row)._replace(is_new=True)
+        row = connection.execute(
+            f"""
+            SELECT {_FIELDS}, CASE WHEN EXISTS (SELECT 1 FROM messages o WHERE o.conversation = ?2 AND o.pending = 1 AND o.number < ?1)
+                THEN NULL ELSE c.handling END {_FROM} WHERE m.number = ?1
+            """,
+            (cursor.lastrowid, conversation),
+        ).fetchone()
+        return StoredMessage(*row[:-1])._replace(is_new=True, begins=begins, handling=row[-1])
 
     return await db.write(unit, applied)
 
 
-def _conversation(connection: Connection, m: NewMessage) -> int:
-    """Insert or update the conversation of a visitor's message; return its number."""
+def _conversation(connection: Connection, m: NewMessage) -> tuple[int, bool]:
+    """Insert or update the conversation of a visitor's message. Returns its number, and whether it is new."""
     row = connection.execute(
         """
         UPDATE conversations SET message_count = message_count + 1, last_message_at = max(last_message_at, ?4),
@@ -92,7 +103,7 @@ def _conversation(connection: Connection, m: NewMessage) -> int:
         (m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
     ).fetchone()
     if row:
-        return int(row[0])
+        return int(row[0]), False
     cursor = connection.execute(
         """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
@@ -108,7 +119,7 @@ def _conversation(connection: Connection, m: NewMessage) -> int:
         """,
         (m.account_id, m.bot_id, m.channel),
     )
-    return int(cursor.lastrowid or 0)
+    return int(cursor.lastrowid or 0), True
 
 
 async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMessage, str]]:

@@ -87,7 +87,12 @@ async def answer(services: Services, account_id: str, message: StoredMessage) ->
     Messages of the conversation that came before and still wait are settled first. The turn is finished even where the caller is
     cancelled. Raises StoreUnavailable.
     """
-    await asyncio.shield(services.conversation_locks.start(_answer(services, account_id, message)))
+    answering = services.conversation_locks.answering
+    task = answering.get(message.number)
+    if task is None:
+        task = answering[message.number] = services.conversation_locks.start(_answer(services, account_id, message))
+        task.add_done_callback(lambda _: answering.pop(message.number))
+    await asyncio.shield(task)
 
 
 async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -101,12 +106,24 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
     turn = _ChannelTurn(services, state, bot, message, is_active, loop.time() + timeout_s)
     try:
         async with services.conversation_locks.lock(turn.conversation, turn.deadline):
-            for waiting, handling in await stored.unsettled(services.db, message):
+            for waiting, handling in await _waiting(services, message):
+                if waiting.number != message.number and waiting.number in services.conversation_locks.answering:
+                    services.conversation_locks.settled.add(waiting.number)
                 await _settle(turn._replace(message=waiting, deadline=loop.time() + timeout_s), handling)
     except Busy:
         await _say(turn, "unavailable")
     finally:
+        services.conversation_locks.settled.discard(message.number)
         services.events.notify(turn.conversation)
+
+
+async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
+    """Return the messages to settle up to this one. A new message that found none before it needs no query."""
+    if message.number in services.conversation_locks.settled:
+        return []
+    if message.is_new and message.handling is not None:
+        return [(message, message.handling)]
+    return await stored.unsettled(services.db, message)
 
 
 async def _settle(turn: _ChannelTurn, handling: str) -> None:
@@ -139,7 +156,8 @@ async def _reply(turn: _ChannelTurn) -> None:
         services,
         services.conversation_locks,
         turn.state,
-        sent,
+        # Without a user_id nothing is read before the turn: the first message has no history.
+        sent._replace(user_id=None) if message.begins else sent,
         message.channel,
         page_host=message.source_page_host,
         stored=message.number,

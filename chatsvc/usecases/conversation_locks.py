@@ -73,6 +73,10 @@ class ConversationLocks:
     def __init__(self) -> None:
         self.deadlines = Deadlines()
         self.in_flight: dict[tuple[str, str], InFlight] = {}
+        # Turns of stored messages by the message's number.
+        self.answering: dict[int, asyncio.Task[None]] = {}
+        # Those of them that the turn of a later message has settled.
+        self.settled: set[int] = set()
         self._queues: dict[ConversationKey, WaitQueue] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._finished: asyncio.Future[None] | None = None

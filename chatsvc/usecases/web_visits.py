@@ -160,24 +160,24 @@ class WebVisits:
         now = self._services.clock()
         return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
 
-    async def has_begun(self, widget: Widget, user_id: str) -> bool:
-        """Report whether a visitor has a conversation."""
-        return await stored.news(self._services.db, widget.conversation(user_id), 0, 0) is not None
-
-    async def may_begin(self, widget: Widget) -> bool:
-        """Count a new conversation of the bot; False where the day's number is reached."""
+    async def may_send(self, widget: Widget, user_id: str) -> bool:
+        """Report whether a visitor may send. A new conversation must be within the bot's number of the day."""
         services, bot_id = self._services, widget.bot.id
         today = times.start_of_day(services.clock())
+        if self._begun.get(bot_id, (0, 0))[0] != today:
+            # Counted anew after a restart, so that the limit holds for the day.
+            count = await stored.begun_since(services.db, bot_id, WEB, today)
+            if len(self._begun) >= _MOST_BOTS:
+                self._begun.clear()
+            if self._begun.get(bot_id, (0, 0))[0] != today:
+                self._begun[bot_id] = today, count
+        if self._begun[bot_id][1] < services.config.limits.web_daily:
+            return True
+        return await stored.news(services.db, widget.conversation(user_id), 0, 0) is not None
+
+    def _count(self, bot_id: str, conversations: int) -> None:
         day, count = self._begun.get(bot_id, (0, 0))
-        if day != today:
-            # Counted anew after a restart, so that a limit holds for the day.
-            day, count = today, await stored.begun_since(services.db, bot_id, WEB, today)
-        if count >= services.config.limits.web_daily:
-            return False
-        if len(self._begun) >= _MOST_BOTS:
-            self._begun.clear()
-        self._begun[bot_id] = day, count + 1
-        return True
+        self._begun[bot_id] = day, count + conversations
 
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         """Store a message and settle its turn. False where the visitor was erased after the same message came first.
@@ -199,7 +199,14 @@ class WebVisits:
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         services, host = self._services, "" if site == LINK else host_of(site)
         arrived = ArrivedMessage(widget.account_id, widget.bot.id, WEB, user_id, text, f"{user_id} {key}", services.clock(), host)
-        message = await channel_messages.receive(services, arrived)
+        # Counted while it is not known whether the conversation is new, so that a burst does not pass the limit.
+        self._count(widget.bot.id, 1)
+        message = None
+        try:
+            message = await channel_messages.receive(services, arrived)
+        finally:
+            if message is None or not message.begins:
+                self._count(widget.bot.id, -1)
         if message is None:
             return False
         await channel_messages.answer(services, widget.account_id, message)

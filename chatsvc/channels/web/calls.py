@@ -41,7 +41,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     slot = visits.take_message(widget, share_of(request.client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
-    if not await visits.has_begun(widget, user_id) and not await visits.may_begin(widget):
+    if not await visits.may_send(widget, user_id):
         raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow())
     request.authenticated()
     try:
