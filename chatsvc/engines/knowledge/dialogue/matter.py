@@ -63,7 +63,7 @@ def visit_told(turn: Turn, now: datetime) -> tuple[date, time | None] | None:
 
 
 def day_told(turn: Turn, now: datetime) -> date | None:
-    """Return the day named in the last two messages of the visitor, for a bare hour."""
+    """Return the day named in the visitor's last two messages, for a bare hour."""
     said = [past.content for past in turn.history[-2 * _LOOKED_BACK :] if past.role == "user"][-2:]
     days = (hearing.interpret(text, "", now, turn.bot.country).day for text in reversed(said))
     return next((day for day in days if day is not None), None)
