@@ -66,7 +66,7 @@ async def read(db: Database, accounts: Accounts, conversation_id: str, window: W
 
 
 async def contents(db: Database, accounts: Accounts, conversation_id: str, limit: int) -> list[tuple[str, str]]:
-    """Read ids and texts of the newest messages of a conversation of these accounts (None for all), newest first."""
+    """Read ids and texts of a conversation's newest messages, newest first. `accounts` is None for all."""
 
     def unit(connection: Connection) -> list[tuple[str, str]]:
         row = connection.execute(FIND, (listed(accounts), conversation_id)).fetchone()

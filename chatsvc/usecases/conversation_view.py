@@ -48,7 +48,7 @@ class ShownConversation(NamedTuple):
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
-    """Find the message that has most terms of a search, the newest of several; None where none has one."""
+    """Find the newest message with most terms of a search. None where no message has one."""
     terms = [term.word for term in search.terms_of(q)]
     async with services.big_reads:
         texts = await stored.contents(services.db, caller.scope.accounts, conversation, SEARCHED)

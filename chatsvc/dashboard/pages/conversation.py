@@ -21,7 +21,7 @@ _ANSWERS = 5
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the conversation's newest messages, or those around or before one; a search leads to the message that it found."""
+    """Show the newest messages, or those around or before one. A search leads to the message found."""
     if page.query.get("q"):
         hit = await page.perform("conversation.find", conversation=page.params["conversation"], q=page.query["q"])
         if hit is not None:
