@@ -145,7 +145,7 @@ async def bench() -> Report:
         await _documents(report, server, made)
         site = json.loads(re.search(r'id="data">(.*?)</script>', page(server, f"/chat/{made.bots[0]}"))[1])["site"]  # type: ignore[index]
         widgets = [Visitor(server.port, made.bots[0], site, number * 1_000_000) for number in range(WIDGETS)]
-        await _crowd(report, widgets)
+        await _crowd(report, server, widgets)
         await _waiting(report, server, widgets)
         await _operator(report, made, widgets[:WATCHED])
     return report
@@ -169,11 +169,13 @@ async def _documents(report: Report, server: ServerProcess, made: Instance) -> N
         report.notes.append(f"first paint: {full:.0f} ms, nearly empty page {bare:.0f} ms")
 
 
-async def _crowd(report: Report, widgets: list[Visitor]) -> None:
+async def _crowd(report: Report, server: ServerProcess, widgets: list[Visitor]) -> None:
     progress(f"{len(widgets)} visitors write at once")
     for some in range(0, len(widgets), 200):
         await asyncio.gather(*(widget.connect() for widget in widgets[some : some + 200]))
+    used = server.cpu_s()
     times = await asyncio.gather(*(widget.send("Are you open on Saturday afternoons?") for widget in widgets))
+    report.notes.append(f"CPU of a message of the widget {1e6 * (server.cpu_s() - used) / len(widgets):.0f} us")
     p99 = quantile(list(times), 0.99)
     report.bars.append(Bar(f"p99 of {len(widgets)} first messages at once on a model of {MODEL_S:g} s, seconds", p99, 2.5, least=False))
 

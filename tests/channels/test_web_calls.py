@@ -195,6 +195,7 @@ async def test_two_quick_first_messages_are_one_conversation(frame: Frame, calle
     ("headers", "status"),
     [
         ({"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
         ({"Sec-Fetch-Site": "none"}, 403),
         ({"Chatsvc-Site": "wrong"}, 403),

@@ -13,7 +13,7 @@ from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
 from chatsvc.http.router import MethodNotAllowed, NotFound, Router
-from chatsvc.http.same_origin import is_same_origin
+from chatsvc.http.same_origin import is_same_origin, names_own_origin
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.services import Services
@@ -98,6 +98,8 @@ def _is_own_call(request: HttpRequest, public_url: str) -> bool:
     named = "Sec-Fetch-Site" in request.headers or "Origin" in request.headers
     if not named and request.method in ("GET", "HEAD"):
         return True
+    if "Origin" in request.headers and not names_own_origin(request, public_url):
+        return False
     return is_same_origin(request, public_url) and request.headers.get("Sec-Fetch-Site") != "none"
 
 
