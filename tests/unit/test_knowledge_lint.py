@@ -44,7 +44,8 @@ def test_an_entry_with_a_plain_heading_and_no_other_phrasing_is_no_finding() -> 
 
 def test_the_entries_that_visitors_will_probably_miss_are_named_with_questions_that_miss_them() -> None:
     known = [entry(f"{n}", name, answer=f"{name} costs £{n} at the desk.") for n, name in enumerate(("Parking", "Breakfast", "Laundry"))]
-    odd = [entry(f"odd {n}", f"Q7-{n}", answer=f"Bring voucher {n} along to the desk, £3.") for n in range(7)]
+    titles = ("More", "Other", "And also", "For all of you", "This and that", "What else", "Some more")
+    odd = [entry(f"odd {n}", title, answer=f"Bring voucher {n} along to the desk, £3.") for n, title in enumerate(titles)]
     found = [one for one in findings([*known, *odd], "en") if one.kind == "easily_missed"]
     assert 1 <= len(found) <= knowledge_lint.MOST_MISSED
     assert all(one.entry.startswith("odd") for one in found)
