@@ -7,7 +7,7 @@ and for at most a day.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -42,17 +42,16 @@ def ask(turn: Turn, finding: SearchResult) -> Reply | None:
     return ask_among(turn, "one" if len(entries) == 1 else "several", entries)
 
 
-def answered(turn: Turn, finding: SearchResult) -> Reply | None:
+def answered(turn: Turn, find: Callable[[], SearchResult]) -> Reply | None:
     """Return the reply to a message that chooses one of the entries offered, or none. None for any other message.
 
-    A message that names an entry which was not offered is a question of its own.
+    A message that names an entry which was not offered is a question of its own, as `find` shows.
     """
     entries = offered(turn)
     said = words(turn.message)
     if not entries or not said or len(said) > _CHOICE_WORDS:
         return None
-    other = finding.decision == "answer" and finding.hits[0].entry not in entries
-    chosen = _by_place(said, entries) or (None if other else _by_words(said, entries))
+    chosen = _by_place(said, entries) or (None if _is_of_another(find(), entries) else _by_words(said, entries))
     if chosen is not None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
@@ -62,6 +61,11 @@ def answered(turn: Turn, finding: SearchResult) -> Reply | None:
     ):
         return Reply(entries[0].answer) if len(entries) == 1 else ask_among(turn, "which", entries)
     return None
+
+
+def _is_of_another(finding: SearchResult, entries: Sequence[Entry]) -> bool:
+    """Return whether the message is answered by an entry that was not offered."""
+    return finding.decision == "answer" and finding.hits[0].entry not in entries
 
 
 def ask_among(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:

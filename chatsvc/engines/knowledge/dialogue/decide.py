@@ -68,7 +68,7 @@ def _first_of(message: VisitorMessage, readings: tuple[Reading, ...]) -> Reply:
 
 def _choice(message: VisitorMessage) -> Reply | None:
     """Read the choice among entries that the last reply offered."""
-    return ask_back.answered(message.turn, message.finding)
+    return ask_back.answered(message.turn, lambda: message.finding)
 
 
 def _pending_change(message: VisitorMessage) -> Reply | None:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, SearchResult, Turn
+from chatsvc.engines import Hit, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import ask_back, facts, smalltalk
 from chatsvc.engines.knowledge.search import confidence, lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
@@ -64,6 +64,17 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
         others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
         return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
     return None
+
+
+def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
+    """Return the entry spoken of, if a short message asks for a fact that it states and names no subject: "how much is it?"."""
+    kinds = facts.asked(turn.message)
+    if not kinds or not said or len(said) > _SHORT or any(word not in _POINTING and word not in _OPENINGS for word in facts.subject(said)):
+        return None
+    stating = next((entry for entry in spoken_of(turn) if facts.states_any(entry.answer, kinds)), None)
+    if stating is None:
+        return None
+    return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(stating, 1.0),))
 
 
 def _fits_another(finding: SearchResult, entry: Entry, own: Sequence[str], kinds: Collection[str]) -> bool:

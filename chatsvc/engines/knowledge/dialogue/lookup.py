@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -29,6 +30,7 @@ _CLAUSES = re.compile(
 )
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
 _PHRASINGS = 6  # other phrasings that help to find it
+_counterparts: WeakKeyDictionary[Knowledge, dict[tuple[str, str], Entry | None]] = WeakKeyDictionary()
 _RIVALS = 3  # hits that may be named by the same words, or state the fact asked for
 _NEAR = 0.6  # share of the first score from which another hit may come before it
 _SHORT = 6  # words of a message whose words alone may point to an entry
@@ -38,6 +40,9 @@ _LIKE = 0.05  # score from which two may be counterparts
 def find(turn: Turn) -> SearchResult:
     """Search for the message. A follow-up is searched in its entry, and together with the earlier questions."""
     said = words(turn.message)
+    known = followups.of_fact_alone(turn, said)
+    if known is not None:
+        return known
     finding = _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))
     if len(said) >= stories.LONG and finding.decision != "answer":
         return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
@@ -47,7 +52,7 @@ def find(turn: Turn) -> SearchResult:
     if spoken is not None:
         return spoken
     for context in followups.contexts(turn):
-        together = search(turn, f"{context} {turn.message}")
+        together = search(turn, f"{context} {turn.message}", others=False)
         if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
     return _of_business(turn, finding)
@@ -73,9 +78,12 @@ def clauses(message: str) -> list[str]:
     return [part for part in _CLAUSES.split(message[:_ASKED_IN]) if part and words(part)]
 
 
-def search(turn: Turn, text: str) -> SearchResult:
-    """Search for a text without its contact data. The answer is in the language of the turn, else the bot's, else as found."""
-    finding = _searched(turn, mask_contacts(text, " "))
+def search(turn: Turn, text: str, *, others: bool = True) -> SearchResult:
+    """Search for a text without its contact data. The answer is in the language of the turn, else the bot's, else as found.
+
+    With `others` an unsure search is repeated in the other languages of the conversation.
+    """
+    finding = _searched(turn, mask_contacts(text, " "), others)
     if not finding.hits:
         return finding
     first, *rest = finding.hits
@@ -86,13 +94,13 @@ def search(turn: Turn, text: str) -> SearchResult:
     return finding
 
 
-def _searched(turn: Turn, text: str) -> SearchResult:
+def _searched(turn: Turn, text: str, with_others: bool) -> SearchResult:
     """Search in the wanted language, then in the others if that finds no answer."""
     shown = language.detected(turn)
     finding = turn.knowledge.search(text, turn.language, spoken=shown)
-    others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ())
+    others = {"ask": (shown,), "abstain": (shown, primary(turn.bot.language))}.get(finding.decision, ()) if with_others else ()
     for other in dict.fromkeys(others):
-        if other and other != language.of(turn):
+        if other in turn.knowledge.languages and other != language.of(turn):
             again = turn.knowledge.search(text, other)
             if again.decision == "answer":
                 return again
@@ -101,9 +109,14 @@ def _searched(turn: Turn, text: str) -> SearchResult:
 
 def _counterpart(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:
     """Return the entry of the same meaning in another language. The two are each other's nearest."""
-    there = _nearest(knowledge, entry, tongue)
-    back = _nearest(knowledge, there, primary(entry.language)) if there else None
-    return there if back is not None and back.id == entry.id else None
+    if tongue not in knowledge.languages:
+        return None
+    known = _counterparts.setdefault(knowledge, {})
+    if (entry.id, tongue) not in known:
+        there = _nearest(knowledge, entry, tongue)
+        back = _nearest(knowledge, there, primary(entry.language)) if there else None
+        known[entry.id, tongue] = there if back is not None and back.id == entry.id else None
+    return known[entry.id, tongue]
 
 
 def _nearest(knowledge: Knowledge, entry: Entry, tongue: str) -> Entry | None:

@@ -31,6 +31,7 @@ _NARROW = 1 << 16  # word numbers up to this fit in two bytes
 _MOST_PAIRS = 1 << 19  # hashed counters of bigrams; a collision only makes a bigram look less rare
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
 _A_SENTENCE, _SENTENCES = 12, 24  # least characters of a sentence, and sentences of a passage that are indexed
+_MOST_RECENT = 2_048  # phrasings whose features are cached, a few megabytes
 PHRASINGS = 64  # of an entry that are scored one by one; all of them count in its sum
 
 
@@ -54,6 +55,7 @@ class Corpus:
         self.size = len(entries)
         self.lexicon = lexicon
         self._rarities: dict[int, float] = {}
+        self._recent: dict[int, tuple[set[int], set[Pair]]] = {}  # cache of `phrasing`
         self.terms = Terms(lexicon)
         self.first = array("I", [0])  # entry -> number of its first phrasing
         self.starts = array("I", [0])  # phrasing -> its first word in `_tokens`
@@ -137,8 +139,14 @@ class Corpus:
 
     def phrasing(self, phrasing: int) -> tuple[set[int], set[Pair]]:
         """Return the features of a phrasing's words, and its stem bigrams."""
-        row = self.tokens(phrasing)
-        return set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
+        known = self._recent.get(phrasing)
+        if known is None:
+            row = self.tokens(phrasing)
+            known = set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
+            if len(self._recent) >= _MOST_RECENT:
+                self._recent.clear()
+            self._recent[phrasing] = known
+        return known
 
     def held(self, entry: int) -> set[int]:
         """Return the features of an entry's phrasings."""

@@ -52,6 +52,15 @@ class _RankedEntry:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    text: str
+    asked: list[str]
+    query: Query
+    scores: dict[int, float]  # by entry
+    alike: dict[int, float]  # topic similarity by entry
+
+
 class KnowledgeIndex:
     """Implementation of `engines.Knowledge`."""
 
@@ -64,6 +73,7 @@ class KnowledgeIndex:
         self._default = default_language
         self._languages = tuple(intern(primary(entry.language)) for entry in self._entries)
         self._spoken = frozenset(self._languages)
+        self._last: _Gathered | None = None
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # built once a process, here rather than in the first search on the event loop
         with threads.fast_thread_switching():
@@ -86,9 +96,9 @@ class KnowledgeIndex:
     ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
         wanted, others = self._wanted(text, language, spoken)
-        asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
-        query = query_of(asked, self._corpus, self._speller)
-        ranked = self._rank(query, wanted, others)
+        gathered = self._gathered(text)
+        asked, query = gathered.asked, gathered.query
+        ranked = self._rank(gathered, wanted, others)
         if not ranked:
             return SearchResult(wanted, "abstain", 0.0, ())
         shown = self._signs(asked, query, ranked)
@@ -125,15 +135,26 @@ class KnowledgeIndex:
             return guessed, _GUESSED
         return primary(self._default), _DEFAULT
 
-    def _rank(self, query: Query, wanted: str, others: float) -> list[_RankedEntry]:
-        """Return the ranked entries, best first; ties in the order of the entries."""
-        if wanted not in self._spoken:
-            others = 1.0
+    def _gathered(self, text: str) -> _Gathered:
+        """Return query and candidates; those of the last text are cached for a search in another language."""
+        last = self._last
+        if last is not None and last.text == text:
+            return last
+        asked = words(text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]} {text[-_ENDS:]}")[:_WORDS]
+        query = query_of(asked, self._corpus, self._speller)
         scores = self._corpus.postings.accumulate(query.weights.items())
         share = _TOPICS / math.log(max(_FEW, self._corpus.size))
         alike = self._corpus.topics.like(query.topics)
         for entry, likeness in alike.items():
             scores[entry] = scores.get(entry, 0.0) + share * likeness
+        self._last = _Gathered(text, asked, query, scores, alike)
+        return self._last
+
+    def _rank(self, gathered: _Gathered, wanted: str, others: float) -> list[_RankedEntry]:
+        """Return the ranked entries, best first; ties in the order of the entries."""
+        query, scores, alike = gathered.query, gathered.scores, gathered.alike
+        if wanted not in self._spoken:
+            others = 1.0
         if not scores:
             return []
         # only the best are checked for their language, since checking thousands is slower than finding them
