@@ -67,7 +67,10 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
 
 
 def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
-    """Return the entry spoken of, if a short message asks for a fact that it states and names no subject: "how much is it?"."""
+    """Return the entry spoken of as the answer to a bare question for a fact.
+
+    The message is short and names no subject, and the entry states the fact: "how much is it?".
+    """
     kinds = facts.asked(turn.message)
     if not kinds or not said or len(said) > _SHORT or any(word not in _POINTING and word not in _OPENINGS for word in facts.subject(said)):
         return None

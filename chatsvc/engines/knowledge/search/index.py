@@ -136,7 +136,10 @@ class KnowledgeIndex:
         return primary(self._default), _DEFAULT
 
     def _gathered(self, text: str) -> _Gathered:
-        """Return query and candidates; those of the last text are cached for a search in another language."""
+        """Return query and candidates of a text.
+
+        Those of the last text are cached for a search in another language.
+        """
         last = self._last
         if last is not None and last.text == text:
             return last
