@@ -158,8 +158,8 @@ async def mask(services: Services) -> None:
 class UnansweredGroup(NamedTuple):
     """Phrasings of one question, the most frequent first.
 
-    `id` is the number of the first one. `nearest` is the entry that matches best, with its score; `answered` says that the knowledge
-    answers the question by now.
+    `id` is the number of the first one. `nearest` is the entry that matches best, with its score, unless no entry matches well
+    enough to be offered; `answered` says that the knowledge answers the question by now.
     """
 
     id: int
@@ -279,7 +279,8 @@ def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int
 
 
 def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | None:
-    hit = next(iter(index.search(asked.question, asked.language, 1).hits), None)
+    found = index.search(asked.question, asked.language, 1)
+    hit = next(iter(found.hits), None) if found.decision != "abstain" else None
     return (hit.entry, hit.score) if hit else None
 
 

@@ -74,6 +74,7 @@ async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(calle
     together = next(one for one in found.values() if one["count"] == 3)
     assert together["nearest"]["question"] == "Do you repair bikes?"
     assert 0 < together["nearest"]["score"] < 1
+    assert next(one for one in found.values() if one["count"] == 1)["nearest"] is None
 
 
 async def test_how_to_reach_the_visitor_is_not_kept_and_little_of_a_long_text(caller: Caller, engine: ScriptedEngine) -> None:
