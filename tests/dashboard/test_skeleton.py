@@ -193,3 +193,13 @@ async def test_a_browser_signs_in_with_the_keyboard_alone(site: Site, browser: B
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (True, "Lax", False)
     assert faults == []
     await context.close()
+
+
+async def test_pages_of_an_account_lead_an_administrator_without_one_to_the_first_page(site: Site) -> None:
+    for one in (await site.do("account.list")).items:
+        await site.do("account.delete", account=one.account.id)
+    client = await site.client()
+    fields = {"email": site.email("administrator"), "password": PASSWORD, "next": "/"}
+    assert "There is no account yet" in (await client.post("/login", fields)).text
+    for path in ("/inbox", "/usage.csv", "/conversations", "/bots", "/usage", "/keys", "/webhooks", "/operators", "/account", "/audit"):
+        assert (await client.get(path)).status == 200, path

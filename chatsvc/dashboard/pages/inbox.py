@@ -18,7 +18,9 @@ _FILTERS = ("q", "bot", "status", "kind", "assignee")
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show a page of the inbox."""
+    """Show a page of the inbox; without an account, "Today" explains what to do first."""
+    if page.account_id is None:
+        return page.redirect("/")
     return await _list(page)
 
 

@@ -51,7 +51,7 @@ async def show(page: Page) -> HttpResponse:
         summary=summary,
         days=days,
         periods=PERIODS,
-        plots=[_messages(page, summary), _cost(page, summary)],
+        plots=[_messages(page, summary), *([_cost(page, summary)] if summary.cost_micro_usd else [])],
         by_bot=_most_first(by_bot.items()),
         by_channel=_most_first(by_channel.items()),
         total=UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd),
@@ -98,6 +98,8 @@ def _plot(page: Page, summary: UsageSummary, key: str, chart: charts.Chart, scal
 
 async def download(page: Page) -> HttpResponse:
     """Send the usage by day, bot and channel as a CSV file. No cell is a formula."""
+    if page.account_id is None:
+        return page.redirect("/usage")
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=_days(page))
     names, text = _names(summary), io.StringIO(newline="")
     writer = csv.writer(text)
