@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.local_paths import with_query
@@ -72,7 +73,9 @@ class Dashboard:
             request.route, route, request.params = f"{match.target.method} {match.template}", match.target, match.params
         except (NotFound, MethodNotAllowed) as fault:
             page = Page(self._services, request, _NOWHERE, signed_in, language, self._pages)
-            await self._choose_account(page)
+            # An account outside the operator's scope changes nothing about a path that does not exist.
+            with suppress(Refused):
+                await self._choose_account(page)
             return page.fail(404) if isinstance(fault, NotFound) else page.fail(405, more=[("Allow", ", ".join(fault.allow))])
         page = Page(self._services, request, route, signed_in, language, self._pages)
         try:

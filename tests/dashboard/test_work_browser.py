@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, Route
 
 from chatsvc.store import exchanges
 from tests.dashboard.site import PASSWORD, Site
@@ -57,3 +57,30 @@ async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Pa
     await exchanges.record(site.app.services.db, exchange, ignore)
     await tab.get_by_text("Are you still there?", exact=True).wait_for(timeout=15_000)
     assert await tab.locator("#messages li.message").count() == shown + 2
+
+
+async def test_an_open_conversation_refreshes_after_faults_and_while_a_link_has_the_focus(site: Site, tab: Page) -> None:
+    conversation = site.mine.ids["conversation"]
+    (found,) = [one for one in (await site.do("conversation.list", bot=site.mine.bot)).items if one.id == conversation]
+    address = f"{site.app.url}/conversations/{conversation}"
+    await tab.goto(address)
+    link = tab.locator("#messages li.message footer a").first
+    await link.focus()
+    focused = await link.get_attribute("href")
+    faults = iter(("status", "network"))
+
+    async def fail(route: Route) -> None:
+        match next(faults, None):
+            case "status":
+                await route.fulfill(status=503, body="")
+            case "network":
+                await route.abort()
+            case _:
+                await route.continue_()
+
+    await tab.route(address, fail)
+    exchange = new_exchange(site.mine.bot, site.mine.account, found.user_id, at=site.clock.now, text="After the faults")
+    await exchanges.record(site.app.services.db, exchange, ignore)
+    await tab.get_by_text("After the faults", exact=True).wait_for(timeout=40_000)
+    assert next(faults, None) is None
+    assert await tab.evaluate("document.activeElement.getAttribute('href')") == focused

@@ -209,6 +209,15 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
 
 
+async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor: Client) -> None:
+    services, bot = site.app.services, site.mine.bot
+    exchange = new_exchange(bot, site.mine.account, "no-channel", channel="telegram", at=site.clock.now, text="Hello?")
+    await exchanges.record(services.db, exchange, ignore)
+    (found,) = (await site.do("conversation.list", bot=bot, channel="telegram")).items
+    refused = await editor.submit(f"/conversations/{found.id}", "conversation.reply", text="Half an answer")
+    assert (refused.status, refused.alert != "", "Half an answer" in refused.body) == (422, True, True)
+
+
 async def test_a_visitor_who_waits_is_on_today(site: Site, reader: Client, web: str) -> None:
     unit = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE id = ?"
     await site.app.services.db.write(lambda connection: connection.execute(unit, (site.clock.now, web)).rowcount)

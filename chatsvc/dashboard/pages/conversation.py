@@ -115,6 +115,9 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
         text = next((entry.answer for entry in answers if entry.id == page.query.get("insert")), "")
     values |= {"answers": answers, "text": text, "steady": found.conversation.handling != BOT}
     values |= {"found": found, "conversation": found.conversation, "bot": bot, "zone": bot.timezone if bot else page.timezone}
+    if fault is not None and fault.code == "channel_not_found":
+        # The channel was removed while the reply was written: the conversation itself exists, so the text is kept.
+        return page.render("conversation.html", status=422, fault=page.refusal(fault), **values)
     return page.refused("conversation.html", fault, **values) if fault else page.render("conversation.html", **values)
 
 

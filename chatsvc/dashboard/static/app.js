@@ -5,37 +5,73 @@
   const words = document.body.dataset;
 
   // Parts that refresh themselves: <section id="..." data-refresh="URL">. Every 3 s while something changes, else ever slower up to
-  // once a minute (with data-steady always every 3 s); never in a hidden tab, never while something is being typed in the part, and
-  // not for longer than half an hour without a change.
-  const FAST = 3000, SLOW = 60000, END = 1800000;
-  for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id, FAST, Date.now(), part.innerHTML);
+  // once a minute, and not for longer than half an hour without a change; with data-steady always every 2 s. A fault is a retry
+  // after a longer pause. Never in a hidden tab, and never while a field of the part has the focus.
+  const FAST = 3000, STEADY = 2000, SLOW = 60000, RETRY = 20000, END = 1800000;
+  for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id);
 
-  function keepFresh(id, pause, changed, seen) {
-    setTimeout(async () => {
-      const part = document.getElementById(id);
-      if (!part || Date.now() - changed > END) return;
-      if (document.hidden || part.contains(document.activeElement)) {
-        keepFresh(id, FAST, changed, seen);
+  function keepFresh(id) {
+    let pause = FAST, changed = Date.now(), seen = document.getElementById(id).innerHTML;
+
+    function isOver(part) { return Date.now() - changed > END && !part.hasAttribute("data-steady"); }
+
+    function isBusy(part) {
+      return document.hidden || (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
+    }
+
+    async function refresh(part) {
+      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "error" });
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+      if (!fresh || isBusy(part)) return;
+      part.toggleAttribute("data-steady", fresh.hasAttribute("data-steady"));
+      if (fresh.innerHTML === seen) {
+        pause = Math.min(SLOW, pause * 1.5);
         return;
       }
-      try {
-        const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "error" });
-        if (!answer.ok) return;
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
-        if (fresh) part.toggleAttribute("data-steady", fresh.hasAttribute("data-steady"));
-        if (fresh && fresh.innerHTML !== seen) {
-          seen = fresh.innerHTML;
-          part.replaceChildren(...fresh.childNodes);
-          pause = FAST;
-          changed = Date.now();
-        } else if (!part.hasAttribute("data-steady")) {
-          pause = Math.min(SLOW, pause * 1.5);
+      seen = fresh.innerHTML;
+      replace(part, fresh);
+      pause = FAST;
+      changed = Date.now();
+    }
+
+    async function run() {
+      const part = document.getElementById(id);
+      if (!part || isOver(part)) return;
+      let next = FAST;
+      if (!isBusy(part)) {
+        try {
+          await refresh(part);
+          if (part.hasAttribute("data-steady")) pause = STEADY;
+        } catch {
+          pause = Math.min(part.hasAttribute("data-steady") ? RETRY : SLOW, pause * 1.5);
         }
-      } catch {
-        pause = SLOW;
+        next = pause;
       }
-      keepFresh(id, pause, changed, seen);
-    }, pause);
+      setTimeout(run, next);
+    }
+
+    if (document.getElementById(id).hasAttribute("data-steady")) pause = STEADY;
+    setTimeout(run, pause);
+  }
+
+  // Replaces the content of a part. Keeps the focus, and what is unfolded, by the id of the record around it.
+  function replace(part, fresh) {
+    const rowOf = (element) => element.closest("[data-id], [id]");
+    const keyOf = (row) => row.id ? `#${CSS.escape(row.id)}` : `[data-id="${CSS.escape(row.dataset.id)}"]`;
+    const inRow = (key, tag) => [...(document.querySelector(key)?.querySelectorAll(tag) ?? [])];
+    const place = (element) => {
+      if (element.id) return [`#${CSS.escape(element.id)}`, null, 0];
+      const key = keyOf(rowOf(element)), tag = element.localName;
+      return [key, tag, inRow(key, tag).indexOf(element)];
+    };
+    const find = ([key, tag, at]) => tag ? inRow(key, tag)[at] : document.querySelector(key);
+    const active = document.activeElement;
+    const focused = active !== part && part.contains(active) ? place(active) : null;
+    const unfolded = [...part.querySelectorAll("details[open]")].map(place);
+    part.replaceChildren(...fresh.childNodes);
+    for (const one of unfolded) find(one)?.setAttribute("open", "");
+    if (focused) find(focused)?.focus({ preventScroll: true });
   }
 
   // Copy buttons beside texts and secrets.
