@@ -63,8 +63,10 @@
       if (message.n <= last) continue;
       last = message.n;
       if (message.role === "user") {
-        const own = queue.findIndex((one) => one.text === message.text);
-        if (own >= 0) { queue[own].node.remove(); queue[own].shown = true; }
+        const own = queue.find((one) => !one.shown && one.text === message.text);
+        if (own) { own.node.remove(); own.shown = true; }
+        // The service has it, only its answer was lost: the same key asks for the answer, and the queue moves.
+        if (own?.failed) { own.failed = false; setTimeout(work); }
       } else post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
       messages.push(message);
       draw(message);
@@ -80,7 +82,7 @@
     text = text.trim();
     if (!text) return;
     if ([...text].length > data.most) return complain(say("too_long", { most: data.most }));
-    const one = { text, key: newKey(), node: bubble("user", text, texts.you) };
+    const one = { text, key: newKey(), tries: 0, node: bubble("user", text, texts.you) };
     queue.push(one);
     choices(null);
     log.append(one.node);
@@ -92,6 +94,7 @@
     const one = queue[0];
     if (busy || !one || one.failed) return;
     busy = true;
+    one.tries += 1;
     complain("");
     if (!store.get(place)) store.set(place, `?${one.key}`);
     tell();
@@ -102,7 +105,9 @@
       done = true;
     } catch (refusal) {
       if (refusal.status === 401 || refusal.status === 410) ended();
-      else fail(one, refusal);
+      else if (!one.shown) fail(one, refusal);
+      else if (one.tries > 2) done = true;
+      else setTimeout(work, 1000);
     } finally {
       busy = false;
       if (done) { queue = queue.filter((other) => other !== one); one.node.remove(); }
@@ -244,6 +249,7 @@
     polling += 1;
     hold?.abort();
     store.set(place, null);
+    store.set(bell, null);
     [messages, queue, last, handling, operator, peer] = [[], [], 0, "bot", null, false];
     complain("");
     begin();
