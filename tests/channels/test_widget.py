@@ -17,6 +17,7 @@ from chatsvc.config import Config
 from chatsvc.engines import Reply
 from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
+from tests.channels.conftest import begun
 from tests.conftest import Caller
 from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS, TOOLS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -312,6 +313,22 @@ async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: C
     assert await chat.evaluate("localStorage.length") == 0
     await say(chat, "anew")
     await sees(chat, "echo: anew")
+    listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert [one.message_count for one in listed] == [2, 2]
+
+
+async def test_a_late_answer_does_not_bring_back_what_was_before_a_start_anew(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
+    engine.gate = asyncio.Event()
+    await say(chat, "old")
+    await begun(engine, 1)
+    await chat.locator("[data-action=anew]").click()
+    engine.gate.set()
+    await chat.wait_for_timeout(700)
+    assert len(await log_of(chat)) == 1
+    assert await chat.evaluate("localStorage.length") == 0
+    await say(chat, "new")
+    await sees(chat, "echo: new")
+    assert (await log_of(chat))[1:] == ["new", "echo: new"]
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     assert [one.message_count for one in listed] == [2, 2]
 

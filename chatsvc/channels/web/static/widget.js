@@ -25,6 +25,8 @@
 
   let messages = [], queue = [], last = 0, handling = "bot", operator = null, peer = false, away = data.away;
   let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
+  // Raised by each start anew: answers to calls of an earlier conversation are dropped.
+  let epoch = 0;
 
   // The embedding page is one of the sites, else the browser would not show the frame; its own origin is all that it is told by.
   let above = data.origin;
@@ -45,11 +47,12 @@
     return made;
   };
   const call = async (path, options = {}, seconds = 75) => {
-    const stop = new AbortController(), timer = setTimeout(() => stop.abort(), seconds * 1000);
+    const stop = new AbortController(), timer = setTimeout(() => stop.abort(), seconds * 1000), begun = epoch;
     options.signal?.addEventListener("abort", () => stop.abort());
     try {
       const answer = await fetch(api + path, { ...options, headers: { ...headers(), ...options.headers }, signal: stop.signal, credentials: "omit" });
       const body = await answer.json().catch(() => ({}));
+      if (begun !== epoch) throw new Error("anew");
       if (answer.ok) return body;
       throw Object.assign(new Error(body.error), { status: answer.status, code: body.error, wait: body.retry_after });
     } finally { clearTimeout(timer); }
@@ -98,21 +101,23 @@
     complain("");
     if (!store.get(place)) store.set(place, `?${one.key}`);
     tell();
+    const begun = epoch;
     let done = false;
     try {
       const body = JSON.stringify({ text: one.text, after: last });
       take(await call("/messages", { method: "POST", body, headers: { "Content-Type": "application/json", "Idempotency-Key": one.key } }));
       done = true;
     } catch (refusal) {
+      if (begun !== epoch) return;
       if (refusal.status === 401 || refusal.status === 410) ended();
       else if (!one.shown) fail(one, refusal);
       else if (one.tries > 2) done = true;
       else setTimeout(work, 1000);
-    } finally {
-      busy = false;
-      if (done) { queue = queue.filter((other) => other !== one); one.node.remove(); }
-      tell();
     }
+    if (begun !== epoch) return;
+    busy = false;
+    if (done) { queue = queue.filter((other) => other !== one); one.node.remove(); }
+    tell();
     if (done) work();
     poll();
   };
@@ -246,7 +251,9 @@
     if (data.suggestions.length && !store.get(place)) log.append(group(texts.suggested, data.suggestions));
   };
   const forget = () => {
+    epoch += 1;
     polling += 1;
+    busy = false;
     hold?.abort();
     store.set(place, null);
     store.set(bell, null);
