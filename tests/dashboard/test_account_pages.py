@@ -105,7 +105,9 @@ async def test_a_refused_key_keeps_what_was_typed(owner: Client) -> None:
     assert answer.values(form) == [("name", "till"), ("expires", "2020-01-01")]
 
 
-async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owner: Client) -> None:
+async def test_usage_agrees_with_the_interface_and_the_csv_file(
+    site: Site, owner: Client, editor: Client, reader: Client
+) -> None:
     rows = [
         (site.mine.account, site.mine.bot, site.clock() - day * 86_400_000, 1000 + day, 4_200, channel)
         for day in range(3)
@@ -121,6 +123,8 @@ async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owne
     assert len(bars) == 14
     assert ["unfinished" in str(one.get("class")) for one in bars] == ([False] * 6 + [True]) * 2
     assert "Web widget" in shown.text
+    allowance = [" of the allowance" in (await client.get("/usage")).text for client in (owner, editor, reader)]
+    assert allowance == [True, False, False]
     file = await owner.get("/usage.csv?days=7")
     assert file.headers["Content-Disposition"] == 'attachment; filename="usage-2026-11-14-2026-11-20.csv"'
     assert file.body.startswith("\ufeffday,")
