@@ -158,9 +158,9 @@ def _profile(services: Services, stored_profile: str) -> str | None:
 
 
 def _adapt_channel(record: Record) -> None:
-    """Leave a platform's channel switched off: the other installation may still use it. A widget gets a key of its own."""
-    if record["channel"] == WEB:
-        record["secrets"] = record["secrets"] or json.dumps(new_web_secrets())
+    """Pause a channel that came with its secrets: the other installation may still use it. A widget without them gets a new key."""
+    if record["channel"] == WEB and record["secrets"] is None:
+        record["secrets"] = json.dumps(new_web_secrets())
         return
     record["state"] = NEEDS_SECRET if record["secrets"] is None else PAUSED
     record["identity"] = None if record["secrets"] is None else record["identity"]

@@ -162,7 +162,7 @@ async def moved(caller: Caller, *, with_secrets: bool) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("with_secrets", "state"), [(True, "paused"), (False, "needs_secret")])
-async def test_an_import_leaves_platforms_off_and_the_widget_as_it_was(
+async def test_an_import_pauses_channels_with_secrets_and_gives_the_widget_a_new_key_without(
     caller: Caller, platform: Platform, *, with_secrets: bool, state: str
 ) -> None:
     await put(caller, "telegram", token=TOKEN)
@@ -171,7 +171,8 @@ async def test_an_import_leaves_platforms_off_and_the_widget_as_it_was(
     records = await moved(caller, with_secrets=with_secrets)
     assert (TOKEN in repr(records)) is with_secrets
     listed = {one.channel: one for one in await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})}
-    assert (listed["telegram"].state, listed["web"].state, listed["web"].sites) == (state, "active", ["https://shop.example.com"])
+    assert (listed["telegram"].state, listed["web"].sites) == (state, ["https://shop.example.com"])
+    assert listed["web"].state == ("paused" if with_secrets else "active")
     after = await secrets(caller)
     assert (after["telegram"] == before["telegram"]) is with_secrets
     assert (after["web"] == before["web"]) is with_secrets
