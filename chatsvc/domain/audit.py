@@ -12,6 +12,7 @@ class AuditRecord(NamedTuple):
     """An administrative operation: time in milliseconds, caller, account and ids concerned.
 
     `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
+    `number` is 0 until the record is stored.
     """
 
     at: int
@@ -21,3 +22,4 @@ class AuditRecord(NamedTuple):
     operation: str
     ids: Mapping[str, str]
     outcome: str | None = None
+    number: int = 0

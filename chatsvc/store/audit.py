@@ -47,23 +47,23 @@ async def settle(db: Database, number: int, account_id: str | None, ids: Mapping
     await db.write(unit)
 
 
-async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[tuple[AuditRecord, int]]:
+async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[AuditRecord]:
     """Read audit records since an instant (milliseconds), newest first.
 
     accounts: None for all. after: number of the last record of the page before.
     """
 
-    def unit(connection: Connection) -> list[tuple[AuditRecord, int]]:
+    def unit(connection: Connection) -> list[AuditRecord]:
         found = "audit_records r" if accounts is None else _OF_SOME
         rows = connection.execute(
             f"SELECT {_OF_COLUMNS}, r.number FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
             (listed(accounts), since, after, limit),
         )
-        return [(_record(row[:-1]), row[-1]) for row in rows]
+        return [_record(row) for row in rows]
 
     return await db.read(unit)
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:
-    at, kind, actor_id, name, via, account_id, operation, ids, outcome = row
-    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome)
+    at, kind, actor_id, name, via, account_id, operation, ids, outcome, number = row
+    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number)

@@ -26,5 +26,4 @@ async def list_all(
     start = instant_of(since) if since is not None else 0
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number)
     found = await stored.page(services.db, chosen, start, limit + 1, *(place or ()))
-    page = paging.page_of(found, limit, lambda row: paging.position(row[1]))
-    return ResultPage([record for record, _ in page.items], page.next)
+    return paging.page_of(found, limit, lambda record: paging.position(record.number))

@@ -43,7 +43,8 @@ async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Cli
     page = await owner.get("/")
     assert {ids["request"], ids["appointment"]} <= set(page.records())
     assert "27 November 2026 14:30" in row(page, ids["appointment"])
-    assert "Do you sell helmets? asked 1 time" in page.text
+    (asked,) = await unanswered.most_asked(services.db, site.mine.bot)
+    assert row(page, str(asked.number)) == "Do you sell helmets? asked 1 time"
     assert "of 100,000" in page.text
     assert "None has failed." in page.text
     # Knowledge, a conversation, a key, a webhook and the widget are there.
