@@ -105,9 +105,7 @@ async def test_a_refused_key_keeps_what_was_typed(owner: Client) -> None:
     assert answer.values(form) == [("name", "till"), ("expires", "2020-01-01")]
 
 
-async def test_usage_agrees_with_the_interface_and_the_csv_file(
-    site: Site, owner: Client, editor: Client, reader: Client
-) -> None:
+async def test_usage_agrees_with_the_interface_and_the_csv_file(site: Site, owner: Client, editor: Client, reader: Client) -> None:
     rows = [
         (site.mine.account, site.mine.bot, site.clock() - day * 86_400_000, 1000 + day, 4_200, channel)
         for day in range(3)

@@ -172,9 +172,12 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     assert "phrasings of the entry" in page.text
     assert lift not in page.records()
     (voucher,) = page.records()
-    assert voucher not in (await editor.submit(f"{base}/unanswered", "knowledge.forget_unanswered", where={"id": voucher})).records()
-    refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot})
-    assert refused.status == 422
+    for fields in ({}, {"id": voucher}):
+        refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, **fields})
+        assert (refused.status, refused.alert) == (422, "This cannot be undone. Please confirm it.")
+        assert voucher in refused.records()
+    page = await editor.submit(f"{base}/unanswered", "knowledge.forget_unanswered", where={"id": voucher}, yes="1")
+    assert voucher not in page.records()
     for number in ("99999", "x"):
         assert (await editor.post(f"{base}/unanswered/answer", {"id": number})).status == 404
     await ask(site, "do you deliver to the airport")

@@ -70,6 +70,24 @@ async def test_ones_own_page_has_no_link_and_the_last_administrator_stays(site: 
     assert (gone.status, "last administrator" in gone.alert) == (422, True)
 
 
+async def test_a_refused_change_keeps_what_was_typed(owner: Client) -> None:
+    page = await owner.submit("/operators/editor@example.com", "operator.set", where={"language": ""}, name="n" * 201, language="en")
+    forms = [dict(page.values(form)) for form in page.forms("operator.set")]
+    assert (page.status, {"email": "editor@example.com", "name": "n" * 201, "language": "en"} in forms) == (422, True)
+
+
+async def test_taking_away_ones_own_role_asks_first(site: Site) -> None:
+    made = await site.do("operator.add", email="leaver@example.com", account=site.mine.account, role="owner")
+    leaver = await site.client()
+    await leaver.submit(made.link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    asked = await leaver.submit("/operators/leaver@example.com", "operator.set", where={"role": "owner"}, role="none")
+    assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
+    assert [pair for form in asked.forms("operator.set") for pair in asked.values(form) if pair[0] == "role"] == [("role", "none")]
+    gone = await leaver.submit("/operators/leaver@example.com", "operator.set", where={"role": "owner"}, role="none", yes="1")
+    assert (gone.status, gone.path) == (200, "/?done=saved")
+    assert "no role in an account" in gone.text
+
+
 async def test_an_administrator_makes_another_one_without_a_role(site: Site, administrator: Client) -> None:
     made = await administrator.submit("/operators", "operator.add", email="second@example.com", role="none", admin="1")
     assert len(made.secrets()) == 1
@@ -115,6 +133,7 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     page = await owner.get("/audit")
     rows = [one for one in page.tree.iter("tr") if one.find("td") is not None]
     assert len(rows) == 50
+    assert page.records() == sorted({one.get("data-id", "") for one in rows}, key=int, reverse=True)
     assert "root" in page.text
     assert "command line" in page.text
     (more,) = page.links("next")

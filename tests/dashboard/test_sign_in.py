@@ -165,14 +165,18 @@ async def test_name_notices_and_language_are_ones_own(site: Site) -> None:
     client = await join(site, "own@example.com")
     await client.submit("/me", "operator.set", name="Ada <b>", notice=["waiting", "webhook"])
     page = await client.get("/me")
+    assert "Mail is not set up on this installation" in page.text
     (form,) = page.forms("operator.set")
     assert [value for name, value in page.values(form) if name == "notice"] == ["waiting", "webhook"]
     assert "Ada <b>" in page.text
     await client.submit("/me", "operator.set", notice=None)
     (form,) = (await client.get("/me")).forms("operator.set")
     assert "notice" not in dict(page.values(form)) or not [one for one in form.iter("input") if one.get("checked") is not None]
-    refused = await client.post("/me/profile", {"name": "a\x00b", "notice": "nonsense"})
-    assert refused.status == 422
+    refused = await client.post("/me/profile", {"name": "n" * 201, "notice": "request"})
+    (form,) = refused.forms("operator.set")
+    typed = [pair for pair in refused.values(form) if pair[0] != "email"]
+    assert (refused.status, typed) == (422, [("name", "n" * 201), ("notice", "request")])
+    assert (await client.post("/me/profile", {"name": "a\x00b", "notice": "nonsense"})).status == 422
     turkish = await client.submit("/me", "operator.language", language="tr")
     assert (turkish.language, "Ayarlarım" in turkish.text) == ("tr", True)
     wrong = await client.post("/me/language", {"language": "de"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import passwords
@@ -14,9 +16,10 @@ PATH = "/me"
 SECOND_FACTOR = "/me#second-factor"
 
 
-async def show(page: Page, fault: Refused | None = None) -> HttpResponse:
-    """Show all settings; with a refusal, its sentence above them."""
+async def show(page: Page, fault: Refused | None = None, typed: Mapping[str, object] | None = None) -> HttpResponse:
+    """Show all settings; with a refusal, its sentence above them and `typed` in the fields."""
     values = {
+        "typed": typed or {"name": page.operator.name, "notices": page.operator.notices},
         "sessions": await page.perform("session.list"),
         "codes_left": await second_factor.recovery_codes_left(page.services, page.caller),
         "languages": LANGUAGES,
@@ -34,7 +37,7 @@ async def set_profile(page: Page) -> HttpResponse:
     try:
         await page.perform("operator.set", email=page.operator.email, name=fields.text("name"), notices=notices)
     except Refused as fault:
-        return await show(page, fault)
+        return await show(page, fault, {"name": fields.text("name"), "notices": notices})
     return page.redirect(PATH, done="saved")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from chatsvc.dashboard.fields import Fields
-from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.page import HOME_PATH, Page
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.operators import LANGUAGES, NO_ROLE, ROLES, NewOperator
 from chatsvc.domain.refusals import Refused
@@ -56,8 +57,8 @@ def _show_link(page: Page, made: NewOperator) -> HttpResponse:
     return page.show_once({page.text("operators.link_of", email=made.operator.email): made.link}, back, page.text("operators.link_title"))
 
 
-async def show_one(page: Page, fault: Refused | None = None) -> HttpResponse:
-    """Show an operator with the forms that change him or her."""
+async def show_one(page: Page, fault: Refused | None = None, typed: Mapping[str, object] | None = None) -> HttpResponse:
+    """Show an operator with the forms that change him or her. `typed` replaces values after a refusal."""
     if fault is not None and fault.code == "forbidden":
         raise fault
     operator = await operators.find(page.services, page.caller, page.params["email"])
@@ -65,12 +66,13 @@ async def show_one(page: Page, fault: Refused | None = None) -> HttpResponse:
     is_self = operator.id == page.operator.id
     visible = {account: role for account, role in operator.roles.items() if page.caller.scope.includes(account)}
     whole = page.operator.admin or (not operator.admin and visible.keys() == operator.roles.keys())
+    role_name = role.name.lower() if role else NO_ROLE
     values = {
         "shown": operator,
+        "typed": {"role": role_name, "name": operator.name, "language": operator.language, **(typed or {})},
         "path": _path(operator.email),
         "is_self": is_self,
         "whole": whole,
-        "role": role.name.lower() if role else NO_ROLE,
         "visible": visible,
         "roles": [*ROLES, NO_ROLE],
         "languages": LANGUAGES,
@@ -84,10 +86,15 @@ async def change(page: Page) -> HttpResponse:
     fields = await page.form()
     email = page.params["email"]
     arguments = _changes(page, fields)
+    is_own_role = email == page.operator.email and "role" in arguments
     try:
+        if is_own_role and arguments["role"] == NO_ROLE:
+            fields.require_confirmation()
         await page.perform("operator.set", email=email, **arguments)
     except Refused as fault:
-        return await show_one(page, fault)
+        return await show_one(page, fault, {name: fields.text(name) for name in ("role", "name", "language") if name in fields})
+    if is_own_role and arguments["role"] != "owner" and not page.operator.admin:
+        return page.redirect(HOME_PATH, done="saved")
     if email == page.operator.email or arguments.get("role") == NO_ROLE:
         return page.redirect(PATH, done="saved")
     return page.redirect(_path(email), done="saved")

@@ -52,12 +52,15 @@ async def add(page: Page) -> HttpResponse:
 
 
 async def forget(page: Page) -> HttpResponse:
-    """Delete one group, or with `yes` all questions."""
+    """Delete one group or all questions, only with `yes`."""
     bot_id, fields = page.params["bot"], await page.form()
     number = fields.optional("id")
-    if number is None:
-        fields.require_confirmation()
-    await page.perform("knowledge.forget_unanswered", bot=bot_id, question=question_number(number) if number else None)
+    try:
+        if page.may("knowledge.forget_unanswered"):
+            fields.require_confirmation()
+        await page.perform("knowledge.forget_unanswered", bot=bot_id, question=question_number(number) if number else None)
+    except Refused as fault:
+        return page.refused("unanswered.html", fault, **await _context(page))
     return page.redirect(f"/bots/{bot_id}/unanswered", done="removed")
 
 
