@@ -22,6 +22,8 @@ from tests.conftest import Caller
 from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS, TOOLS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
+LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
+
 
 @pytest.fixture
 def config(config: Config) -> Config:
@@ -87,17 +89,38 @@ async def test_under_a_strict_policy_nothing_is_violated_asked_for_or_stored_bef
     page.on("pageerror", lambda fault: told.append(str(fault)))
     page.on("request", lambda request: asked.append(request.url) if site.service in request.url else None)
     frame = await opened(page, site)
-    await page.evaluate("chatsvc.on('message', (message) => { window.heard = message })")
+    await page.evaluate(LISTEN)
     assert len(asked) == 3, asked  # the loader, the frame's page and its script
     assert await context.cookies() == []
     await say(frame, "hello")
     await sees(frame, "echo: hello")
+    await until(page, "heard.length > 1")
     heard = await page.evaluate("window.heard")
-    assert (set(heard), heard["role"], heard["text"]) == ({"role", "text", "created_at"}, "assistant", "echo: hello")
+    assert [(one["role"], one["text"]) for one in heard] == [("user", "hello"), ("assistant", "echo: hello")]
+    assert [set(one) for one in heard] == [{"role", "text", "created_at"}] * 2
     assert [text for text in told if "404" not in text] == []
     assert await context.cookies() == []
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     assert [one.source_page_host for one in listed] == ["localhost"]
+
+
+async def test_after_a_reload_the_page_hears_of_new_messages_alone(page: Page, site: HostSite, caller: Caller) -> None:
+    # The browser blocks the storage of frames of other sites: this page is on the service's own host, at another port.
+    site.url = site.url.replace("localhost", "127.0.0.1")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", "sites": [site.url]})
+    frame = await opened(page, site)
+    await say(frame, "hello")
+    await sees(frame, "echo: hello")
+    await page.goto(site.url)
+    await until(page, "!!window.chatsvc")
+    await page.evaluate(LISTEN)
+    await page.evaluate("chatsvc.open()")
+    frame = await frame_of(page, site.bot)
+    await sees(frame, "echo: hello")
+    await say(frame, "again")
+    await sees(frame, "echo: again")
+    await until(page, "heard.length > 1")
+    assert await page.evaluate("window.heard.map((one) => one.text)") == ["again", "echo: again"]
 
 
 async def test_another_site_shows_nothing(page: Page, site: HostSite, caller: Caller) -> None:
@@ -122,6 +145,17 @@ async def test_the_attributes_choose_language_side_colour_and_state(page: Page, 
     box = await (await frame.frame_element()).bounding_box()
     assert box
     assert box["x"] < 100
+
+
+@pytest.mark.parametrize(
+    ("attribute", "language", "expected"), [("de", "tr", "tr"), ("de", "fr", "en"), ("tr-TR", "en", "tr"), ("en", "tr", "en")]
+)
+async def test_an_unknown_language_attribute_falls_back_to_that_of_the_page(
+    page: Page, site: HostSite, attribute: str, language: str, expected: str
+) -> None:
+    site.attributes, site.language = f'data-language="{attribute}"', language
+    frame = await opened(page, site)
+    assert await frame.evaluate("document.documentElement.lang") == expected
 
 
 async def test_in_a_sandbox_without_forms_a_message_is_sent(page: Page, site: HostSite) -> None:

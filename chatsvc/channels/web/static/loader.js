@@ -4,7 +4,7 @@
   const script = document.currentScript;
   if (!script || window.chatsvc) return;
   const data = script.dataset, base = new URL(script.src).origin, root = document.documentElement;
-  const turkish = (data.language || root.lang || "en").slice(0, 2).toLowerCase() === "tr";
+  const turkish = /^tr\b/i.test(/^(tr|en)\b/i.test(data.language) ? data.language : root.lang);
   const color = /^#[0-9a-f]{6}$/i.test(data.color || "") ? data.color : "#2456a6";
   const light = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255)
     .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
@@ -74,7 +74,7 @@ max-height:calc(100vh - 112px);border:1px solid #0003;border-radius:14px;box-sha
     const { chatsvc: kind, message } = event.data;
     if (kind === "close") close();
     if (kind === "message" && message) {
-      if (!opened) button.dataset.new = "";
+      if (!opened && message.role !== "user") button.dataset.new = "";
       for (const listener of listeners) try { listener(message); } catch (fault) { console.error(fault); }
     }
   });

@@ -27,6 +27,8 @@
   let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
   // Raised by each start anew: answers to calls of an earlier conversation are dropped.
   let epoch = 0;
+  // Until the first news: what it brings was in the log before the page was loaded again.
+  let reloaded = Boolean(store.get(place));
 
   // The embedding page is one of the sites, else the browser would not show the frame; its own origin is all that it is told by.
   let above = data.origin;
@@ -61,7 +63,8 @@
   const take = (news) => {
     const kept = store.get(place);
     if (news.token && kept !== news.token && (!kept || kept.startsWith("?"))) store.set(place, news.token);
-    const before = last;
+    const before = last, past = reloaded;
+    reloaded = false;
     for (const message of news.messages) {
       if (message.n <= last) continue;
       last = message.n;
@@ -70,7 +73,8 @@
         if (own) { own.node.remove(); own.shown = true; }
         // The service has it, only its answer was lost: the same key asks for the answer, and the queue moves.
         if (own?.failed) { own.failed = false; setTimeout(work); }
-      } else post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
+      }
+      if (!past) post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
       messages.push(message);
       draw(message);
     }
@@ -252,6 +256,7 @@
   };
   const forget = () => {
     epoch += 1;
+    reloaded = false;
     polling += 1;
     busy = false;
     hold?.abort();
