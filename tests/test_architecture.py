@@ -410,6 +410,7 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "knowledge.show",
     "unanswered.add",
     "unanswered.answer",
+    "unanswered.list",
     "webhook.attempt",
     "backup.list",
     "backup.read",

@@ -109,6 +109,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "knowledge.past_questions": Operation("knowledge_preview.past_questions", EXPORT, EDITOR, ("bot",)),
     "knowledge.unanswered": Operation("unanswered.groups", EXPORT, READER, ("bot",)),
     "knowledge.forget_unanswered": Operation("unanswered.forget", CHANGE, EDITOR, ("bot",)),
+    "unanswered.list": Operation("unanswered.page", LOOK, READER, ("bot",)),
     "unanswered.answer": Operation("unanswered.answer", EXPORT, EDITOR, ("bot",)),
     "unanswered.add": Operation("unanswered.add_to", CHANGE, EDITOR, ("bot", "entry")),
     "webhook.set": Operation("webhooks.put", CHANGE, OWNER, ("bot",)),

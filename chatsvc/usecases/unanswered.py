@@ -11,10 +11,12 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from chatsvc.domain import refusals
+from chatsvc.domain import paging, refusals
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.folding import fold
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
+from chatsvc.domain.paging import ResultPage
 from chatsvc.store import unanswered as stored
 from chatsvc.usecases import bots, knowledge
 from chatsvc.usecases.services import Services
@@ -26,6 +28,7 @@ log = logging.getLogger(__name__)
 
 MOST_CHARACTERS = 500  # of a question that is kept
 MOST_SHOWN = 50  # wordings of a group
+PAGE = 20  # groups
 _TIMEOUT_S = 2.0  # the caller waits for its error meanwhile
 _BATCH = 200  # questions masked in one transaction
 _MOST_MASKED = 20  # passes over a question, each of which finds a name, an address and a number at most
@@ -201,6 +204,30 @@ async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 2
     return await services.offload(lambda: _shown(chatbot, asked, index, limit, answered))
 
 
+async def page(
+    services: Services,
+    caller: Caller,
+    *,
+    bot: str,
+    q: str = "",
+    answered: bool | None = None,
+    limit: int = PAGE,
+    after: str | None = None,
+) -> ResultPage[UnansweredGroup]:
+    """List a page of groups as `groups` does, only those with all words of `q`. Raises `position_invalid`."""
+    _, chatbot = await bots.resolve(services, caller, bot)
+    limit = max(1, min(limit, PAGE))
+    (start,) = paging.parsed(after, paging.number) or (0,)
+    if not 0 <= start <= stored.MOST_KEPT:
+        raise refusals.position_invalid(position=after)
+    asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
+    if not asked:
+        return ResultPage([], None)
+    index, wanted = await services.knowledge.of(chatbot), fold(q).split()
+    found = await services.offload(lambda: _shown(chatbot, asked, index, start + limit + 1, answered, wanted))
+    return paging.page_of(found[start:], limit, lambda _: paging.position(start + limit))
+
+
 async def _group_of(services: Services, bot: Bot, question: int) -> _Group:
     """Find the group of a question by its number; raises `question_not_found`."""
     asked = [one for one in await stored.most_asked(services.db, bot.id) if is_question(one.question)]
@@ -250,7 +277,9 @@ class _Group:
         return max(by_stems, _LETTERS * by_letters)
 
 
-def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int, answered: bool | None) -> list[UnansweredGroup]:
+def _shown(
+    bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int, answered: bool | None, wanted: Sequence[str] = ()
+) -> list[UnansweredGroup]:
     from chatsvc.engines.knowledge.dialogue import answers
 
     found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
@@ -259,6 +288,9 @@ def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int
     for count, group in found:
         if len(shown) >= limit:
             break
+        wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
+        if wanted and not _has(fold(" ".join(wordings)), wanted):
+            continue
         has_answer = answers.entry_for(bot, index, group.first.question) is not None
         if answered is not None and has_answer != answered:
             continue
@@ -267,7 +299,7 @@ def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int
                 group.first.number,
                 group.first.question,
                 count,
-                [one.question for one in group.wordings[:MOST_SHOWN]],
+                wordings,
                 group.first.language,
                 max(one.last_asked_at for one in group.wordings),
                 sorted({channel for one in group.wordings for channel in one.channels}),
@@ -276,6 +308,10 @@ def _shown(bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int
             )
         )
     return shown
+
+
+def _has(text: str, wanted: Sequence[str]) -> bool:
+    return all(word in text for word in wanted)
 
 
 def _nearest(asked: stored.Asked, index: Knowledge) -> tuple[Entry, float] | None:

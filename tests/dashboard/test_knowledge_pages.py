@@ -181,6 +181,11 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     for number in ("99999", "x"):
         assert (await editor.post(f"{base}/unanswered/answer", {"id": number})).status == 404
     await ask(site, "do you deliver to the airport")
+    records = (await site.do("audit", limit=1000)).items
+    for query in ("", "?status=all&q=airport", "?after=20"):
+        assert (await reader.get(f"{base}/unanswered{query}")).status == 200
+    assert (await reader.get(f"{base}/unanswered?after=-1")).status == 422
+    assert (await site.do("audit", limit=1000)).items == records
     page = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, "yes": "1"})
     assert page.records() == []
 

@@ -37,6 +37,7 @@ def test_operations_without_a_record_only_look() -> None:
         "attempt",
         "attempts",
         "audit",
+        "find",
         "history",
         "kept",
         "lint",
@@ -48,9 +49,11 @@ def test_operations_without_a_record_only_look() -> None:
         "show",
         "show_change",
         "snippet",
+        "today",
         "try",
         "type",
         "usage",
+        "view",
     }
     looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
     assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()

@@ -183,6 +183,7 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
     assert changed.alt == ("can I bring my dog", "can I bring our dogs along")
     assert await act(services, "unanswered.add", bot=bot, question=group.id, entry=breakfast.id) == changed
     assert await act(services, "knowledge.unanswered", bot=bot, answered=False) == []
+    assert (await act(services, "unanswered.list", bot=bot, answered=False)).items == []
     (answered,) = await act(services, "knowledge.unanswered", bot=bot, answered=True)
     assert answered.answered
     for name, given in (("answer", {}), ("add", {"entry": breakfast.id})):
@@ -191,6 +192,13 @@ async def test_a_group_of_unanswered_questions_becomes_an_entry_or_phrasings(off
     with pytest.raises(Refused, match="entry_not_found"):
         await act(services, "unanswered.add", bot=bot, question=group.id, entry="nope")
     assert (await act(services, "knowledge.forget_unanswered", bot=bot, question=group.id)).questions == 2
+    for text in ("is there a swimming pool", "is there a swimming pool", "do you sell helmets"):
+        await unanswered.note(services, shown, SendMessage(bot, text, "v"), "web")
+    first = await act(services, "unanswered.list", bot=bot, limit=1)
+    second = await act(services, "unanswered.list", bot=bot, limit=1, after=first.next)
+    assert [one.question for one in first.items + second.items] == ["is there a swimming pool", "do you sell helmets"]
+    assert second.next is None
+    assert (await act(services, "unanswered.list", bot=bot, q="SELL Helmets")).items == second.items
 
 
 async def say(one: conftest.Caller, text: str | None, trial: str | None = None) -> trials.Trial:

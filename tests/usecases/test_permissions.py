@@ -21,7 +21,7 @@ from tests.fakes import ADMIN, ScriptedEngine
 
 # DECISIONS.md section 6: the least role for each operation.
 LEAST = {
-    Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered"
+    Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
     " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage"
     " channel.list channel.snippet",
@@ -180,7 +180,7 @@ async def test_a_record_outside_the_scope_is_refused_as_a_missing_one(
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name.endswith(".list") or name == "webhook.attempts"])
 async def test_a_list_without_a_filter_shows_the_scope_alone(name: str, make_caller: conftest.MakeCaller, engine: ScriptedEngine) -> None:
-    if name in ("channel.list", "knowledge.list", "backup.list", "license.list"):
+    if name in ("channel.list", "knowledge.list", "unanswered.list", "backup.list", "license.list"):
         pytest.skip("has no list over accounts")
     mine, other, third = [await make_caller() for _ in range(3)]
     for one in (mine, other, third):

@@ -7,12 +7,10 @@ from typing import Any
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.pages.knowledge_entry import question_number
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.folding import fold
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
 STATES = {"open": False, "answered": True, "all": None}
-SHOWN, MOST_SEARCHED = 20, 200
 
 
 async def show(page: Page) -> HttpResponse:
@@ -23,14 +21,13 @@ async def show(page: Page) -> HttpResponse:
 async def _context(page: Page) -> dict[str, Any]:
     bot = await page.perform("bot.show", bot=page.params["bot"])
     state = page.query.get("status", "open")
-    q, wanted = page.query.get("q", "").strip(), fold(page.query.get("q", "")).split()
-    limit = MOST_SEARCHED if wanted else SHOWN
-    groups = await page.perform("knowledge.unanswered", bot=bot.id, limit=limit, answered=STATES.get(state, False))
-    if wanted:
-        groups = [one for one in groups if all(word in fold(" ".join(one.asked)) for word in wanted)][:SHOWN]
+    q, after = page.query.get("q", "").strip(), page.query.get("after")
+    listed = await page.perform("unanswered.list", bot=bot.id, q=q, answered=STATES.get(state, False), after=after)
+    groups = listed.items
     results = await page.perform("knowledge.search", bot=bot.id, questions=[one.question for one in groups]) if groups else []
     nearest = [[hit.entry for hit in one.result.hits] for one in results]
-    return {"bot": bot, "groups": list(zip(groups, nearest, strict=True)), "state": state, "states": list(STATES), "q": q}
+    shown = list(zip(groups, nearest, strict=True))
+    return {"bot": bot, "groups": shown, "next": listed.next, "state": state, "states": list(STATES), "q": q}
 
 
 async def answer(page: Page) -> HttpResponse:
