@@ -26,8 +26,8 @@ SETTINGS = (
     click.option("--ask-back", type=click.Choice(["on", "off"]), help='Ask "Did you mean ...?" and give hedged answers; on by default.'),
     click.option("--greeting", help="The reply to a greeting."),
     click.option("--hand-off", type=click.Choice(["on", "off"]), help="Call a person where a visitor asks for one; off by default."),
-    click.option("--hand-off-wait", type=MINUTES, metavar="M", help="Minutes until the bot takes a request as nobody came; 10."),
-    click.option("--hand-off-return", type=MINUTES, metavar="M", help="Minutes of the operator's silence until the bot returns; 30."),
+    click.option("--hand-off-wait", type=MINUTES, metavar="M", help="Minutes until the bot takes a request as nobody came; else 10."),
+    click.option("--hand-off-return", type=MINUTES, metavar="M", help="Minutes of the operator's silence until the bot returns; else 30."),
     click.option("--fallback", type=click.Choice(["knowledge", "none"]), help="What replies where the model fails; by default nothing."),
 )
 

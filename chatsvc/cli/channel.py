@@ -10,6 +10,7 @@ from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.output import call, echo, json_option, show
 from chatsvc.cli.words import BOT, SET_CHANNEL
 from chatsvc.domain.errors import CommandError
+from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("channel", "state", "created_at", "updated_at")
 _FILES = ("token", "app_secret", "verify_token")
@@ -33,7 +34,9 @@ def channel() -> None:
 @click.option(
     "--verify-token-file", type=InputPath(), metavar="F", help="whatsapp: the file with the token of the callback's verification."
 )
-@click.option("--monthly-limit", type=click.IntRange(0), metavar="N", help="whatsapp: the largest number of replies in a month.")
+@click.option(
+    "--monthly-limit", type=click.IntRange(0), metavar="N", help="whatsapp: the largest number of replies in a month, else any number."
+)
 @json_option
 @click.pass_context
 def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, sites: tuple[str, ...], **given: Any) -> None:
@@ -48,7 +51,7 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
       chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
       chatsvc channel set 6f1c... web --site any-link
       chatsvc channel set 6f1c... telegram --token-file token
-      chatsvc channel set 6f1c... whatsapp --phone-number-id 1055 --token-file token --app-secret-file secret --verify-token-file verify
+      chatsvc channel set 6f1c... whatsapp --phone-number-id 1055 --token-file t --app-secret-file s --verify-token-file v
     """
     secrets: dict[str, Any] = {name: _secret(given.pop(f"{name}_file")) for name in _FILES}
     done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
@@ -155,4 +158,4 @@ def snippet(ctx: click.Context, bot: str, as_json: bool) -> None:
     if as_json:
         show(made, True)
     else:
-        echo(made["snippet"])
+        echo(one_line(made["snippet"]))

@@ -120,7 +120,9 @@ def reply(ctx: click.Context, conversation_id: str, text: str, yes: bool, as_jso
 @json_option
 @click.pass_context
 def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
-    """Give a conversation back to the bot, which tells the visitor so.
+    """Give a conversation back to the bot.
+
+    The visitor reads one notice, and the bot answers the next message. A conversation that nobody took stays with the bot.
 
     \b
     Examples:

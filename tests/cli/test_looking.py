@@ -58,6 +58,7 @@ def test_the_configuration_is_shown_as_one_json_value_without_secrets(tmp_path: 
     assert shown["config"] == str(site.config)
     assert shown["engines"]["anthropic"]["api_key"] == "***"
     limits = {"requests_per_minute": 7, "max_in_flight": 512, "connections": 1000, "connections_per_address": 100}
+    limits |= {"web_per_minute": 20, "web_daily": 1000}
     assert shown["limits"] == limits
     assert "nobody-may-see" not in json.dumps(shown) + site.run("config", "show").out
 
