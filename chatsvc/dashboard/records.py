@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES
-from chatsvc.domain.models import CHANNELS, Bot
+from chatsvc.domain.hand_off import WAITING
+from chatsvc.domain.models import CHANNELS, Bot, Conversation
 
 MOST_BOTS = 1000
+MOST_WAITING = 20
 KEPT = ("status", "note", "assignee")
 TONES = {
     "new": "info",
@@ -21,6 +23,19 @@ TONES = {
     "delivered": "good",
     "failed": "bad",
 }
+
+
+class WaitingVisitors(NamedTuple):
+    """Conversations that wait for a person. `is_cut`: there are more than MOST_WAITING."""
+
+    conversations: Sequence[Conversation]
+    is_cut: bool
+
+
+async def waiting(page: Page) -> WaitingVisitors:
+    """Return the conversations of the page's account that wait for a person."""
+    found = await page.perform("conversation.list", handling=WAITING, limit=MOST_WAITING)
+    return WaitingVisitors(found.items, found.next is not None)
 
 
 async def bots_of(page: Page) -> Mapping[str, Bot]:

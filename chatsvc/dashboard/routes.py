@@ -31,6 +31,7 @@ from chatsvc.dashboard.pages import (
     try_bot,
     unanswered,
     usage,
+    waiting,
     webhook,
     webhooks,
 )
@@ -56,6 +57,7 @@ ROUTES: tuple[Route, ...] = (
     *try_bot.ROUTES,
     *channels.ROUTES,
     *inbox.ROUTES,
+    *waiting.ROUTES,
     *conversations.ROUTES,
     *conversation.ROUTES,
     *operators.ROUTES,

@@ -1,4 +1,4 @@
-"""Open work of an account's team. Visitors, requests, appointments, questions, failed webhooks, allowance, first steps."""
+"""Open work of an account's team. Requests, appointments, questions, failed webhooks, allowance, first steps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.inbox import InboxItem
-from chatsvc.domain.models import Conversation
-from chatsvc.store import inbox, search_queries
+from chatsvc.store import inbox
 from chatsvc.store import today as stored
 from chatsvc.store.inbox import InboxFilter
-from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.store.today import BotAppointment, BotQuestion, FailedDelivery
 from chatsvc.usecases import accounts, unanswered
 from chatsvc.usecases.account_cache import AccountState
@@ -48,7 +45,6 @@ class Today(NamedTuple):
     allowance: None for roles that may not see it. steps: empty once all are done, or the account is older than NEW_DAYS.
     """
 
-    waiting: list[Conversation]
     requests: list[InboxItem]
     appointments: list[BotAppointment]
     questions: list[BotQuestion]
@@ -67,12 +63,8 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     records = await stored.read(services.db, account_id, now, since, _QUESTIONS)
     questions = await services.offload(partial(_askable, records.questions)) if records.questions else []
     lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
-    wait = ConversationFilter(handling=WAITING)
-    waiting = await search_queries.conversations(services.db, [account_id], wait, SHOWN)
     more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
-    more |= {"waiting"} if waiting.next is not None else set()
     return Today(
-        [conversation for conversation, _ in waiting.rows],
         new.items,
         records.appointments[:SHOWN],
         questions[:SHOWN],

@@ -84,3 +84,38 @@ async def test_an_open_conversation_refreshes_after_faults_and_while_a_link_has_
     await tab.get_by_text("After the faults", exact=True).wait_for(timeout=40_000)
     assert next(faults, None) is None
     assert await tab.evaluate("document.activeElement.getAttribute('href')") == focused
+
+
+# Counts the tones instead of playing them.
+TONES = """
+window.tones = 0;
+const part = () => ({ connect: (next) => next, frequency: {}, gain: { setValueAtTime() {}, exponentialRampToValueAtTime() {} },
+                      start() { window.tones += 1; }, stop() {} });
+window.AudioContext = class { currentTime = 0; destination = {}; resume() {} createOscillator = part; createGain = part; };
+"""
+
+
+async def test_a_new_waiting_visitor_is_in_the_title_and_heard(site: Site, tab: Page) -> None:
+    services, bot = site.app.services, site.mine.bot
+    ids = []
+    for visitor in ("waits-1", "waits-2"):
+        await exchanges.record(services.db, new_exchange(bot, site.mine.account, visitor, at=site.clock.now), ignore)
+        (found,) = (await site.do("conversation.list", bot=bot, q=visitor)).items
+        ids.append(found.id)
+
+    async def wait_for_a_person(conversation: str) -> None:
+        unit = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE id = ?"
+        await services.db.write(lambda connection: connection.execute(unit, (site.clock.now, conversation)).rowcount)
+
+    await tab.add_init_script(TONES)
+    await tab.goto(f"{site.app.url}/inbox")
+    await tab.locator("h1").click()
+    await wait_for_a_person(ids[0])
+    await tab.locator(f"#waiting [data-id='{ids[0]}']").wait_for(timeout=15_000)
+    assert ((await tab.title()).startswith("(1) Inbox"), await tab.evaluate("window.tones")) == (True, 1)
+    await tab.locator("[data-sound] button").click()
+    await tab.goto(f"{site.app.url}/")
+    await tab.locator("h1").click()
+    await wait_for_a_person(ids[1])
+    await tab.locator(f"#waiting [data-id='{ids[1]}']").wait_for(timeout=15_000)
+    assert ((await tab.title()).startswith("(2) Today"), await tab.evaluate("window.tones")) == (True, 0)

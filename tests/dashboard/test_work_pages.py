@@ -222,7 +222,9 @@ async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor:
 async def test_a_visitor_who_waits_is_on_today(site: Site, reader: Client, web: str) -> None:
     unit = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE id = ?"
     await site.app.services.db.write(lambda connection: connection.execute(unit, (site.clock.now, web)).rowcount)
-    assert web in (await reader.get("/")).records()
+    for path in ("/", "/inbox", "/waiting"):
+        page = await reader.get(path)
+        assert (web in page.records(), "<title>(1) " in page.body) == (True, True), path
     assert "Waits for a person since" in (await reader.get(f"/conversations/{web}")).text
     assert (await reader.get("/conversations?handling=waiting")).records() == [web]
 

@@ -29,6 +29,7 @@ PAGES: Mapping[str, Access] = {
     "/me": Access.SIGNED_IN,
     "/shown": Access.SIGNED_IN,
     "/inbox": Access.READER,
+    "/waiting": Access.READER,
     "/conversations": Access.READER,
     "/bots": Access.READER,
     "/bots/{bot}/channels": Access.OWNER,

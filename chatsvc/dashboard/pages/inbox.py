@@ -38,7 +38,8 @@ async def _list(page: Page, fault: Refused | None = None, typed: Fields | None =
     chosen = {name: page.query.get(name) or None for name in _FILTERS}
     shown = await records.values(page, typed)
     statuses = [(one, page.text(f"records.status_{one}")) for one in STATUSES]
-    filters = {"chosen": chosen, "statuses": statuses, "is_filtered": any(chosen.values())}
+    waiting = await records.waiting(page)
+    filters = {"waiting": waiting, "chosen": chosen, "statuses": statuses, "is_filtered": any(chosen.values())}
     try:
         found: ResultPage[InboxItem] = await page.perform("inbox.list", **chosen, limit=_LIMIT, after=page.query.get("after"))
     except Refused as refused:

@@ -33,12 +33,13 @@ _STEPS = {
 async def show(page: Page) -> HttpResponse:
     """Show the day's work."""
     if page.account_id is None:
-        return page.render("today.html", today=None, faults=[])
+        return page.render("today.html", today=None, waiting=None, faults=[])
     today: Today = await page.perform("today", account=page.account_id)
     shown = await records.values(page)
     examined = await page.perform("doctor.show") if page.may("doctor.show") else None
     steps = _linked(page, today.steps, next(iter(shown["bots"]), None))
-    return page.render("today.html", today=today, steps=steps, faults=examined.faults if examined else [], **shown)
+    waiting = await records.waiting(page)
+    return page.render("today.html", today=today, waiting=waiting, steps=steps, faults=examined.faults if examined else [], **shown)
 
 
 def _linked(page: Page, steps: Sequence[Step], bot: str | None) -> list[StepLink]:

@@ -6,7 +6,7 @@
 
   // Parts that refresh themselves: <section id="..." data-refresh="URL">. Every 3 s while something changes, else ever slower up to
   // once a minute, and not for longer than half an hour without a change; with data-steady always every 2 s. A fault is a retry
-  // after a longer pause. Never in a hidden tab, and never while a field of the part has the focus.
+  // after a longer pause. Never while a field of the part has the focus, and (but with data-always) never in a hidden tab.
   const FAST = 3000, STEADY = 2000, SLOW = 60000, RETRY = 20000, END = 1800000;
   for (const part of document.querySelectorAll("[data-refresh][id]")) keepFresh(part.id);
 
@@ -16,7 +16,7 @@
     function isOver(part) { return Date.now() - changed > END && !part.hasAttribute("data-steady"); }
 
     function isBusy(part) {
-      return document.hidden || (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
+      return (document.hidden && !part.hasAttribute("data-always")) || (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
     }
 
     async function refresh(part) {
@@ -72,6 +72,59 @@
     part.replaceChildren(...fresh.childNodes);
     for (const one of unfolded) find(one)?.setAttribute("open", "");
     if (focused) find(focused)?.focus({ preventScroll: true });
+    part.dispatchEvent(new Event("refreshed"));
+  }
+
+  // Settings kept in this browser; null where it keeps none.
+  function setting(name, value) {
+    try {
+      if (value) localStorage.setItem(name, value);
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  }
+
+  // A button that switches a setting; "off" is kept, anything else is on.
+  function switchOf(element, name) {
+    const button = element.querySelector("button");
+    const show = () => { button.textContent = setting(name) === "off" ? button.dataset.on : button.dataset.off; };
+    button.addEventListener("click", () => { setting(name, setting(name) === "off" ? "on" : "off"); show(); });
+    show();
+    element.hidden = false;
+  }
+
+  // Visitors who wait: their number in the title, and a short sound for each new one.
+  const waiting = document.getElementById("waiting");
+  if (waiting) {
+    const sound = document.querySelector("[data-sound]");
+    const ids = () => [...waiting.querySelectorAll("[data-id]")].map((row) => row.dataset.id);
+    let known = ids(), audio = null;
+    // Browsers allow sound after a gesture only.
+    const allow = () => {
+      audio ??= new AudioContext();
+      audio.resume();
+    };
+    const beep = () => {
+      if (!audio || !sound || setting("sound") === "off") return;
+      const tone = audio.createOscillator(), volume = audio.createGain(), now = audio.currentTime;
+      tone.frequency.value = 880;
+      volume.gain.setValueAtTime(0.15, now);
+      volume.gain.exponentialRampToValueAtTime(0.001, now + 0.4);
+      tone.connect(volume).connect(audio.destination);
+      tone.start(now);
+      tone.stop(now + 0.4);
+    };
+    waiting.addEventListener("refreshed", () => {
+      const present = ids(), count = present.length + (waiting.querySelector("[data-cut]") ? "+" : "");
+      document.title = (present.length ? `(${count}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
+      if (present.some((id) => !known.includes(id))) beep();
+      known = present;
+    });
+    if (sound && window.AudioContext) {
+      for (const gesture of ["pointerdown", "keydown"]) document.addEventListener(gesture, allow, { once: true });
+      switchOf(sound, "sound");
+    }
   }
 
   // Copy buttons beside texts and secrets.
@@ -142,21 +195,9 @@
   // Keys of lists: j and k go to the next and the previous record, / to the search. They can be switched off in this browser.
   const hint = document.querySelector("[data-shortcuts]");
   if (hint) {
-    const button = hint.querySelector("button");
-    const kept = (value) => {
-      try {
-        if (value) localStorage.setItem("shortcuts", value);
-        return localStorage.getItem("shortcuts");
-      } catch {
-        return null;
-      }
-    };
-    const show = () => { button.textContent = kept() === "off" ? button.dataset.on : button.dataset.off; };
-    button.addEventListener("click", () => { kept(kept() === "off" ? "on" : "off"); show(); });
-    show();
-    hint.hidden = false;
+    switchOf(hint, "shortcuts");
     document.addEventListener("keydown", (event) => {
-      if (kept() === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+      if (setting("shortcuts") === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
       const links = [...document.querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
       const at = links.findIndex((link) => link.closest("[data-id]").contains(document.activeElement));
       const target = { j: links[at + 1], k: links[Math.max(at - 1, 0)], "/": document.querySelector("input[type=search]") }[event.key];
