@@ -19,6 +19,7 @@ from chatsvc.store.exchanges import id_by_time, new_ids
 
 # Platforms deliver again for up to seven days.
 KEYS_MS = 8 * DAY_MS
+_MOST_NUMBER = 2**63 - 1
 _CLEANED = 8  # old keys deleted with each new one
 
 
@@ -210,8 +211,8 @@ class News(NamedTuple):
     messages: list[Message]
 
 
-async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: int) -> News | None:
-    """Read what was added to a conversation (bot, channel, user) behind a message's number. None where there is none.
+async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: int, before: int | None = None) -> News | None:
+    """Read messages of a conversation (bot, channel, user) numbered between `after` and `before`. None where there is none.
 
     Of more than `limit` messages the newest are read.
     """
@@ -223,8 +224,8 @@ async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: i
         if row is None:
             return None
         rows = connection.execute(
-            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number > ? ORDER BY number DESC LIMIT ?",
-            (row[-1], after, limit),
+            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number > ? AND number < ? ORDER BY number DESC LIMIT ?",
+            (row[-1], after, _MOST_NUMBER if before is None else before, limit),
         ).fetchall()
         return News(Conversation(*row[:-1]), [Message(*one) for one in reversed(rows)])
 

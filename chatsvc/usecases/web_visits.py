@@ -212,13 +212,13 @@ class WebVisits:
         await channel_messages.answer(services, widget.account_id, message)
         return True
 
-    async def read(self, widget: Widget, user_id: str, after: int) -> WidgetNews | None:
-        """Read what was added to a conversation behind a message's number. None where there is no conversation.
+    async def read(self, widget: Widget, user_id: str, after: int, before: int | None = None) -> WidgetNews | None:
+        """Read the newest messages of a conversation numbered between `after` and `before`. None where there is no conversation.
 
         Messages of an operator count as delivered from then on.
         """
         services, key = self._services, widget.conversation(user_id)
-        found = await stored.news(services.db, key, after, MOST_MESSAGES)
+        found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
         if found is None:
             return None
         queued = [message.number for message in found.messages if message.delivery == "queued"]

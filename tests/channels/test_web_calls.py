@@ -238,6 +238,7 @@ async def test_other_bodies_queries_paths_and_methods_are_refused(frame: Frame) 
     assert (await frame.read())[0] == 401
     await frame.send("hello")
     assert (await frame.read("after=x"))[0] == 400
+    assert (await frame.read("after=0&before=x"))[0] == 400
     async with frame.session.put(url, headers=frame.headers()) as response:
         assert (response.status, response.headers["Allow"]) == (405, "GET, POST")
     for path in ("widget/no-such-bot", "chat/no-such-bot", "widget/static/nothing.js", "widget", "widget/"):

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page, Route, async_pla
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.engines import Reply
+from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
 from tests.channels.conftest import begun
@@ -349,6 +350,20 @@ async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: C
     await sees(chat, "echo: anew")
     listed = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     assert [one.message_count for one in listed] == [2, 2]
+
+
+async def test_a_download_has_the_whole_of_a_long_conversation(chat: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web_visits, "MOST_MESSAGES", 2)
+    for number in range(3):
+        await say(chat, f"message {number}")
+        await sees(chat, f"echo: message {number}")
+    await chat.reload()
+    await sees(chat, "echo: message 2")
+    assert len(await log_of(chat)) == 3
+    async with chat.expect_download() as download:
+        await chat.locator("[data-action=download]").click()
+    text = (await (await download.value).path()).read_text("utf-8")
+    assert re.findall("message [0-9]", text) == [f"message {number}" for number in (0, 0, 1, 1, 2, 2)]
 
 
 async def test_a_late_answer_does_not_bring_back_what_was_before_a_start_anew(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:

@@ -56,6 +56,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
 async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
     """Answer GET messages: the messages behind `after`. With `wait` the answer is held until there is something.
 
+    With `before`, only messages of lower numbers: the pages of a long conversation, newest first.
     `known` is the state that the frame shows, such as `operator-1` while an operator is typing.
     """
     _site(widget, request)
@@ -63,9 +64,11 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if user_id is None:
         raise CallRefused(401, "visitor_unknown")
     query = request.query
-    after = query.get("after", "0")
+    after, before = query.get("after", "0"), query.get("before")
     if not _NUMBER.fullmatch(after):
         raise CallRefused(400, "after_invalid")
+    if before is not None and not _NUMBER.fullmatch(before):
+        raise CallRefused(400, "before_invalid")
     if "typing" in query:
         visits.type(widget, user_id)
     if "wait" in query:
@@ -73,7 +76,7 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
         request.authenticated()
         news = await visits.wait(widget, user_id, int(after), query.get("known", ""), HOLD_S)
     else:
-        news = await visits.read(widget, user_id, int(after))
+        news = await visits.read(widget, user_id, int(after), None if before is None else int(before))
     return _answer(widget, user_id, news)
 
 

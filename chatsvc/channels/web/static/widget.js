@@ -23,7 +23,7 @@
     },
   };
 
-  let messages = [], queue = [], last = 0, handling = "bot", operator = null, peer = false, away = data.away;
+  let queue = [], last = 0, handling = "bot", operator = null, peer = false, away = data.away;
   let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
   // Raised by each start anew: answers to calls of an earlier conversation are dropped.
   let epoch = 0;
@@ -75,7 +75,6 @@
         if (own?.failed) { own.failed = false; setTimeout(work); }
       }
       if (!past) post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
-      messages.push(message);
       draw(message);
     }
     if (last > before) { active = Date.now(); store.set(bell, String(last)); }
@@ -262,14 +261,23 @@
     hold?.abort();
     store.set(place, null);
     store.set(bell, null);
-    [messages, queue, last, handling, operator, peer] = [[], [], 0, "bot", null, false];
+    [queue, last, handling, operator, peer] = [[], 0, "bot", null, false];
     complain("");
     begin();
     tell();
   };
-  const download = () => {
+  const download = async () => {
+    // The log has the newest messages alone: the whole is read backwards, page by page.
+    const whole = [];
+    try {
+      for (let before = last + 1; last && before;) {
+        const page = (await call(`/messages?before=${before}`, {}, 20)).messages;
+        whole.unshift(...page);
+        before = page[0]?.n;
+      }
+    } catch { return complain(texts.unread); }
     const who = { user: texts.you, assistant: texts.bot, operator: texts.team };
-    const lines = messages.map((message) => `${message.created_at} ${message.author || who[message.role]}:\n${message.text}\n`);
+    const lines = whole.map((message) => `${message.created_at} ${message.author || who[message.role]}:\n${message.text}\n`);
     const address = URL.createObjectURL(new Blob([`${document.title}\n\n`, lines.join("\n")], { type: "text/plain;charset=utf-8" }));
     make("a", { href: address, download: "chat.txt" }).click();
     setTimeout(() => URL.revokeObjectURL(address), 10e3);
