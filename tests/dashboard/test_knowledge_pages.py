@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest_asyncio
+from aiohttp import FormData
 
 from chatsvc.domain.models import SendMessage
 from chatsvc.usecases import bots, unanswered
@@ -116,6 +117,13 @@ async def test_files_are_added_previewed_and_their_faults_shown_at_their_lines(s
     page = await editor.submit(preview.path, "knowledge.add")
     assert "Do you repair brakes?" in page.text
     assert "Do you repair chains?" not in page.text
+    twice = FormData(default_to_multipart=True)
+    for _ in range(2):
+        twice.add_field("file", good, filename="twice.md")
+    preview = await settled(editor, await editor.request("POST", f"{base}/knowledge/previews", data=twice))
+    page = await editor.submit(preview.path, "knowledge.add")
+    assert (page.status, "twice.md" in page.alert, page.path) == (422, True, preview.path)
+    assert page.forms("knowledge.add")
     for form, begins in (("csv", "question,alt"), ("jsonl", "{"), ("markdown", "## ")):
         export = await editor.get(f"{base}/knowledge/export?format={form}")
         assert export.body.startswith(begins)
