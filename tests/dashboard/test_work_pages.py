@@ -219,6 +219,19 @@ async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor:
     assert (refused.status, refused.alert != "", "Half an answer" in refused.body) == (422, True, True)
 
 
+async def test_a_conversation_of_the_interface_taken_by_the_command_line_is_given_back(site: Site, editor: Client) -> None:
+    await site.say(site.mine, "Are you open?", "of-the-interface")
+    (found,) = (await site.do("conversation.list", bot=site.mine.bot, q="of-the-interface")).items
+    path = f"/conversations/{found.id}"
+    acts = {form.get("data-action") for form in (await editor.get(path)).forms()}
+    assert acts.isdisjoint({"conversation.take", "conversation.reply", "conversation.release"})
+    await site.do("conversation.take", conversation=found.id)
+    taken = await editor.get(path)
+    assert (taken.forms("conversation.take"), taken.forms("conversation.reply")) == ([], [])
+    back = await editor.submit(path, "conversation.release")
+    assert "The bot has the conversation again." in back.text
+
+
 async def test_a_visitor_who_waits_is_on_today(site: Site, reader: Client, web: str) -> None:
     unit = "UPDATE conversations SET handling = 'waiting', handling_since = ? WHERE id = ?"
     await site.app.services.db.write(lambda connection: connection.execute(unit, (site.clock.now, web)).rowcount)
