@@ -12,7 +12,8 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge
 from chatsvc.store.conversation_view import Window
-from chatsvc.usecases import search
+from chatsvc.usecases import handling, search
+from chatsvc.usecases.conversation_events import VISITOR
 from chatsvc.usecases.services import Services
 
 MESSAGES = 100  # of a page
@@ -37,7 +38,10 @@ class ShownMessage(NamedTuple):
 
 
 class ShownConversation(NamedTuple):
-    """A conversation with some messages, oldest first; see store.conversation_view.ConversationView."""
+    """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
+
+    typing: whether the visitor is typing.
+    """
 
     conversation: Conversation
     messages: list[ShownMessage]
@@ -45,6 +49,7 @@ class ShownConversation(NamedTuple):
     newer: bool
     items: list[InboxItem]
     others: list[Conversation]
+    typing: bool
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -69,7 +74,8 @@ async def show(
     ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
     questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     shown = [_shown(message, origin, questions) for message, origin in zip(view.messages, evidence, strict=True)]
-    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others)
+    typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
+    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing)
 
 
 def _shown(message: Message, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:

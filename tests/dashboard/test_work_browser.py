@@ -119,3 +119,13 @@ async def test_a_new_waiting_visitor_is_in_the_title_and_heard(site: Site, tab: 
     await wait_for_a_person(ids[1])
     await tab.locator(f"#waiting [data-id='{ids[1]}']").wait_for(timeout=15_000)
     assert ((await tab.title()).startswith("(2) Today"), await tab.evaluate("window.tones")) == (True, 0)
+
+
+async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Page) -> None:
+    services, bot = site.app.services, site.mine.bot
+    await exchanges.record(services.db, new_exchange(bot, site.mine.account, "watched", channel="web", at=site.clock.now), ignore)
+    (found,) = (await site.do("conversation.list", bot=bot, channel="web")).items
+    await tab.goto(f"{site.app.url}/conversations/{found.id}")
+    async with tab.expect_response("**/typing") as answer:
+        await tab.locator("textarea[name=text]").press_sequentially("One")
+    assert ((await answer.value).status, services.events.is_typing((bot, "web", "watched"), "operator")) == (204, True)

@@ -210,6 +210,33 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
 
 
+async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client, web: str) -> None:
+    path = f"/conversations/{web}"
+    await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")
+    page = await editor.get(path)
+    link = [one for one in page.links() if "/knowledge/new?" in one][-1]
+    new = await editor.get(link)
+    (form,) = new.forms("knowledge.set")
+    filled = dict(new.values(form))
+    assert (filled["question"], filled["answer"]) == ("Haben Sie geöffnet?", "Ja, bis 18 Uhr.")
+    foreign = link.replace(web, site.other.ids["conversation"])
+    assert (await editor.get(foreign)).status == 404
+
+
+async def test_visitor_and_operator_see_each_other_typing(site: Site, editor: Client, reader: Client, web: str) -> None:
+    events, key = site.app.services.events, (site.mine.bot, "web", "web-visitor")
+    path = f"/conversations/{web}"
+    assert "is typing" not in (await reader.get(path)).text
+    events.type(key, "visitor")
+    assert "The visitor is typing" in (await reader.get(path)).text
+    assert (await reader.post(f"{path}/typing")).status == 403
+    assert (await editor.post(f"{path}/typing", headers={"Sec-Fetch-Site": "cross-site"})).status == 403
+    assert (await editor.post(f"/conversations/{site.other.ids['conversation']}/typing")).status == 404
+    assert not events.is_typing(key, "operator")
+    assert (await editor.post(f"{path}/typing")).status == 204
+    assert events.is_typing(key, "operator")
+
+
 async def test_a_reply_is_kept_where_the_channel_was_removed(site: Site, editor: Client) -> None:
     services, bot = site.app.services, site.mine.bot
     exchange = new_exchange(bot, site.mine.account, "no-channel", channel="telegram", at=site.clock.now, text="Hello?")

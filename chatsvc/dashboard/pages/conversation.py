@@ -12,7 +12,7 @@ from chatsvc.domain import shapes
 from chatsvc.domain.hand_off import BOT
 from chatsvc.domain.models import Entry
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.response import HttpResponse
+from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.usecases.conversation_view import ShownConversation
 
 _PATH = "/conversations/{conversation}"
@@ -82,6 +82,12 @@ async def reply(page: Page) -> HttpResponse:
     return page.redirect(f"{_here(page)}#reply", done="sent")
 
 
+async def show_typing(page: Page) -> HttpResponse:
+    """Show the visitor that the operator is typing; the script calls it from the reply box."""
+    await page.perform("conversation.type", conversation=page.params["conversation"])
+    return responses.respond(204, b"", HTML)
+
+
 async def release(page: Page) -> HttpResponse:
     """Give the conversation back to the bot."""
     await page.perform("conversation.release", conversation=page.params["conversation"])
@@ -113,7 +119,7 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
     answers = await _answers(page, found.conversation.chatbot_id)
     if text is None:
         text = next((entry.answer for entry in answers if entry.id == page.query.get("insert")), "")
-    values |= {"answers": answers, "text": text, "steady": found.conversation.handling != BOT}
+    values |= {"answers": answers, "text": text, "steady": found.typing or found.conversation.handling != BOT}
     values |= {"found": found, "conversation": found.conversation, "bot": bot, "zone": bot.timezone if bot else page.timezone}
     if fault is not None and fault.code == "channel_not_found":
         # The channel was removed while the reply was written: the conversation itself exists, so the text is kept.
@@ -126,6 +132,7 @@ ROUTES = (
     Route("POST", _PATH, change, Access.EDITOR),
     Route("POST", f"{_PATH}/take", take, Access.EDITOR),
     Route("POST", f"{_PATH}/reply", reply, Access.EDITOR),
+    Route("POST", f"{_PATH}/typing", show_typing, Access.EDITOR),
     Route("POST", f"{_PATH}/release", release, Access.EDITOR),
     Route("POST", f"{_PATH}/export", export, Access.OWNER),
     Route("POST", f"{_PATH}/erase", erase, Access.OWNER),

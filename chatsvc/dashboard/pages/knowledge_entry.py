@@ -11,7 +11,9 @@ from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases.conversation_view import ShownConversation
 
+_MOST_QUESTION = 500
 TEXTS = ("question", "alt", "answer", "language")
 
 
@@ -39,13 +41,34 @@ async def show(page: Page) -> HttpResponse:
 
 
 async def show_new(page: Page) -> HttpResponse:
-    """Show the editor of a new entry. `unanswered` is the number of a question whose group it begins with."""
+    """Show the editor of a new entry, empty or filled in.
+
+    `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name an operator's message:
+    it is the answer, and the visitor's last message before it is the question.
+    """
     bot = await page.perform("bot.show", bot=page.params["bot"])
     values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
     if number:
         draft = await page.perform("unanswered.answer", bot=bot.id, question=question_number(number))
         values |= {"question": draft.question, "alt": "\n".join(draft.alt), "language": draft.language}
+    elif page.query.get("message"):
+        values |= await _answered(page, bot)
     return page.render("knowledge_entry.html", **await _context(page, bot, None, values, number))
+
+
+async def _answered(page: Page, bot: Bot) -> dict[str, str]:
+    """Return question and answer of an operator's message; raises `conversation_not_found` for one of another bot."""
+    conversation, message = page.query.get("conversation", ""), page.query["message"]
+    found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
+    if found.conversation.chatbot_id != bot.id:
+        raise refusals.conversation_not_found(conversation=conversation)
+    question = ""
+    for one in (shown.message for shown in found.messages):
+        if one.id == message and one.role == "operator":
+            return {"question": question[:_MOST_QUESTION], "answer": one.content}
+        if one.role == "user":
+            question = " ".join(one.content.split())
+    return {}
 
 
 def question_number(text: str) -> int:

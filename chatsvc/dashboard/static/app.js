@@ -127,6 +127,16 @@
     }
   }
 
+  // A reply box that tells the visitor that somebody is typing: <textarea data-typing="URL">. At most once in 3 s.
+  for (const box of document.querySelectorAll("textarea[data-typing]")) {
+    let told = 0;
+    box.addEventListener("input", () => {
+      if (Date.now() - told < FAST) return;
+      told = Date.now();
+      fetch(box.dataset.typing, { method: "POST", credentials: "same-origin", redirect: "error" }).catch(() => {});
+    });
+  }
+
   // Copy buttons beside texts and secrets.
   for (const element of document.querySelectorAll("[data-copyable]")) {
     if (!navigator.clipboard) break;
