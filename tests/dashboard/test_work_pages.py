@@ -200,11 +200,15 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     other = await owner.submit(path, "conversation.take")
     assert (other.status, "Editor already has this conversation." in other.alert) == (422, True)
     assert "Owner has this conversation" in (await owner.submit(path, "conversation.take", yes="1")).text
-    inserted = await owner.get(f"{path}?find=open+on+saturday")
-    (link, *_) = [one for one in inserted.links() if "insert=" in one]
-    (form,) = (await owner.get(link)).forms("conversation.reply")
-    assert "Yes, from 10 to 14." in dict((await owner.get(link)).values(form))["text"]
-    assert "No entry matches." in (await owner.get(f"{path}?find=zzzz+qqqq")).text
+    typed = {"text": "Half written", "find": "open on saturday"}
+    hits = await owner.post(f"{path}/find", typed)
+    (form,) = hits.forms("conversation.reply")
+    assert {name: dict(hits.values(form))[name] for name in typed} == typed
+    (button, *_) = [one for one in form.iter("button") if one.get("name") == "insert"]
+    inserted = await owner.post(button.get("formaction", ""), {**typed, "insert": button.get("value")})
+    assert dict(inserted.values(inserted.forms("conversation.reply")[0]))["text"] == "Half written\n\nYes, from 10 to 14."
+    assert "No entry matches." in (await owner.post(f"{path}/find", {"find": "zzzz qqqq"})).text
+    assert (await reader.post(f"{path}/find", typed)).status == 403
     back = await owner.submit(path, "conversation.release")
     assert ("The bot has the conversation again." in back.text, "has this conversation" in back.text) == (True, False)
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403

@@ -74,11 +74,12 @@ async def take(page: Page) -> HttpResponse:
 async def reply(page: Page) -> HttpResponse:
     """Write to the visitor, which takes the conversation."""
     fields = await page.form()
-    text = fields.raw("text")
     try:
-        await page.perform("conversation.reply", conversation=page.params["conversation"], text=text, yes=fields.checked("yes"))
+        await page.perform(
+            "conversation.reply", conversation=page.params["conversation"], text=fields.raw("text"), yes=fields.checked("yes")
+        )
     except Refused as fault:
-        return await _show(page, fault, text=text)
+        return await _show(page, fault, reply=fields)
     return page.redirect(f"{_here(page)}#reply", done="sent")
 
 
@@ -98,16 +99,22 @@ def _here(page: Page) -> str:
     return f"/conversations/{page.params['conversation']}"
 
 
-async def _answers(page: Page, bot: str) -> list[Entry]:
+async def find(page: Page) -> HttpResponse:
+    """Search the bot's knowledge beside a reply, or insert an entry found behind what was typed."""
+    if not page.may("conversation.reply"):
+        return page.fail(403)
+    return await _show(page, reply=await page.form())
+
+
+async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
     """Search the bot's knowledge for an answer to insert."""
-    question = page.query.get("find", "").strip()
-    if not question or not page.may("conversation.reply"):
+    if not question.strip():
         return []
-    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question[:_MOST_QUESTION]])
+    (found,) = await page.perform("knowledge.search", bot=bot, questions=[question.strip()[:_MOST_QUESTION]])
     return [hit.entry for hit in found.result.hits[:_ANSWERS]]
 
 
-async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None, text: str | None = None) -> HttpResponse:
+async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None, reply: Fields | None = None) -> HttpResponse:
     found: ShownConversation = await page.perform(
         "conversation.view",
         conversation=page.params["conversation"],
@@ -116,10 +123,17 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
     )
     values = await records.values(page, typed)
     bot = values["bots"].get(found.conversation.chatbot_id)
-    answers = await _answers(page, found.conversation.chatbot_id)
-    if text is None:
-        text = next((entry.answer for entry in answers if entry.id == page.query.get("insert")), "")
-    values |= {"answers": answers, "text": text, "steady": found.typing or found.conversation.handling != BOT}
+    question, text = (reply.text("find"), reply.raw("text")) if reply else ("", "")
+    answers = await _answers(page, found.conversation.chatbot_id, question)
+    inserted = [entry.answer for entry in answers if reply and entry.id == reply.text("insert")]
+    text = "\n\n".join([text.rstrip(), *inserted]).lstrip("\n") if inserted else text
+    values |= {
+        "answers": answers,
+        "find": question,
+        "text": text,
+        "yes": bool(reply and reply.checked("yes")),
+        "steady": found.typing or found.conversation.handling != BOT,
+    }
     values |= {"found": found, "conversation": found.conversation, "bot": bot, "zone": bot.timezone if bot else page.timezone}
     if fault is not None and fault.code == "channel_not_found":
         # The channel was removed while the reply was written: the conversation itself exists, so the text is kept.
@@ -132,6 +146,7 @@ ROUTES = (
     Route("POST", _PATH, change, Access.EDITOR),
     Route("POST", f"{_PATH}/take", take, Access.EDITOR),
     Route("POST", f"{_PATH}/reply", reply, Access.EDITOR),
+    Route("POST", f"{_PATH}/find", find, Access.EDITOR),
     Route("POST", f"{_PATH}/typing", show_typing, Access.EDITOR),
     Route("POST", f"{_PATH}/release", release, Access.EDITOR),
     Route("POST", f"{_PATH}/export", export, Access.OWNER),
