@@ -84,7 +84,7 @@ async def reply(page: Page) -> HttpResponse:
 
 
 async def show_typing(page: Page) -> HttpResponse:
-    """Show the visitor that the operator is typing; the script calls it from the reply box."""
+    """Show the visitor that an operator is typing."""
     await page.perform("conversation.type", conversation=page.params["conversation"])
     return responses.respond(204, b"", HTML)
 
@@ -100,7 +100,7 @@ def _here(page: Page) -> str:
 
 
 async def find(page: Page) -> HttpResponse:
-    """Search the bot's knowledge beside a reply, or insert an entry found behind what was typed."""
+    """Search the knowledge for a reply, or append an entry to it."""
     if not page.may("conversation.reply"):
         return page.fail(403)
     return await _show(page, reply=await page.form())
