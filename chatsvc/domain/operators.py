@@ -52,7 +52,7 @@ class Operator(NamedTuple):
 
 
 class NewOperator(NamedTuple):
-    """An operator with a new set-up link. `link` is None for one who exists already and got a role."""
+    """An operator with a new set-up link. `link` is None for one whom `init` found."""
 
     operator: Operator
     link: str | None

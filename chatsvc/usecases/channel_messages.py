@@ -181,23 +181,25 @@ async def _reply(turn: _ChannelTurn) -> None:
             log.warning("bot %s gave no reply: %s", bot.id, fault)
             await _say(turn, "unavailable")
             return
-        await unanswered.note(services, bot, sent, message.channel)
-        await _say(turn, "unknown", text=fault.fallback)
+        # Not before: the message may have been erased meanwhile, and its words with it.
+        if await _say(turn, "unknown", text=fault.fallback):
+            await unanswered.note(services, bot, sent, message.channel)
     finally:
         accepted.reservation.release()
 
 
-async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> None:
-    """Settle the turn with one of the bot's sentences. `text` is said instead where there is one."""
+async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> bool:
+    """Settle the turn with one of the bot's sentences, or `text`. Returns False where it was settled or erased before."""
     said = text or await sentence(turn.services, turn.bot, turn.conversation, turn.message.text, key)
     delivery = first_delivery(turn.message.channel, "assistant")
-    await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
+    return await _write(turn, NoticeSentence(said, turn.services.clock(), delivery), handling)
 
 
-async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> None:
-    await stored.settle(turn.services.db, turn.message.number, said, handling)
+async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
+    is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling)
     turn.state.pages = {}
     turn.services.account_cache.histories.drop(turn.conversation)
+    return is_settled
 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:

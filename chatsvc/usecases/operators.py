@@ -35,7 +35,7 @@ async def add(
 ) -> NewOperator:
     """Add an operator with a set-up link: an administrator, or with an account's role.
 
-    One who works for other accounts only gets the role, without a link. Raises `operator_exists` and `role_missing`.
+    Raises `operator_exists`, `role_missing`, and `operator_shared` for one of other accounts: an administrator gives the role.
     """
     email = operators.normalised_email(email)
     _check_administers(caller, "operator.add", needed=admin)
@@ -62,19 +62,12 @@ async def add(
     try:
         await stored.create(services.db, operator, link)
     except EmailTaken:
-        return NewOperator(await _share(services, caller, email, roles), None, None)
+        # E-mail addresses are not proven: an owner could make another account's operator with a password of his or her own choice.
+        there = await stored.find(services.db, email)
+        if there is not None and not _is_visible(caller, there):
+            raise refusals.operator_shared(email=email) from None
+        raise refusals.operator_exists(email=email) from None
     return NewOperator(operator, _address(services, token), link.expires_at)
-
-
-async def _share(services: Services, caller: Caller, email: str, roles: dict[str, Role | None]) -> Operator:
-    """Give an operator of other accounts a role in the caller's. Raises `operator_exists` for one whom the caller sees already."""
-    there = await stored.find(services.db, email)
-    if there is None or caller.scope.roles is None or _is_visible(caller, there):
-        raise refusals.operator_exists(email=email)
-    changed = await stored.change(services.db, there.id, {"updated_at": services.clock()}, roles)
-    if changed is None:
-        raise refusals.operator_not_found(email=email)
-    return _shown(caller, changed)
 
 
 async def list_all(

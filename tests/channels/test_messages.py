@@ -14,6 +14,7 @@ from chatsvc.store import channel_messages as stored
 from chatsvc.usecases import accounts, bots, channel_messages, erasure
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
+from tests.api.support import until
 from tests.channels.conftest import Visitor, begun
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
@@ -83,6 +84,21 @@ async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor
     assert (done.erased.conversations, done.erased.messages) == (1, 2)
     arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     assert await channel_messages.receive(services, arrived) is None
+
+
+async def test_a_question_erased_while_it_is_answered_is_not_kept(visitor: Visitor, caller: Caller, engine: ScriptedEngine) -> None:
+    services = caller.app.services
+    engine.gate = asyncio.Event()
+    engine.script = failing("no_answer")
+    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "Do you sell zeppelins?", "k", services.clock())
+    message = await channel_messages.receive(services, arrived)
+    assert message is not None
+    answering = asyncio.create_task(channel_messages.answer(services, caller.account, message))
+    await until(lambda: bool(engine.turns))
+    await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
+    engine.gate.set()
+    await answering
+    assert await perform(services, ADMIN, "knowledge.unanswered", {"bot": caller.bot}) == []
 
 
 async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:

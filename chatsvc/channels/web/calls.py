@@ -24,6 +24,7 @@ BODY_S = 10.0
 HOLD_S = 25.0  # proxies end connections that are silent for longer
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _NUMBER = re.compile(r"[0-9]{1,18}")
+MOST_NUMBER = 10**18 - 1
 
 
 async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
@@ -33,7 +34,9 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if not _KEY.fullmatch(key):
         raise CallRefused(400, "key_invalid")
     text, after = body.get("text"), body.get("after")
-    if not isinstance(text, str) or not isinstance(after, int) or isinstance(after, bool) or not text.strip() or not _is_storable(text):
+    if not isinstance(text, str) or not text.strip() or not _is_storable(text):
+        raise CallRefused(400, "body_invalid")
+    if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= MOST_NUMBER:
         raise CallRefused(400, "body_invalid")
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
@@ -72,8 +75,9 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if "typing" in query:
         visits.type(widget, user_id)
     if "wait" in query:
-        # Held connections are those of visitors whose tokens are right.
-        request.authenticated()
+        # The key of a first message proves nothing: anybody can invent one.
+        if request.headers.get("Authorization", "").startswith("Visitor "):
+            request.authenticated()
         news = await visits.wait(widget, user_id, int(after), query.get("known", ""), HOLD_S)
     else:
         news = await visits.read(widget, user_id, int(after), None if before is None else int(before))
@@ -87,7 +91,7 @@ async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if user_id is None:
         raise CallRefused(401, "visitor_unknown")
     message, value = body.get("message"), body.get("value")
-    if not isinstance(message, str) or not (value is None or isinstance(value, str)):
+    if not isinstance(message, str) or not _is_storable(message) or not (value is None or isinstance(value, str)):
         raise CallRefused(400, "body_invalid")
     if not await visits.rate(widget, user_id, message, value):
         raise CallRefused(404, "message_unknown")

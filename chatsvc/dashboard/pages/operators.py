@@ -52,9 +52,9 @@ async def add(page: Page) -> HttpResponse:
 
 def _show_link(page: Page, made: NewOperator) -> HttpResponse:
     back = _path(made.operator.email)
-    if made.link is None:  # an operator of other accounts has a password already
-        return page.redirect(back, done="operator_shared")
-    return page.show_once({page.text("operators.link_of", email=made.operator.email): made.link}, back, page.text("operators.link_title"))
+    return page.show_once(
+        {page.text("operators.link_of", email=made.operator.email): made.link or ""}, back, page.text("operators.link_title")
+    )
 
 
 async def show_one(page: Page, fault: Refused | None = None, typed: Mapping[str, object] | None = None) -> HttpResponse:
