@@ -11,13 +11,14 @@ import pytest
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import channel_messages as stored
+from chatsvc.store.database import Database
 from chatsvc.usecases import accounts, bots, channel_messages, erasure
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
-from tests.api.support import until
 from tests.channels.conftest import Visitor, begun
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
+from tests.store.inspection import execute
 
 
 async def used(caller: Caller) -> tuple[int, int]:
@@ -86,18 +87,21 @@ async def test_an_erased_visitors_message_that_comes_again_is_not_stored(visitor
     assert await channel_messages.receive(services, arrived) is None
 
 
-async def test_a_question_erased_while_it_is_answered_is_not_kept(visitor: Visitor, caller: Caller, engine: ScriptedEngine) -> None:
-    services = caller.app.services
-    engine.gate = asyncio.Event()
+async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
+    visitor: Visitor, caller: Caller, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, settle = caller.app.services, stored.settle
+
+    async def erased_first(db: Database, number: int, *said: Any) -> bool:
+        await execute(caller.app, "DELETE FROM messages WHERE number = :1", number)
+        return await settle(db, number, *said)
+
     engine.script = failing("no_answer")
-    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "Do you sell zeppelins?", "k", services.clock())
+    monkeypatch.setattr(stored, "settle", erased_first)
+    arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "What does breakfast cost on Sundays?", "k", services.clock())
     message = await channel_messages.receive(services, arrived)
     assert message is not None
-    answering = asyncio.create_task(channel_messages.answer(services, caller.account, message))
-    await until(lambda: bool(engine.turns))
-    await erasure.erase(services, ADMIN, user_id="visitor", bot=caller.bot)
-    engine.gate.set()
-    await answering
+    await channel_messages.answer(services, caller.account, message)
     assert await perform(services, ADMIN, "knowledge.unanswered", {"bot": caller.bot}) == []
 
 
