@@ -95,10 +95,12 @@ async def test_an_administrator_makes_another_one_without_a_role(site: Site, adm
     assert "administrator" not in page.text.partition("State")[2].partition("Role")[0]
 
 
-async def test_somebody_who_works_elsewhere_too_only_gets_a_role(site: Site, owner: Client) -> None:
+async def test_somebody_of_another_account_gets_a_role_from_an_administrator_alone(site: Site, owner: Client) -> None:
     await site.do("operator.add", email="both@example.com", account=site.other.account, role="reader")
-    page = await owner.submit("/operators", "operator.add", email="both@example.com", role="editor")
-    assert ("needs no link" in page.text, page.secrets()) == (True, [])
+    refused = await owner.submit("/operators", "operator.add", email="both@example.com", role="editor")
+    assert (refused.status, "Only an administrator" in refused.alert) == (422, True)
+    await site.do("operator.set", email="both@example.com", account=site.mine.account, role="editor")
+    page = await owner.get("/operators/both@example.com")
     assert "works for other accounts too" in page.text
     assert (page.forms("operator.link"), page.forms("operator.remove")) == ([], [])
     answer = await owner.post("/operators/both@example.com/remove", {"yes": "1"})
