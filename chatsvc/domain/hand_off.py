@@ -32,8 +32,3 @@ def is_open(bot: Bot, now: datetime) -> bool:
         return True
     minute = now.hour * 60 + now.minute
     return any(opens <= minute < closes for opens, closes in week.get(opening_hours.DAYS[now.weekday()], []))
-
-
-def patience_ms(bot: Bot, handling: str) -> int:
-    """Return for how long a conversation stays as it is. Waiting for an operator, or for the operator's next word."""
-    return MINUTE_MS * (bot.hand_off_wait if handling == WAITING else bot.hand_off_return)

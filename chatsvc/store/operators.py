@@ -98,15 +98,6 @@ async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, s
     return await db.read(unit)
 
 
-async def is_empty(db: Database) -> bool:
-    """Report whether there is no operator yet."""
-
-    def unit(connection: Connection) -> bool:
-        return connection.execute("SELECT 1 FROM operators LIMIT 1").fetchone() is None
-
-    return await db.read(unit)
-
-
 async def create(db: Database, operator: Operator, link: SetupLink) -> None:
     """Write a new operator with roles and set-up link; raises EmailTaken."""
     o = operator
