@@ -93,6 +93,9 @@ async def _read(answer: aiohttp.ClientResponse, timeout_s: float) -> bytes:
     kept, size = bytearray(), 0
     limit = MAX_ANSWER_BYTES if (answer.content_length or 0) <= MAX_ANSWER_BYTES else KEPT_BYTES
     try:
+        if answer.content.is_eof():
+            # It came with the head, as most answers do: no timer is needed.
+            return answer.content.read_nowait()[:KEPT_BYTES]
         async with asyncio.timeout(timeout_s):
             while size < limit and (piece := await answer.content.readany()):
                 size += len(piece)
