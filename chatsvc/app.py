@@ -38,7 +38,7 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, handling, messages, retention, search, unanswered
+from chatsvc.usecases import backups, handling, messages, retention, search, unanswered, unfinished_turns
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services
 
@@ -53,6 +53,7 @@ BACKUP_CHECK_S = 60.0
 RETENTION_EVERY_S = 600.0
 RETURN_EVERY_S = 5.0
 WARM_RETRY_S = 60.0
+SETTLE_RETRY_S = 10.0
 GRACE_S = 5.0
 MANY_OBJECTS = 20_000  # are collected in some 10 ms
 MAX_FILES = 65_536
@@ -144,6 +145,10 @@ class App:
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
+        settling = background.run(
+            "interrupted turns", lambda: unfinished_turns.settle_all(services), SETTLE_RETRY_S, expected=(StoreUnavailable,), once=True
+        )
+        self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()

@@ -192,14 +192,30 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
     return int(cursor.lastrowid or 0)
 
 
-async def pending(db: Database, channel: str, limit: int, after: int = 0) -> list[StoredMessage]:
-    """List a channel's stored messages whose turns are not settled, in their order."""
+class UnfinishedTurn(NamedTuple):
+    """Number, account and bot of a visitor's message whose turn is not settled."""
 
-    def unit(connection: Connection) -> list[StoredMessage]:
-        rows = connection.execute(
-            f"{_STORED} WHERE m.pending = 1 AND m.number > ? AND c.channel = ? ORDER BY m.number LIMIT ?", (after, channel, limit)
-        )
-        return [StoredMessage(*row) for row in rows]
+    account_id: str
+    bot_id: str
+    number: int
+
+
+async def pending(db: Database) -> list[UnfinishedTurn]:
+    """List the messages of all channels whose turns are not settled, oldest first."""
+
+    def unit(connection: Connection) -> list[UnfinishedTurn]:
+        rows = connection.execute(f"SELECT c.account_id, c.bot_id, m.number {_FROM} WHERE m.pending = 1 ORDER BY m.number")
+        return [UnfinishedTurn(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def pending_message(db: Database, number: int) -> StoredMessage | None:
+    """Read a message whose turn is not settled. None where it has been settled or erased."""
+
+    def unit(connection: Connection) -> StoredMessage | None:
+        row = connection.execute(f"{_STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
+        return StoredMessage(*row) if row else None
 
     return await db.read(unit)
 

@@ -62,11 +62,12 @@ async def test_a_stored_message_is_answered_after_the_process_has_gone(visitor: 
     arrived = ArrivedMessage(caller.account, caller.bot, "web", "visitor", "hello", "k", services.clock())
     message = await channel_messages.receive(services, arrived)
     assert message is not None
-    (waiting,) = await stored.pending(services.db, "web", 10)
+    assert await stored.pending(services.db) == [(caller.account, caller.bot, message.number)]
+    waiting = await stored.pending_message(services.db, message.number)
     assert waiting == message._replace(is_new=False, begins=False, handling=None)
     # The retry of the widget goes on with what was stored.
     assert await visitor.say("hello", key="k") == [("assistant", "echo: hello")]
-    assert await stored.pending(services.db, "web", 10) == []
+    assert await stored.pending(services.db) == []
 
 
 async def test_a_message_that_waited_for_longer_than_a_day_is_not_answered(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:

@@ -155,6 +155,17 @@ async def test_a_page_speaks_the_language_asked_for_and_escapes_what_the_owner_w
     assert (made.data["texts"]["send"], made.data["color"]) == ("Send", "#ffee00")
 
 
+async def test_what_the_owner_wrote_is_no_template(caller: Caller) -> None:
+    made = await widget(caller, title="Sale {{style}} {{data}} {{no-such}} {{privacy}}", privacy_url="https://example.com/?{{data}}")
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "{{style}} {{title}} {name} \\1"})
+    response = await made.open()
+    page = await response.text()
+    assert '<h1 dir="auto">Sale {{style}} {{data}} {{no-such}} {{privacy}}</h1>' in page
+    assert 'href="https://example.com/?{{data}}"' in page
+    assert made.data["greeting"] == "{{style}} {{title}} {name} \\1"
+    assert page.count("<style>") == page.count("</style>") == page.count('id="data"') == 1
+
+
 async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
     status, first = await frame.send("hello")
     assert (status, first["handling"], texts(first)) == (200, "bot", [("user", "hello"), ("assistant", "echo: hello")])
