@@ -9,10 +9,13 @@ from chatsvc.domain.captures import CapturedRecord
 from chatsvc.engines.anthropic.grounding import folded
 
 _EN_DONE = (
-    r"cancell?ed|booked|reserved|confirmed|rescheduled|moved|changed|updated|ordered|refunded|processed|scheduled|registered|arranged"
-    r"|placed|completed|activated|approved|issued|shipped|charged|transferred"
+    "canceled|cancelled|booked|reserved|confirmed|rescheduled|moved|changed|updated|ordered|refunded|processed|scheduled|registered|arranged"
+    "|placed|completed|activated|approved|issued|shipped|charged|transferred"
 )
-_EN_NOTED = r"sent|e-?mailed|forwarded|passed (?:it |this |that )?on|notified|informed|noted|recorded|submitted|saved|added|logged|received"
+_EN_NOTED = (
+    "sent|emailed|e-mailed|forwarded|passed on|passed it on|passed this on|passed that on|notified|informed|noted|recorded|submitted|saved"
+    "|added|logged|received"
+)
 _EN_SUBJECT = r"appointment|booking|reservation|order|request|refund|visit|payment|table|room|cancellation|complaint|message|details?"
 _EN_HELP = r"(?:just |already |now |also |successfully |gone ahead and )*"
 
@@ -54,6 +57,8 @@ _NOT_A_CLAIM = re.compile(
     r"|\w+(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
     r"|\b(?:mı|mi|mu|mü)(?:yım|yim|yız|yiz)?\b[^.!]*\?|\?\s*$"
 )
+# First letters of the verbs. Most sentences have none of them and claim nothing; the patterns take ten times as long to find that.
+_STEMS = {verb[:4] for verbs in (_EN_DONE, _EN_NOTED, _TR_DONE, _TR_NOTED, _TR_PASSIVE, _TR_PASSIVE_NOTED) for verb in verbs.split("|")}
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _SETTLED = {
     "confirmed": re.compile(r"confirm|book|reserv|schedul|onayla|rezerv|ayarla|ayrıl|oluştur"),
@@ -81,6 +86,8 @@ def untrue_claim(text: str, known: Iterable[str], records: Iterable[CapturedReco
     records, known = list(records), list(known)
     for match in _SENTENCE.finditer(text):
         sentence = folded(match[0]).strip()
+        if not any(stem in sentence for stem in _STEMS):
+            continue
         done, told = _DONE.search(sentence), _NOTED.search(sentence)
         if not (done or told) or _NOT_A_CLAIM.search(sentence) or any(sentence.rstrip(".! ") in text for text in known):
             continue
