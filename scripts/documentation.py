@@ -99,7 +99,7 @@ class Section(NamedTuple):
 
 
 def settings() -> Iterator[str]:
-    """Yield a table for each section of the example configuration, which declares names, defaults and meanings."""
+    """Yield a table of names, defaults and meanings for each section of the example configuration."""
     for name, (about, rows) in _sections(DECLARED.read_text("utf-8").splitlines()).items():
         if about or rows:
             yield from (f"{'###' if '.' in name else '##'} {name}", "")
@@ -132,7 +132,7 @@ def _sections(lines: list[str]) -> dict[str, Section]:
 
 
 def _named(lines: list[str], number: int) -> tuple[str, str]:
-    """Return the keys that each entry of a map of names has, and the default entries."""
+    """Return the keys of a named map's entries, and its default entries."""
     block = lines[number + 1 : lines.index("", number)]
     (keys,) = (fault.rpartition("expected ")[2] for fault in _faults([lines[number], "  x: {odd: 1}"]) if "unknown" in fault)
     return keys, "; ".join(f"`{' '.join(line.split())}`" for line in block)

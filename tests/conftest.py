@@ -90,7 +90,7 @@ def engine() -> ScriptedEngine:
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    """The default configuration on a free port with a data folder of its own, and a limit that is in no test's way."""
+    """The default configuration with a free port, its own data folder and high limits."""
     defaults = configuration.load(None, {})
     return replace(
         defaults,

@@ -1,4 +1,4 @@
-"""A TCP proxy of the tests' own, between the service and what it calls, that breaks connections the way it is told to.
+"""A TCP proxy that breaks connections between the service and its peers on demand.
 
 `async with Proxy(port) as proxy` listens at `proxy.port` and passes everything on to 127.0.0.1:port. `proxy.fault` says what is done
 instead from then on, on connections that are open already too; None heals it.
@@ -88,7 +88,7 @@ async def _nothing(_: Link) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is done when a connection is opened, when the caller sends bytes, and when the server answers some."""
+    """Actions at a new connection and at bytes from caller and server."""
 
     opened: Callable[[Link], Awaitable[None]] = _nothing
     asked: Callable[[Link, bytes], Awaitable[None]] = Link.pass_on
@@ -197,7 +197,7 @@ class Proxy:
 
     @property
     def fault(self) -> Fault | None:
-        """What is wrong; None where nothing is."""
+        """The fault of a connection. None where there is none."""
         return self._fault
 
     @fault.setter

@@ -1,4 +1,4 @@
-"""README, the manual and the example configuration are compared with the code, and their examples are run."""
+"""README, manual and example configuration, compared with the code; their examples are run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was built: its size, how fast a command of it starts and `serve` answers, beside the source. Needs scripts/build.
+"""The built binary beside the source: size, start of a command, start of `serve`. Needs scripts/build.
 
 Bars: the file 32 MB, the folder 60 MB; `key create` from the folder at most twice the source's time; the first answer over HTTP within a
 second, from the single file within one and a half. By the median.

@@ -1,4 +1,4 @@
-"""Play written conversations with the knowledge engine and print transcripts, for people to judge turn by turn.
+"""Play written conversations with the knowledge engine and print transcripts to be judged.
 
 A set is a folder with three files for each business and language: `KIND.LANG.md` (knowledge), `KIND.LANG.json` (settings of the bot) and
 `KIND.LANG.conversations.json` (visitors' turns, each with what a good clerk would do). The service is real: real store, real HTTP, and a
@@ -51,7 +51,7 @@ async def command(config: Path, *arguments: str) -> Any:
 
 
 async def make_bot(config: Path, kind: Path, ask_back: str | None) -> tuple[str, ZoneInfo]:
-    """A bot with the settings and the knowledge of one business; its id and time zone."""
+    """A bot with the settings and knowledge of one business. Its id and time zone."""
     settings = json.loads(kind.with_name(kind.name + ".json").read_text("utf-8"))
     name = settings.pop("name")
     options = [part for key, value in settings.items() for part in (f"--{key.replace('_', '-')}", value)]

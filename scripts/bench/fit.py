@@ -1,4 +1,4 @@
-"""Fits chatsvc/engines/knowledge/search/confidence.txt anew; to be run by hand after the search or the lexicon has changed.
+"""Fits chatsvc/engines/knowledge/search/confidence.txt anew. Run it by hand after a change of the search or lexicon.
 
     .venv/bin/python scripts/bench/fit.py CLINC150's-data_full.json
 
@@ -89,7 +89,7 @@ def own(chance: random.Random) -> Iterator[Row]:
 
 
 def nearly(entries: Sequence[Entry], chance: random.Random) -> list[Question]:
-    """What is all but written down: phrasings with a word before or behind them, which visitors of our sets hardly ever hit upon."""
+    """Phrasings with an extra word before or behind them, which the sets hardly ever have."""
     beside = {"en": ("and {}", "{} please", "hi, {}", "{} exactly"), "tr": ("peki {}", "{} lütfen", "merhaba, {}", "{} acaba")}
     return [
         Question(chance.choice(beside[entry.language]).format(phrasing.rstrip("?").lower()), entry.id)
@@ -143,7 +143,7 @@ def column(values: tuple[float, ...]) -> Column:
 
 
 def fit(data: Sequence[Row]) -> tuple[float, list[confidence.Tree]]:
-    """Return the bias and the trees, each fitted to what the trees before it leave unexplained."""
+    """Return the bias and the trees, each fitted to the residuals before it."""
     mean = sum(weight for weight, _, _ in data) / len(data)
     weights, rights = [weight / mean for weight, _, _ in data], [float(right) for _, _, right in data]
     columns = [column(values) for values in zip(*(signals for _, signals, _ in data), strict=True)]
@@ -165,7 +165,7 @@ def fit(data: Sequence[Row]) -> tuple[float, list[confidence.Tree]]:
 def grown(
     columns: Sequence[Column], slopes: Sequence[float], curves: Sequence[float], chosen: Container[int]
 ) -> tuple[confidence.Tree, list[int]]:
-    """Return one tree of the chosen signals, grown level by level, and the leaf of each search."""
+    """Return one tree of the chosen signals and the leaf of each search."""
     places, splits = [0] * len(slopes), []
     for level in range(DEPTH):
         best = [
@@ -190,7 +190,7 @@ def grown(
 def gains(
     one: Column, at: int, places: Sequence[int], slopes: Sequence[float], curves: Sequence[float], nodes: int
 ) -> list[tuple[float, int, float]]:
-    """Return for each node the best gain of a split by this signal, the number of the signal negated, and the cut."""
+    """Return each node's best gain by this signal. With the negated number of the signal, and the cut."""
     size = len(one.cuts) + 1
     slope, curve, count = [0.0] * (nodes * size), [0.0] * (nodes * size), [0] * (nodes * size)
     for place, bin_, first, second in zip(places, one.bins, slopes, curves, strict=True):

@@ -1,4 +1,4 @@
-"""What the benchmarks share: servers pinned to one core, a load generator on another, interleaved rounds, one table of ratios.
+"""Parts of all benchmarks: servers pinned to one core, a load generator on another, interleaved rounds, a table of ratios.
 
 A ratio is the median over the rounds, each of which runs all candidates one after another: what disturbs the machine disturbs both
 sides of it. Every answer's status and length are verified. The load generator is far cheaper than any server here.
@@ -49,7 +49,7 @@ def on_core(core: int) -> Iterator[None]:
 
 
 class ServerProcess:
-    """A server in a process of its own on the server core; its first line of output tells its `url`, its log may go to a file."""
+    """A server process on the server core. Its first line of output has its `url`; its log may go to a file."""
 
     def __init__(self, *command: str, env: dict[str, str] | None = None, log: Path | None = None) -> None:
         with on_core(SERVER_CORE), log.open("wb") if log else nullcontext() as stream:
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
 
 @dataclass
 class Round:
-    """What one candidate did in one round."""
+    """The result of one candidate in one round."""
 
     per_s: float
     cpu_us: float
@@ -150,7 +150,7 @@ class Round:
 
 @dataclass
 class Load:
-    """Connections to one server, each with a request under way for as long as a round lasts."""
+    """Connections to one server, each with a request in flight during a round."""
 
     name: str
     server: ServerProcess
@@ -168,7 +168,7 @@ class Load:
     _done: asyncio.Future[None] | None = None
 
     async def connect(self) -> None:
-        """Open the connections, check one answer and warm the server up; from then on every answer has its length, unless it `varies`."""
+        """Open connections, check one answer and warm up. Later answers have its length unless it `varies`."""
         loop = asyncio.get_running_loop()
         for number in range(self.connections):
             _, connection = await loop.create_connection(lambda n=number: Connection(self, self.requests(n)), "127.0.0.1", self.server.port)
@@ -282,13 +282,13 @@ class Bar:
 
 
 def ratio(what: str, over: Load, under: Load, now: float | None = None, later: float | None = None) -> Bar:
-    """How many times as many requests a second `over` answers as `under`."""
+    """The ratio of the requests a second of `over` and `under`."""
     return Bar(what, statistics.median(a.per_s / b.per_s for a, b in zip(over.rounds, under.rounds, strict=True)), now, later)
 
 
 @dataclass
 class Report:
-    """What a benchmark found out."""
+    """The result of a benchmark."""
 
     bars: list[Bar] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
@@ -312,7 +312,7 @@ class Report:
             print(note)
 
     def value(self) -> dict[str, object]:
-        """What `--json` prints."""
+        """The value that `--json` prints."""
         bars = [{"what": b.what, "figure": round(b.figure, 3), "bar": b.now, "later": b.later, "at_least": b.least} for b in self.bars]
         return {"bars": bars, "candidates": [_candidate(load) for load in self.loads], "notes": self.notes}
 

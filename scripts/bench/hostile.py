@@ -32,7 +32,7 @@ HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 32
 
 
 class Slow(asyncio.Protocol):
-    """Says `begin`, drips one byte a second if it `drips`, and notes when it is let go of."""
+    """Sends `begin`, then a byte a second if it `drips`. Notes when it is disconnected."""
 
     def __init__(self, begin: bytes, *, drips: bool) -> None:
         self._begin, self._drips = begin, drips

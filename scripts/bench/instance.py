@@ -47,7 +47,7 @@ PASSWORD = "violet staple harbour"  # noqa: S105  # of throw-away operators
 
 @dataclass(frozen=True)
 class Instance:
-    """Where a chatsvc lives, and how it is called."""
+    """An installation of chatsvc: its place and its callers' keys."""
 
     config: Path
     account: str
@@ -60,7 +60,7 @@ class Instance:
         return self.config.parent / "data" / "chatsvc.db"
 
     def conversations(self, count: int) -> None:
-        """Fill in conversations of 90 days, spread over bots and channels, whose order by time is not that of their making."""
+        """Insert conversations of 90 days over all bots and channels, not in order of time."""
         chance, now = random.Random(count), now_ms()
 
         def row(number: int) -> tuple[object, ...]:
@@ -102,7 +102,7 @@ class Instance:
             _insert(connection, "usage_records", USAGE, map(row, range(count)), count)
 
     def requests(self, count: int) -> None:
-        """Fill in requests of 90 days for the oldest conversations, every second one with an appointment."""
+        """Insert requests of 90 days for the oldest conversations, half with an appointment."""
         now = now_ms()
 
         def request(number: int) -> tuple[object, ...]:

@@ -63,7 +63,7 @@ class Rate:
 
 
 class Offered(Load):
-    """Requests that are sent when they are due, over one idle connection after the other; a queue where none is idle."""
+    """Requests sent on schedule over idle connections, queued where none is idle."""
 
     def __init__(self, name: str, server: ServerProcess, requests: Requests) -> None:
         super().__init__(name, server, requests, connections=1000)
@@ -146,7 +146,7 @@ def _figures(rate: Rate) -> list[float]:
 
 
 def picture(kinds: list[Offered]) -> str:
-    """The kinds side by side, with one scale of time and each its own of rates."""
+    """The kinds side by side on one time scale, each with its own rates."""
     waits = [math.log10(rate.ms(share)) for kind in kinds for rate in kind.rates for share in MARKS.values()]
     for step in range(6, 0, -1):  # rows a decade: as many as there is room for
         low, high = math.floor(min(waits) * step), math.ceil(max(waits) * step)

@@ -105,7 +105,7 @@ async def _until_it_listens(port: int) -> None:
 
 
 async def _passed(log: Path, before: int, wanted: int) -> list[tuple[str, str]]:
-    """Return status and request line of what nginx passed on, behind the first `before` lines, as soon as there are `wanted`."""
+    """Return what nginx passed on after `before` lines. Waits until there are `wanted`."""
     found: list[tuple[str, str]] = []
     for _ in range(50):
         lines = (await asyncio.to_thread(log.read_text, "latin-1")).splitlines()[before:]

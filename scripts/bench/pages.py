@@ -1,4 +1,4 @@
-"""What the dashboard's pages cost beside the interface: server time, size, memory, and what callers of POST /messages notice.
+"""Cost of the dashboard's pages beside the interface: server time, size, memory, and their effect on POST /messages.
 
 With 1,000,000 conversations and usage records and 100,000 requests: p99 of today, inbox, conversations and usage at most 20 ms, asked
 for by one operator at a time. HTML, style and script of a page at most 60 KB together, compressed with gzip. POST /messages at least

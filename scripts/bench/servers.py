@@ -1,4 +1,4 @@
-"""The servers that chatsvc is measured beside, each run as `python servers.py KIND ...`; the first line of output tells its url.
+"""Servers to compare with, each run as `python servers.py KIND ...`. The first line of output has the url.
 
 bare BODY           aiohttp alone on uvloop: one route, whose handler encodes the JSON value of the file BODY at each request with orjson
 stock BODY          the same as aiohttp comes: asyncio's own loop, the standard library's json

@@ -42,7 +42,7 @@ def sentences(path: Path = FILE) -> list[Sentence]:
 
 
 def found_in(slots: Slots) -> dict[str, str | None]:
-    """What was read, in the words of the file."""
+    """The values read, in the words of the file."""
     return {
         "date": slots.date and slots.date.isoformat(),
         "time": slots.time and slots.time.isoformat("minutes"),
@@ -53,7 +53,7 @@ def found_in(slots: Slots) -> dict[str, str | None]:
 
 
 def tally(chosen: Iterable[Sentence]) -> tuple[Counter[tuple[str, str, str]], list[str]]:
-    """Counts by (language, kind or `nothing` or `sentence`, `all` or `right` or `wrong`), and a line for each sentence misread."""
+    """Counts by (language, kind, `all` or `right` or `wrong`), and each misread sentence."""
     counts: Counter[tuple[str, str, str]] = Counter()
     misread: list[str] = []
     for one in chosen:

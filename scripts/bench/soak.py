@@ -43,7 +43,7 @@ COME_AND_GO = 8
 
 
 def replies(body: bytes) -> bytes:
-    """Overloaded for 2 %; notes a request where the visitor leaves an address, and then talks; else talks."""
+    """A model with 2 % overload. Notes a request where the visitor leaves an address."""
     if random.random() < 0.02:
         return OVERLOADED
     if CALL_ME.encode() not in body and rb"beni aray\u0131n" not in body:
@@ -71,7 +71,7 @@ class Unsteady(Receiver):
 
 @dataclass
 class Caller:
-    """What sends the load."""
+    """Sends the load."""
 
     instance: Instance
     session: ClientSession

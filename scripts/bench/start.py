@@ -72,7 +72,7 @@ def create(instance: Instance) -> list[str]:
 
 
 def measured(commands: list[list[str]], cwd: Path) -> list[list[float]]:
-    """Return milliseconds of processor time of each command, interleaved; the first round warms the file cache and the byte code."""
+    """Return each command's processor time in milliseconds, interleaved. The first round warms caches."""
     times: list[list[float]] = [[] for _ in commands]
     os.environ.pop("CHATSVC_CONFIG", None)
     # Byte code as an installed package has it.

@@ -143,7 +143,7 @@ async def bench() -> Report:
 
 
 async def chats(report: Report) -> None:
-    """What it does to the chats that every receiver fails: each message captures a request, which is told to one of RECEIVERS."""
+    """Measure chats whose captures every receiver fails. Each message captures a request for one of RECEIVERS."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chatsvc-bench-")))
         authority = Authority(folder)

@@ -1,4 +1,4 @@
-"""Learns the topics of the embedded engine from the sentences beside this script; to be run by hand when they or the lexicon change.
+"""Learns the engine's topics from the sentences beside this script. Run it by hand when sentences or lexicon change.
 
     .venv/bin/python scripts/topics/learn.py
 

@@ -25,7 +25,7 @@ _ASKED_BACK = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a visitor asks; `expected` is the id of the entry that answers it, None where none does."""
+    """A visitor's question. `expected` is the id of the entry that answers it, or None."""
 
     text: str
     expected: str | None
@@ -34,7 +34,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What came of a number of questions; tallies can be added."""
+    """Counts of judged questions. Tallies can be added."""
 
     asked: int = 0  # questions that the knowledge has an answer to
     first: int = 0  # of these: the right entry is the first hit
@@ -110,7 +110,7 @@ class Tally:
 
     @property
     def ask_coverage(self) -> float:
-        """Share of the questions not rightly answered at which the right entry is among three that are offered."""
+        """Share of unanswered questions whose right entry is among the three offered."""
         return _share(self.offered, self.asked - self.right)
 
 
@@ -151,7 +151,7 @@ def businesses() -> list[tuple[str, str]]:
 
 
 def part(name: str) -> str:
-    """What a set was used for: "tuned on", "weighed on" or, nothing but measuring, "held out"."""
+    """The use of a set: "tuned on", "weighed on" or, for measuring alone, "held out"."""
     return "tuned on" if name in TUNED_ON else "weighed on" if name in WEIGHED_ON else HELD_OUT
 
 

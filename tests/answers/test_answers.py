@@ -1,4 +1,4 @@
-"""Floors under the figures of the search, on the sets that tuning may see; `scripts/bench/answers` prints the held-out sets too."""
+"""Least figures of the search on the tuning sets. `scripts/bench/answers` prints the held-out sets too."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ Slot = tuple[int, int, int]
 
 
 class Unknown:
-    """A value that the service chooses; equal to the first one for which `fits` holds, and from then on to that one alone."""
+    """Placeholder for a value that the service chooses. It equals the first one that `fits`, and only that one afterwards."""
 
     def __init__(self, fits: Callable[[str], bool]) -> None:
         self._fits = fits
@@ -135,7 +135,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Capture:
-    """What the engine says it has captured: contact data, and the day of an appointment (days from now, at 10:30)."""
+    """Contact data captured by the engine. The day of an appointment counts from now, at 10:30."""
 
     name: str | None
     email: str | None
@@ -145,7 +145,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the engine does: `reason` is an error's; else `reply`, tokens and cost in micro-dollars, perhaps something captured."""
+    """The engine's result. `reason` is an error's; else `reply`, tokens, cost in micro-dollars and perhaps a capture."""
 
     reason: str | None = None
     reply: str = ""
@@ -166,7 +166,7 @@ class Expected:
 
 @dataclass
 class Pending:
-    """A message that was accepted and is being answered; `phone` as it is kept of the visitor."""
+    """An accepted message that is being answered. `phone` is the visitor's, as it is stored."""
 
     account: Account
     bot: Bot
@@ -283,7 +283,7 @@ class Model:
             self._minute, self._taken = minute, {}
 
     def standing(self, key_text: str) -> Slot:
-        """What the three headers say of a key now."""
+        """The values of the three rate-limit headers of a key now."""
         return self._slot(self.keys.get(key_text))
 
     def _slot(self, key: Key | None) -> Slot:
@@ -371,7 +371,7 @@ class Model:
         return pending
 
     def _under(self, key: str, account: Account, fields: tuple[str | None, ...]) -> Json | Pending | None:
-        """What an Idempotency-Key has brought already, within 24 hours: the message under way, or the first answer."""
+        """The result kept for an Idempotency-Key of the last 24 hours: the message in flight, or the first answer."""
         if not re.fullmatch(r"[!-~]{1,255}", key):
             raise _Refused("invalid_json")
         under_way, answered = self.flights.get((account.id, key)), account.answered.get(key)
@@ -395,7 +395,7 @@ class Model:
         return used[month] <= account.limit or credits >= 0
 
     def finish(self, pending: Pending, outcome: Outcome, user_id: str | None) -> Expected:
-        """The engine is done; `user_id` is the one that the service made up where none was sent."""
+        """The engine has finished. `user_id` is the one that the service made where none was sent."""
         account, bot = pending.account, pending.bot
         month = f"{_at(pending.accepted):%Y-%m}"
         account.reserved.remove(month)
@@ -496,7 +496,7 @@ class Model:
     # -- lists ------------------------------------------------------------------------------------------------------
 
     def _page(self, rows: list[tuple[tuple[int, int], Json]], query: dict[str, str], walk: tuple[str | None, ...]) -> Json:
-        """A page of all that match (`rows`, each with its place); a cursor stands behind the last place that its page had."""
+        """A page of all matching `rows`, each with its place. A cursor points behind the last row of its page."""
         limit = _count(query, "limit", 20, 100)
         rows = sorted(rows, key=lambda row: row[0], reverse=True)
         depth, rest = 0, rows

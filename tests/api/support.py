@@ -1,4 +1,4 @@
-"""What the API tests share: exact expectations of an answer, a raw socket, and records put straight into the store."""
+"""Helpers of the API tests: exact expectations of an answer, a raw socket, and records inserted into the store."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names(answer: Answer) -> list[str]:
 
 
 def standing(answer: Answer) -> tuple[int, int, int]:
-    """What the three rate-limit headers say: limit, remaining, reset."""
+    """The values of the three rate-limit headers: limit, remaining, reset."""
     return int(answer.headers[LIMIT]), int(answer.headers[REMAINING]), int(answer.headers[RESET])
 
 
@@ -70,7 +70,7 @@ class Wire:
         self._reader, self._writer = reader, writer
 
     async def send(self, data: bytes | str) -> None:
-        """Put bytes on the wire; a peer that has closed meanwhile is no fault of the test."""
+        """Send bytes. A peer that has closed meanwhile is no fault."""
         with suppress(ConnectionError):
             self._writer.write(data.encode("latin-1") if isinstance(data, str) else data)
             await self._writer.drain()
@@ -81,7 +81,7 @@ class Wire:
             return await self._reader.readline()
 
     async def answer(self, *, bodiless: bool = False, within_s: float = 5.0) -> Answer:
-        """The next response; `bodiless` is the one to HEAD, and any interim one has no body by itself."""
+        """The next response. `bodiless`: it answers HEAD; interim responses never have a body."""
         async with asyncio.timeout(within_s):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             status_line, *lines = head[:-4].split("\r\n")
@@ -138,7 +138,7 @@ class Wire:
 def request(
     method: str, target: str, caller: Caller | None = None, *lines: str, body: bytes | None = None, version: str = "HTTP/1.1"
 ) -> bytes:
-    """A request as bytes, with the caller's key and a Content-Length where there is a body."""
+    """A request as bytes, with the caller's key and, for a body, a Content-Length."""
     head = [f"{method} {target} {version}", "Host: chat.example", *lines]
     if caller:
         head.append(f"Authorization: Bearer {caller.key}")
@@ -148,7 +148,7 @@ def request(
 
 
 async def insert_conversations(app: App, caller: Caller, last_message_at: Iterable[int], channel: str = "api") -> list[str]:
-    """Conversations straight into the store, as an exchange would have left them; their ids in the order of `last_message_at`."""
+    """Insert conversations as exchanges would. Returns their ids in the order of `last_message_at`."""
     rows = [(str(uuid.uuid4()), caller.account, caller.bot, channel, f"u-{uuid.uuid4()}", at, at, at, 0) for at in last_message_at]
     columns = "id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count"
     await inspection.insert(app, "conversations", columns, rows)

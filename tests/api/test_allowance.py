@@ -24,7 +24,7 @@ async def _at_once(caller: Caller, number: int) -> list[Answer]:
 
 
 async def _counted(caller: Caller) -> dict[str, int]:
-    """What each place says was used."""
+    """The messages used, as each place reports them."""
     analytics = (await caller.get("/analytics?days=1")).json["data"]
     conversations = (await caller.get("/conversations?limit=100")).json["data"]
     details = [(await caller.get(f"/conversations/{item['id']}?message_limit=500")).json["data"] for item in conversations]

@@ -96,7 +96,7 @@ async def test_two_visitors_do_not_meet(caller: Caller) -> None:
 
 
 async def test_what_is_repeated_under_one_key_does_not_go_on_twice(caller: Caller) -> None:
-    """The message that is sent again gets the reply it had, and the dialogue stands where it stood."""
+    """A repeated message gets the same reply and leaves the dialogue unchanged."""
     replies: list[str] = []
     for number, message in enumerate(SAID):
         answers = [await caller.send(message, "v", headers={"Idempotency-Key": f"key-{number}"}) for _ in range(3)]

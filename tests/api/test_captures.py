@@ -1,4 +1,4 @@
-"""What a bot captures, through the whole service: written with the exchange or not at all, within bounds, the visitor's own."""
+"""Captured records through the whole service. Written with the exchange or not at all, limited, from the visitor's words."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ asyncio.run(main())
 
 
 def run(folder: Path, egress: str, *options: str) -> Any:
-    """The whole service in a process of its own, with a model server that nobody runs."""
+    """The whole service in its own process, with a model address where nothing listens."""
     config = folder / "config.yaml"
     config.write_text(
         f"server: {{listen: 127.0.0.1:0}}\negress: {egress}\n"

@@ -1,4 +1,4 @@
-"""Every error code of SPEC.md section 7, provoked over HTTP and held whole against the table."""
+"""Every error code of SPEC.md section 7, provoked over HTTP and compared with the table."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ UNAVAILABLE = [
 
 @dataclass
 class Stage:
-    """What a provocation may touch."""
+    """The parts that a provocation may change."""
 
     app: App
     caller: Caller
@@ -106,7 +106,7 @@ class Stage:
 
 @dataclass
 class Provoked:
-    """What was answered, the extra fields and headers that it must have, and how many slots had gone."""
+    """An expected refusal: status, extra fields, headers, and the slots used so far."""
 
     answer: Answer
     slots: int

@@ -1,4 +1,4 @@
-"""Fallback to a bot's knowledge where its model fails, and the origin that is kept with each reply."""
+"""Fallback to a bot's knowledge where its model fails. The origin stored with each reply."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def patience(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) 
 
 @pytest.fixture
 async def known(caller: Caller) -> dict[str, str]:
-    """What the account has, for the words in capitals."""
+    """The account's records, for the words in capitals."""
     for user_id in ("a", "b"):
         await caller.send(user_id=user_id)
     page = (await caller.get("/conversations?limit=1")).json
@@ -55,7 +55,7 @@ async def known(caller: Caller) -> dict[str, str]:
 
 
 def check(answer: Answer, *, bodiless: bool = False) -> None:
-    """What every response of the interface keeps to."""
+    """Check the rules for every response of the interface."""
     assert answer.status in {200, 400, 401, 404, 405}, answer.body
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
     assert "X-Request-Id" in answer.headers

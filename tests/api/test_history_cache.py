@@ -1,4 +1,4 @@
-"""A conversation that goes on is answered from memory, and what is in memory is what is stored, whatever happens in between."""
+"""The cache of conversation histories always equals the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document and the other pages outside of the interface, held against what the interface does."""
+"""The OpenAPI document and the public pages, compared with the interface."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _one_of(schema: Any) -> list[Any]:
 
 
 def _agrees(value: Any, schema: Any, place: str = "$") -> None:
-    """Hold a value against a schema of the document; only what the document uses is understood."""
+    """Check a value against a schema. Only keywords that the document uses are supported."""
     if "$ref" in schema:
         schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
     types = schema.get("type", [])

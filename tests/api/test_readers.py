@@ -46,7 +46,7 @@ async def test_a_caller_who_does_not_read_its_answer_is_disconnected(
 
 
 async def _a_little_unread(app: App, caller: Caller, wire: Wire) -> int:
-    """Ask for one answer after the other until the last of them does not fit into the sockets; how many were asked for."""
+    """Send requests until an answer no longer fits into the sockets. Returns their number."""
     conversation = await insert_history(app, caller, 3, LETTERS)
     connections, asked = app.listeners._servers[0].connections, 0
     await wire.send(request("GET", "/healthz"))
@@ -86,7 +86,7 @@ async def test_a_service_that_stops_leaves_its_callers_time_to_read(app: App, ca
 
 
 class Full:
-    """A writer that blocks at the last piece of an answer; `holders` is its reference count meanwhile."""
+    """A writer that blocks at the last piece. `holders` is the reference count meanwhile."""
 
     def __init__(self, answer: bytes) -> None:
         self._answer, self._left = answer, len(answer)

@@ -1,4 +1,4 @@
-"""What is too old goes while the service runs, with all that hangs on it; what is not stays, and so do the counts."""
+"""Retention in a running service: expired records are deleted, the others and the counts stay."""
 
 from __future__ import annotations
 

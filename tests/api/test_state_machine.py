@@ -140,7 +140,7 @@ class Engine(ScriptedEngine):
 
 @dataclass
 class Flight:
-    """A message under way, with everybody who waits for its answer and where their rate limit stood."""
+    """A message in flight, with its waiting callers and their rate limits."""
 
     pending: Pending
     text: str
@@ -159,7 +159,7 @@ def pick(things: Sequence[T], number: int) -> T:
 
 
 class ServiceAgainstModel(RuleBasedStateMachine):
-    """Each rule does the same to both and compares the answers; the invariant compares all that is counted."""
+    """Applies each rule to service and model and compares. The invariant compares all counters."""
 
     steps = 0
     met: ClassVar[Counter[str]] = Counter()
@@ -266,7 +266,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
         self._ask(Request("GET", path, {name: value for name, value in query.items() if value is not None}), key)
 
     def _begin(self, request: Request, key: str) -> Flight | None:
-        """Send a message, up to where it waits for the engine; None where it was answered without one."""
+        """Send a message until it waits for the engine. None where it was answered without one."""
         self.last = (request, key)
         text = request.body["message"] if isinstance(request.body, dict) and "message" in request.body else ""
         expected = self.model.receive(request, key)
@@ -469,7 +469,7 @@ class ServiceAgainstModel(RuleBasedStateMachine):
     @precondition(lambda self: self.answered_once)
     @rule(number=any_number, before=st.sampled_from([1, 1, 0, 1000]), outcome=outcomes)
     def send_again_what_was_answered_a_day_ago(self, number: int, before: int, outcome: Outcome) -> None:
-        """Up to the last millisecond of the 24 hours an Idempotency-Key brings the first answer, and then a new one."""
+        """For 24 hours an Idempotency-Key returns the first answer, then a new one."""
         first = pick(self.answered_once, number)
         if not self.flights:
             self._set_clock(first.pending.accepted + modelled.DAY - before)

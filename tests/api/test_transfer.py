@@ -83,7 +83,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
 
 
 async def answers(caller: Caller) -> list[Any]:
-    """What the interface and the administrator see of the account."""
+    """The account as the interface and the administrator see it."""
 
     async def get(path: str) -> Any:
         answer = await caller.get(path)
@@ -110,7 +110,7 @@ async def answers(caller: Caller) -> list[Any]:
 
 
 async def attempt(caller: Caller, success: int | None, event: str = "request.created") -> None:
-    """An attempt for the latest event of a kind, as a delivery would have left it."""
+    """An attempt for the latest event of a kind, as a delivery records it."""
     await execute(
         caller.app,
         """

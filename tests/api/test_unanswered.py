@@ -1,4 +1,4 @@
-"""What visitors asked in vain is kept for the administrator, and never changes what the caller gets."""
+"""Unanswered questions are kept for the administrator and never change the caller's answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 
 async def groups(caller: Caller) -> list[dict[str, Any]]:
-    """What the command would show."""
+    """The groups that the command would show."""
     return [knowledge_json.unanswered_group(group) for group in await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot)]
 
 

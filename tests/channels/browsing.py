@@ -17,7 +17,7 @@ PAGE = """<!doctype html>
 
 
 class HostSite:
-    """A site of its own origin (the name localhost, where the service is 127.0.0.1) whose page embeds a widget."""
+    """A page that embeds a widget, on an origin of its own: localhost instead of 127.0.0.1."""
 
     def __init__(self, service: str, bot: str) -> None:
         self.service, self.bot, self.url = service, bot, ""

@@ -22,7 +22,7 @@ from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 @dataclass
 class Platform:
-    """A messaging platform on loopback; `status` and `body` are its answer to everything, `seen` the paths asked for."""
+    """A messaging platform on loopback. `status` and `body` are its answer; `seen` are the requested paths."""
 
     status: int = 200
     body: Any = field(default_factory=lambda: {"ok": True, "result": {"id": 1, "is_bot": True}})

@@ -69,7 +69,7 @@ async def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 async def chat(page: Page, site: HostSite) -> Page:
-    """A tab with the conversation as a page of its own, whose storage no browser blocks."""
+    """A tab with the conversation as its own page, whose storage is not blocked."""
     await page.goto(f"{site.service}/chat/{site.bot}")
     await page.wait_for_selector("[data-action=send]")
     return page

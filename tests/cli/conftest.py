@@ -12,7 +12,7 @@ from tests.cli.support import Site
 
 @pytest.fixture(scope="session", params=["alone", "served"])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """An installation without a service, and one with a service that runs; tests share it and make accounts of their own."""
+    """Two shared installations, one of them served. Each test makes its own accounts."""
     shared = Site(tmp_path_factory.mktemp(request.param))
     # So that no test of the shared installation is the one with the only account.
     shared.account("first of all")

@@ -1,4 +1,4 @@
-"""Servers in a thread with an event loop of its own, for tests that are not asynchronous."""
+"""Servers in a thread with an event loop, for synchronous tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class ServerThread(ABC):
-    """Runs the server that `server` opens, from the beginning of a `with` block to its end."""
+    """Runs the server that `server` opens, for the length of a `with` block."""
 
     def __init__(self) -> None:
         self._up = threading.Event()

@@ -33,7 +33,7 @@ def become_nobody() -> None:
 
 
 def python_for_everybody() -> tuple[dict[str, str], str] | None:
-    """An interpreter of this version that an account without rights can run chatsvc with, and the environment that it needs."""
+    """An interpreter that an unprivileged user can run, with its environment."""
     packages = Path(click.__file__).parents[1]
     sources = Path(__file__).parents[2]
     for python in (sys.executable, "/usr/bin/python3"):
@@ -86,7 +86,7 @@ def run(
 
 @dataclass
 class Response:
-    """What the interface answered."""
+    """An answer of the interface."""
 
     status: int
     headers: dict[str, str]

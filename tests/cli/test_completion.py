@@ -1,4 +1,4 @@
-"""What the Tab key does: asked of the shells themselves, in a terminal."""
+"""Completion by the Tab key, tried in real shells in a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BEGIN = {
 
 
 def typed(shell: str, folder: Path, line: str) -> str:
-    """What stands on the command line after `line` has been typed in a terminal, every character with its meaning."""
+    """The completed command line after `line` was typed. Every character has its shell meaning."""
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"{shell} is not on this machine")

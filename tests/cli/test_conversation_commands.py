@@ -11,7 +11,7 @@ from tests.cli.support import Site, usage_error
 
 
 def talk(site: Site, visitors: int = 3, messages: int = 2) -> tuple[str, str]:
-    """A bot on a served installation that has talked to some visitors; its id and a key."""
+    """A bot with conversations on a served installation, as its id and a key."""
     account = site.account()
     bot, key = site.bot(account), site.key(account)
     site.json("knowledge", "add", bot, _greeting(site.folder))

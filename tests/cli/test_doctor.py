@@ -53,7 +53,7 @@ def site(made: Site, tmp_path: Path) -> Iterator[Site]:
 
 
 def found(site: Site, state: str = "fault") -> dict[str, dict[str, Any]]:
-    """What doctor has to say, by the name of what was looked at."""
+    """The findings of doctor, by the name of the check."""
     report = site.refused_with("doctor") if state == "fault" else site.json("doctor")
     assert report["healthy"] is (state != "fault")
     assert all(check["remedy"] for check in report["checks"] if check["state"] != "ok")

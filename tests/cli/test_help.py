@@ -35,7 +35,7 @@ each = pytest.mark.parametrize("path", EVERY, ids=" ".join)
 
 
 def told(path: tuple[str, ...]) -> str:
-    """What a command's own `--help` prints."""
+    """The output of a command's own `--help`."""
     command = EVERY[path] if path else chatsvc
     return command.get_help(click.Context(command, info_name=" ".join(("chatsvc", *path)), terminal_width=100))
 

@@ -60,7 +60,7 @@ def received(stream: IO[bytes]) -> Any:
 
 
 class Between:
-    """Listens in the place of a service's control socket, asks the service and poisons its answers."""
+    """Listens on the control socket's path, forwards to the service and poisons its answers."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "control.sock").rename(folder / "real.sock")
@@ -101,7 +101,7 @@ class Between:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Between, dict[str, list[str]]]]:
-    """A service with something of everything, whose answers are poisoned; and the arguments of each command."""
+    """A service with a record of each kind and poisoned answers. With the arguments of each command."""
     site = Site(tmp_path_factory.mktemp("hostile"))
     folder = site.folder / NAME[:40]
     folder.mkdir()

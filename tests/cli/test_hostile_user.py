@@ -44,7 +44,7 @@ def hostile() -> Iterator[pwd.struct_passwd]:
 
 @dataclass
 class Place:
-    """A folder of root's with the hostile user's folder `theirs` and root's private folder `private` in it."""
+    """Root's folder with the hostile user's folder `theirs` and root's private folder `private`."""
 
     folder: Path
     user: pwd.struct_passwd

@@ -1,4 +1,4 @@
-"""`chatsvc master-key rotate` as people run it, with a service beside it and without; no key is shown."""
+"""`chatsvc master-key rotate` with and without a running service. No key is shown."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as 
 
 @pytest.fixture(autouse=True)
 def _readable_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interpreter below root's own folder is nobody's to run; and nobody may write coverage beside the sources."""
+    """Interpreters in root's home cannot be run by others, and coverage cannot be written there."""
     for name in list(os.environ):
         if name.startswith("COV"):
             monkeypatch.delenv(name)
@@ -36,7 +36,7 @@ def _readable_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """An installation that belongs to somebody else, in a place that everybody may enter, as pytest's own folders are not."""
+    """An installation owned by another user in a folder that everybody may enter."""
     # An earlier test may have run a service in this process, which narrows the mask.
     before = os.umask(0o022)
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
@@ -54,7 +54,7 @@ def give(site: Site) -> None:
 
 
 def owners(folder: Path) -> set[tuple[str, int, int]]:
-    """Who has what, but for who has it all."""
+    """Owner and mode of each file, without the expected owner's."""
     stats = {file.name: file.stat() for file in (folder, *folder.iterdir())}
     return {(name, stat.st_uid, stat.st_gid) for name, stat in stats.items() if (stat.st_uid, stat.st_gid) != (NOBODY, NOBODY)}
 
@@ -126,7 +126,7 @@ def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(site: Site) ->
 
 
 def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where root keeps the program for itself: what is needed has been imported before root becomes the owner."""
+    """Modules are imported before root becomes the owner, who may not read the program."""
     if sys.executable in support.CHATSVC:
         pytest.skip("everybody may run this interpreter")
     monkeypatch.setattr(support, "CHATSVC", (sys.executable, "-m", "chatsvc"))

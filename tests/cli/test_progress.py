@@ -1,4 +1,4 @@
-"""What takes long shows how far it is: in a terminal alone, and never in the way of what is printed."""
+"""Progress of long work. Shown in a terminal alone, and never among the output."""
 
 from __future__ import annotations
 

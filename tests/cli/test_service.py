@@ -64,7 +64,7 @@ def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_wi
 
 
 def look(site: Site, account: str, bot: str, conversation: str) -> list[Any]:
-    """What the commands say of it all; the window of the usage moves with the clock."""
+    """Output of all commands that show usage. Its window moves with the clock."""
     usage = site.json("usage", account, "--days", "7")
     usage["usage"].pop("to")
     return [
@@ -373,7 +373,7 @@ def test_what_a_command_prints_goes_nowhere_without_a_traceback(fresh: Site) -> 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with cert.pem and key.pem for 127.0.0.1, a key of another certificate, and the key under a pass phrase."""
+    """A folder with cert.pem and key.pem for 127.0.0.1, another key, and an encrypted key."""
     folder = tmp_path_factory.mktemp("tls")
     for name in ("", "other-"):
         subprocess.run(

@@ -14,7 +14,7 @@ from tests.cli.test_conversation_commands import talk
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object], str]:
-    """The file of an account that was served, what was shown of it, and a key of its own."""
+    """An exported account: its file, its output, and one of its keys."""
     folder = tmp_path_factory.mktemp("source")
     site = Site(folder)
     with site.serve():

@@ -1,4 +1,4 @@
-"""`chatsvc webhook`, `request` and `appointment` as people run them, with a service beside them and without; nothing secret is told."""
+"""`chatsvc webhook`, `request` and `appointment` with and without a running service. No secret is shown."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ def test_a_listener_whose_port_is_taken_says_so(tmp_path: Path) -> None:
 
 
 def test_records_are_listed_and_moved_on_and_nothing_secret_is_told(fresh: Site, authority: Authority, hooks: ReceiverThread) -> None:
-    """From a visitor's message through the model's tools to the receiver, and through all commands; then everything is searched."""
+    """One message from the visitor to the receiver, then all commands and files are searched."""
     wish = {"request_type": "contact", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL, "visitor_phone": PHONE}
     when = {"date": "2027-03-01", "time": "10:30", "message": SAID, "visitor_name": NAME, "visitor_email": EMAIL}
 

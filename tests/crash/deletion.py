@@ -12,7 +12,7 @@ from tests.store.support import ignore, in_database, new_exchange
 
 
 def half_deleted(database: Path, account: str) -> None:
-    """Fill the account, then begin to delete it and stop after one batch, as a crash would."""
+    """Fill an account, begin to delete it and stop after one batch."""
     ((bot,),) = query(database, "SELECT id FROM bots WHERE account_id = :1", account)
 
     async def work(db: Database) -> None:
@@ -25,7 +25,7 @@ def half_deleted(database: Path, account: str) -> None:
 
 
 def left_of(database: Path, account: str) -> int:
-    """How many rows still belong to the account."""
+    """Count the rows that still belong to the account."""
     tables = ("accounts", "bots", "conversations", "usage_records", "allowances", "conversation_counts", "api_keys")
     owned: int = query(database, "SELECT count(*) FROM messages")[0][0]
     for table in tables:

@@ -53,7 +53,7 @@ GONE = (ClientConnectionError, ClientPayloadError, ConnectionError, TimeoutError
 
 @dataclass
 class Known:
-    """What the callers know."""
+    """The answers that callers have received."""
 
     acknowledged: list[tuple[str, str, str]] = field(default_factory=list)  # visitor, message, reply
     keyed: dict[str, dict[str, str]] = field(default_factory=dict)  # Idempotency-Key -> body, not acknowledged yet
@@ -109,7 +109,7 @@ async def post(session: ClientSession, url: str, key: str, body: dict[str, str],
 
 
 async def talk(session: ClientSession, url: str, who: Customer, known: Known, name: str) -> None:
-    """Send messages one after another until the service is gone; every other one under an Idempotency-Key."""
+    """Send messages until the service is gone. Every second one has an Idempotency-Key."""
     for i in range(10_000):
         body = {"chatbot_id": who.bot, "message": f"{name} message {i}", "user_id": f"visitor {name} {i % 3}"}
         key = f"{name}-{i}" if i % 2 else None
@@ -133,7 +133,7 @@ async def talk(session: ClientSession, url: str, who: Customer, known: Known, na
 
 
 async def warm_up(session: ClientSession, url: str, who: Customer, known: Known, round_: int) -> None:
-    """One message, so that the engine has been loaded before the clock of the kill begins to run."""
+    """Send one message, which loads the engine before the time of the kill is chosen."""
     body = {"chatbot_id": who.bot, "message": f"{round_} warm message 0", "user_id": f"visitor {round_} warm"}
     status, answer = await post(session, url, who.key, body)
     while status == 502:
@@ -153,7 +153,7 @@ async def load_until_killed(serving: Serving, who: Customer, known: Known, round
 
 
 async def retry_all(serving: Serving, who: Customer, known: Known) -> None:
-    """Send again what was not acknowledged under an Idempotency-Key, several times over, until each has its answer."""
+    """Repeat unacknowledged requests under their Idempotency-Keys until each is answered."""
 
     async def again(session: ClientSession, key: str, body: dict[str, str]) -> None:
         first = None
@@ -267,7 +267,7 @@ def wait_for(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_an_account_whose_deletion_was_killed_is_gone_after_the_next_start(tmp_path: Path) -> None:
-    """The command deletes within the service; killed in the middle, the service goes on with it when it starts again."""
+    """A deletion killed half-way is continued when the service starts again."""
     from tests.crash.deletion import half_deleted, left_of
 
     site = Site(tmp_path)

@@ -28,7 +28,7 @@ CLIENTS = 8
 
 
 async def captures(server: ModelServer, request: web.Request) -> web.StreamResponse:
-    """A model that notes a request and an appointment from what the visitor has written, and then talks."""
+    """A model that notes a request and an appointment, then replies."""
     last = server.seen[-1].body["messages"][-1]["content"]
     server.seen.clear()
     if isinstance(last, list) and last[-1].get("type") == "tool_result":
@@ -46,7 +46,7 @@ async def captures(server: ModelServer, request: web.Request) -> web.StreamRespo
 
 
 async def talk(session: ClientSession, serving: Serving, who: Customer, name: str, acknowledged: set[str]) -> None:
-    """One visitor after another, each with an address of their own, until the service is gone."""
+    """Send messages of one visitor after another until the service is gone."""
     for number in range(10_000):
         email = f"{name}-{number}@example.com"
         body = {"chatbot_id": who.bot, "message": f"Ben Selin, beni arayın: {email}", "user_id": email}

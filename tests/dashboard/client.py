@@ -108,7 +108,7 @@ class Client:
         return await self.request("POST", path, data=fields or {}, **options)
 
     async def submit(self, path: str, action: str, *, where: dict[str, str] | None = None, follow: bool = True, **typed: Any) -> Shown:
-        """Open a page, fill in the form of an operation, and send it as a browser would.
+        """Open a page, fill in an operation's form, and send it like a browser.
 
         `where`: values that the form's fields have already, to choose one of several forms. A value of None removes a field, a list
         sends several, and a pair of name and bytes is a file.

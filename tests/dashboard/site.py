@@ -56,7 +56,7 @@ class Site:
         return f"{role}@example.com"
 
     async def client(self, role: str | None = None, language: str = "en") -> Client:
-        """Return a new browser; with a role, it is signed in as the person who has it."""
+        """Return a new browser, signed in with `role` where one is given."""
         jar = CookieJar(unsafe=True)
         session = await self.stack.enter_async_context(ClientSession(cookie_jar=jar, headers={"Accept-Language": language}))
         client = Client(self.app, session)

@@ -1,4 +1,4 @@
-"""The editor's search and a preview's progress in a real browser, with and without its script."""
+"""Live search and preview of the editor in Chromium, with and without script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page and every form for every role and for another account's records, against one table of permissions."""
+"""Every page and form for each role and for another account, against one table."""
 
 from __future__ import annotations
 

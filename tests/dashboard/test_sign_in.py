@@ -15,7 +15,7 @@ NEW = "another plain sentence"
 
 
 async def join(site: Site, email: str, password: str = PASSWORD, language: str = "en") -> Client:
-    """Add an editor who chooses a password by the link; the browser in which that happened."""
+    """Add an editor who chooses a password by the link. Returns that browser."""
     made = await site.do("operator.add", email=email, account=site.mine.account, role="editor")
     path = made.link.removeprefix(site.app.config.server.public_url)
     client = await site.client(language=language)

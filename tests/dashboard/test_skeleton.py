@@ -1,4 +1,4 @@
-"""What all pages share: languages, headers, errors, forgery, static files, accounts, navigation."""
+"""Rules for all pages: languages, headers, errors, forgery, static files, accounts, navigation."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def placeholders(template: str) -> set[str]:
 
 
 def literals() -> Iterator[str]:
-    """Yield the string literals of code and templates that look like keys of texts, or like their beginning."""
+    """Yield string literals of code and templates that look like translation keys or their prefixes."""
     sections = {key.partition(".")[0] for key in catalogue.texts()}
     for text in SOURCES.values():
         for found in re.findall(r"""["']([a-z_]+\.[A-Za-z0-9_]*)["'{]""", text):

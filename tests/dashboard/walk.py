@@ -52,7 +52,7 @@ PAGES: Mapping[str, Access] = {
 
 
 def least_access(template: str) -> Access:
-    """Look up the least access to a page; raises KeyError for one that is in no section."""
+    """Look up the least access to a page. Raises KeyError for an unlisted one."""
     section = template
     while section not in PAGES:
         section = section.rpartition("/")[0]
@@ -72,7 +72,7 @@ def parameters(template: str) -> list[str]:
 
 
 async def ids_of(site: Site, business: Business) -> dict[str, str]:
-    """The ids of an account's records by the names of parameters and fields; makes those of kinds that few tests need."""
+    """Collect the ids of an account's records by parameter name. Creates the rare ones."""
     if "preview" not in business.ids:
         bot = business.bot
         email = "reader@example.com" if business is site.mine else "stranger@example.com"
@@ -135,7 +135,7 @@ class Found(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it is sent to."""
+        """The path that a form is sent to."""
         return self.form.get("action") or self.page.path
 
     def values(self, **more: Any) -> list[tuple[str, Any]]:

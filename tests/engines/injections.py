@@ -22,7 +22,7 @@ Use = tuple[str, object]
 
 @dataclass(frozen=True)
 class Want:
-    """What an attacker wants, in English and in Turkish, and the calls of a model that obeys."""
+    """The attacker's aim in English and Turkish, with the calls of an obedient model."""
 
     en: str
     tr: str

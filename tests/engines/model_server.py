@@ -249,7 +249,7 @@ class ModelServer:
 
     @property
     def connections(self) -> int:
-        """How many connections requests came on."""
+        """Count the connections that carried requests."""
         return len(self.peers)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:

@@ -111,7 +111,7 @@ TURN = Turn(
 
 
 async def failure(engine: AnthropicEngine, turn: Turn = TURN) -> EngineError:
-    """The error of a turn that must fail; nothing of the visitor or of the key is ever in it."""
+    """The error of a failing turn. It holds nothing of the visitor and no key."""
     with pytest.raises(EngineError) as caught:
         await engine.reply(turn)
     for secret in (KEY, "Pazar", "parking"):
@@ -124,7 +124,7 @@ def system_of(server: ModelServer) -> str:
 
 
 def system_blocks(turn: Turn, budget: prompt.Budget) -> Any:
-    """The system blocks as a server reads them; Anthropic's gets what changes in front of the new message."""
+    """The system blocks as a server reads them. Anthropic's have the changing part before the new message."""
     hosted = budget is prompt.HOSTED
     body = json.loads(orjson.dumps(prompt.request(turn, prompt.passages(turn, budget.passages), hosted=hosted)))
     return [*body["system"], *(body["messages"][-1]["content"][:1] if hosted else [])]

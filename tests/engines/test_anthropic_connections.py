@@ -28,7 +28,7 @@ BODY: dict[str, object] = {"model": "m"}
 
 
 class Server:
-    """Answers each request with the next of `answers` (the last one again and again); `requests` by connection."""
+    """Answers each request with the next of `answers`, repeating the last. `requests` are kept by connection."""
 
     def __init__(self, *answers: bytes, hang_up: bool = False) -> None:
         self.answers, self.hang_up = list(answers), hang_up

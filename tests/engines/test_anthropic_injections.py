@@ -97,7 +97,7 @@ async def test_an_obedient_model_notes_nothing_but_the_visitors_own(server: Mode
 
 
 async def test_an_obedient_model_has_nothing_of_other_visitors_to_give_away(server: ModelServer, engine: AnthropicEngine) -> None:
-    """What the model is sent is the turn alone."""
+    """The model is sent the turn alone."""
     sent: list[bytes] = []
 
     async def looks(server: ModelServer, request: web.Request) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Our own calls of the Messages API held against the provider's library, which is the authority on requests and answers."""
+"""The product's Messages API calls, compared with the provider's own library."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_the_results_of_tools_go_back_in_the_shape_that_the_library_declar
 
 @pytest.mark.parametrize("stop", get_args(types.StopReason))
 def test_every_stop_reason_that_the_library_knows_has_its_meaning(stop: str) -> None:
-    """With text it is a reply (but for a refusal); without any it is a reason that is not "the server talks nonsense"."""
+    """An answer with text is a reply unless it is a refusal. Without text it has a proper reason."""
 
     def read(content: list[object]) -> str:
         try:

@@ -40,14 +40,14 @@ def appointment(**changes: object) -> tuple[str, object]:
 
 
 def results(server: ModelServer) -> list[dict[str, Any]]:
-    """What the model was told last of the tools that it called."""
+    """The last tool results that the model was sent."""
     told: list[dict[str, Any]] = server.body["messages"][-1]["content"]
     assert {block["type"] for block in told} == {"tool_result"}
     return told
 
 
 async def told(server: ModelServer, engine: AnthropicEngine, turn: Turn, *uses: tuple[str, object]) -> tuple[Reply, list[dict[str, Any]]]:
-    """The reply and the tool results of a model that makes these calls in one answer, and then talks."""
+    """Reply and tool results of a model that makes these calls and then replies."""
     server.script.extend([calls(*uses), says("Tamam.")])
     reply = await engine.reply(turn)
     return reply, results(server)

@@ -1,4 +1,4 @@
-"""What breaks, breaks on the way to a receiver, too."""
+"""Faults on the way to the model and to receivers."""
 
 from tests.webhooks.fixtures import authority, config, receiver
 

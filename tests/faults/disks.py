@@ -1,4 +1,4 @@
-"""File systems of the tests' own, small and breakable; mounting takes root, and tests that need it are left out for others."""
+"""Small file systems that can be made to fail. Mounting needs root; other users skip these tests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def breakable_disk(folder: Path, image: Path, size: int = 32 * MB) -> Iterator[P
 
 
 def make_read_only(folder: Path) -> None:
-    """What Linux does to a file system on which it has met an error: from here on it is read-only, files that are open included."""
+    """Make the file system read-only, open files included, as Linux does after an error."""
     assert _mount("-o", "remount,abort", folder)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of faults share: what the process holds, and what the store holds."""
+"""Helpers of the tests of faults: resources of the process and contents of the store."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ async def soon(condition: Callable[[], bool], within_s: float = 5.0) -> bool:
 
 
 async def written(app: App) -> dict[str, int]:
-    """How many rows there are."""
+    """Count the stored rows."""
     return {table: (await execute(app, f"SELECT count(*) FROM {table}"))[0][0] for table in COUNTED}  # noqa: S608  # the names above
 
 
 async def told(caller: Caller) -> tuple[int, int, int]:
-    """What the service says of the account, out of its memory: messages used, message credits, messages of the bot."""
+    """The account as the service has it in memory: messages used, message credits, messages of the bot."""
     account: dict[str, Any] = (await caller.get("/analytics")).json["data"]["account"]
     bot = (await caller.get(f"/chatbots/{caller.bot}")).json["data"]
     return account["messages_used"], account["message_credits"], bot["messages_used"]

@@ -1,4 +1,4 @@
-"""The wall clock goes back, jumps over the end of a month, jumps far ahead and comes back: nothing turns negative, breaks or is lost."""
+"""Faults of the wall clock: back, over the end of a month, far ahead, and back."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ DAMAGES: tuple[Callable[[bytes], bytes], ...] = (
 
 
 def refused_start(site: Site) -> str:
-    """What the service says that does not start."""
+    """The error of a service that does not start."""
     with site.serve(ready=False) as serving:
         assert serving.wait() == 1
     return one_line(site.log.read_text())

@@ -52,7 +52,7 @@ async def command(app: App, tmp_path: Path, *arguments: str) -> tuple[int, str]:
 
 
 def sums(caller: Caller) -> tuple[int, int]:
-    """Messages of the account this month and of the bot, as they stand on the disk."""
+    """Stored message counts of the account's month and of the bot."""
     database = caller.app.config.data_dir / "chatsvc.db"
     ((used,),) = query(database, "SELECT coalesce(sum(messages_used), 0) FROM allowances")
     ((bot,),) = query(database, "SELECT messages_used FROM bots WHERE id = :1", caller.bot)

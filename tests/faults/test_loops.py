@@ -96,7 +96,7 @@ async def test_a_loop_goes_on_after_an_unexpected_fault(
 
 
 def test_every_loop_is_among_them() -> None:
-    """Background tasks are started by one module alone, and each that is named there has its planted fault here."""
+    """Background tasks are started by one module, and each has its planted fault here."""
     started, named = set(), set()
     for path in Path(chatsvc.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

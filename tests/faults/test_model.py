@@ -1,4 +1,4 @@
-"""What lies between the service and the model breaks: each message ends in time and costs nothing, and the next one is answered."""
+"""Network faults between the service and the model. Each message ends in time, uncharged, and the next is answered."""
 
 from __future__ import annotations
 

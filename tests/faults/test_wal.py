@@ -24,7 +24,7 @@ WAL_HEADER, FRAME_HEADER = 32, 24
 
 @pytest.fixture
 def crashed(tmp_path: Path) -> Path:
-    """A folder with a database and the log of EXCHANGES exchanges, one commit each, none of them in the database itself."""
+    """A database whose EXCHANGES exchanges are in its log alone, one commit each."""
     source, copy = tmp_path / "source", tmp_path / "crashed"
     source.mkdir()
     copy.mkdir()
@@ -45,7 +45,7 @@ def crashed(tmp_path: Path) -> Path:
 
 
 def commits(wal: bytes) -> list[int]:
-    """Where each commit ends. Frames are a header and a page; the header of a commit's last one has the database's size in it."""
+    """The end of each commit. Frames are a header and a page; a commit's last header holds the database's size."""
     page = int.from_bytes(wal[8:12], "big")
     step = FRAME_HEADER + page
     return [at + step for at in range(WAL_HEADER, len(wal) - step + 1, step) if wal[at + 4 : at + 8] != bytes(4)]
@@ -85,7 +85,7 @@ def test_a_log_that_is_cut_anywhere_leaves_a_prefix_of_the_exchanges_and_true_bo
 
 
 def holds_exactly(file: Path, count: int) -> None:
-    """The first `count` exchanges and nothing of the others, and the service can go on from there."""
+    """Only the first `count` exchanges exist, and the service can start on them."""
     with closing(connect(file, writes=True)) as connection:
         there = [
             content.split(" and")[0]

@@ -1,4 +1,4 @@
-"""What lies between the service and a receiver breaks in every way: each attempt is recorded as failed in time, and the slots come free."""
+"""Network faults between the service and a receiver. Each attempt fails in time and frees its slot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def proxy(receiver: Receiver) -> AsyncIterator[Proxy]:
 
 @pytest.fixture
 async def caller(caller: Caller, engine: ScriptedEngine, proxy: Proxy) -> Caller:
-    """A customer whose bot captures a request from every message, told to a receiver behind the proxy."""
+    """A customer whose bot captures every message, with a receiver behind the proxy."""
     captures(engine, CALL_ME)
     await webhooks.put(caller.app.services, ADMIN, bot=caller.bot, url=f"https://127.0.0.1:{proxy.port}/hook", events=("request.created",))
     return caller
@@ -65,7 +65,7 @@ async def capture(caller: Caller, name: str, count: int = EVENTS) -> None:
 
 
 async def all_fail(caller: Caller, before: int, reasons: set[str]) -> None:
-    """All events of one round are recorded as failed, none later than one after another takes."""
+    """All events of a round are recorded as failed within the time of serial attempts."""
     started = monotonic()
     await capture(caller, f"visitor {before}")
     recorded = (await settled(caller, before + EVENTS))[before:]

@@ -1,4 +1,4 @@
-"""A real HTTP server over a front end of the test's own, and random HTTP streams."""
+"""A real HTTP server with a test's front end, and random HTTP streams."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def serving(
 
 
 async def exchange(port: int, pieces: list[bytes], *, ends: bool = True) -> bytes:
-    """Send pieces one after another, and return the answers until the server closes; without dates and interim ones."""
+    """Send pieces and return the answers until the server closes. Dates and interim answers are dropped."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     reading = asyncio.create_task(_all(reader))
     with suppress(OSError):

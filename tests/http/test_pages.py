@@ -1,4 +1,4 @@
-"""What pages, widget and channels need: forms, uploads, cookies, redirects, static files, raw and streamed bodies, mounts."""
+"""HTTP for pages, widget and channels: forms, uploads, cookies, redirects, static files, raw and streamed bodies, mounts."""
 
 from __future__ import annotations
 

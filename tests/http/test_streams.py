@@ -60,7 +60,7 @@ def read_by_us(pieces: Iterable[bytes]) -> Reading:
 
 
 def read_by_h11(stream: bytes) -> Reading:
-    """Read a stream as h11 does; it refuses blank lines between requests, which RFC 9112 (2.2) has servers ignore."""
+    """Read a stream with h11. It refuses blank lines between requests, which servers ignore (RFC 9112, 2.2)."""
     messages: list[Message] = []
     while stream := stream.lstrip(b"\r\n"):
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=64 * 1024)

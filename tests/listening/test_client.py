@@ -1,4 +1,4 @@
-"""What an authority may answer: whatever it is, it ends in one line that says so, and the certificate before stays."""
+"""Answers of an authority. Every fault is one line, and the certificate before stays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Forged:
         self.put("/authorization", {"status": "valid"})
 
     def put(self, path: str, body: Any, status: int = 200, **headers: str) -> None:
-        """What is answered there from now on."""
+        """Set the answer of a path."""
         self.answers[path] = status, body, {name.replace("_", "-"): value for name, value in headers.items()}
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -84,7 +84,7 @@ async def order(forged: Forged) -> bytes:
 
 
 async def refusal(forged: Forged) -> AcmeError:
-    """What is raised where there is none to be had; its text fits on a line."""
+    """The error of a missing control socket, which is one line."""
     with pytest.raises(AcmeError) as raised:
         await order(forged)
     assert str(raised.value).isprintable()

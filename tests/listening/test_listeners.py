@@ -61,7 +61,7 @@ async def test_a_body_that_is_not_read_is_not_taken_for_the_next_request(plain: 
 
 
 async def ask(port: int, request: str) -> tuple[bytes, str]:
-    """What comes after the head of the answer until the other side closes or is quiet, and the head."""
+    """The head of an answer, and its rest until the peer closes or pauses."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request.encode())
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -102,7 +102,7 @@ async def test_no_webhook_may_go_to_either_port_and_a_socket_has_none(plain: Con
 
 @pytest.fixture
 def path() -> Iterator[Path]:
-    """Where a socket may lie: its name must not be long."""
+    """A short path for a socket, whose name is limited."""
     with TemporaryDirectory() as folder:
         yield Path(folder) / "chatsvc.sock"
 

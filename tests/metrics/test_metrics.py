@@ -1,4 +1,4 @@
-"""What Prometheus finds: every count moves with what it counts, and no label tells of a visitor, a key or a path."""
+"""Metrics for Prometheus. Each counter follows its events, and no label names a visitor, key or path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def config(config: Config) -> Config:
 
 
 class Scrape:
-    """What one look at /metrics found."""
+    """The result of one scrape of /metrics."""
 
     def __init__(self, text: str) -> None:
         self.text = text

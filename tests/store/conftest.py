@@ -39,7 +39,7 @@ def _same_mask() -> Iterator[None]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the database is."""
+    """The path of the database."""
     return tmp_path / "chatsvc.db"
 
 

@@ -1,4 +1,4 @@
-"""Looks at what a store holds and changes it, for the tests of other packages, which know neither driver nor placeholders.
+"""Reads and changes a store for tests of other packages, which know no SQL.
 
 Values stand in a statement as `:1`, `:2` and so on.
 """
@@ -44,7 +44,7 @@ async def insert(app: App, table: str, columns: str, rows: Iterable[Sequence[obj
 
 
 async def add_events(db: Database, *events: tuple[Event, str | None], applied: Callable[[object], None] | None = None) -> None:
-    """Write pending events in one transaction; with each the name of the event among them that it follows."""
+    """Write pending events in one transaction. Each names the event before it."""
 
     def unit(connection: Connection) -> None:
         numbers: dict[str, int] = {}
@@ -76,7 +76,7 @@ def locked(database: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
-    """Have SQLite itself refuse every statement that uses a table, on all connections, as it does when the disk fails."""
+    """Have SQLite refuse every statement on a table, on all connections, like a failing disk."""
     database: Any = app.services.db
 
     def refuse(_: int, name: str | None, *__: object) -> int:

@@ -77,7 +77,7 @@ def ignore(_: object) -> None:
 
 
 def in_database(path: Path, work: Callable[[Database], Awaitable[T]], key: MasterKey | None = None) -> T:
-    """Open a database as a command does, run `work` on it in an event loop of its own, and close it."""
+    """Open a database, run `work` on it in a new event loop, and close it."""
 
     async def run() -> T:
         db = await GroupCommitDatabase.open(path, key, readers=0)
@@ -119,7 +119,7 @@ async def chat(db: Database, **fields: object) -> exchanges.Counts | None:
 
 
 def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
-    """What another process sees, which is what has been committed."""
+    """The committed rows, read by another process."""
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql).fetchall()
 

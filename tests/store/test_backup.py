@@ -82,7 +82,7 @@ def test_a_backup_that_was_cut_off_or_made_longer_is_refused(whole: Path, size: 
 
 
 def forged(file: Path, change: Callable[[sqlite3.Connection], object], key: bytes = b"x" * 32) -> None:
-    """Change the database in a backup and write a trailer that fits, as somebody does who has no key, or who has `key`."""
+    """Change the database in a backup and write a fitting trailer, with or without `key`."""
     trailer = backup_trailer.read(file)
     assert trailer
     content = file.read_bytes()[: trailer.size]

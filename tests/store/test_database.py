@@ -1,4 +1,4 @@
-"""What every database promises, whichever it is: units whole or not at all, faults told as what they are."""
+"""Promises of every database: units are atomic, and faults are told apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation goes with all that hangs on it, in small batches, and leaves nothing readable in the files."""
+"""Erasure of a conversation in small batches. Nothing readable stays in the files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def attempted(event: webhooks.Event, delivery_id: str, _: Webhook) -> tuple[byte
 
 
 def readable(path: Path, text: str) -> list[str]:
-    """The files of the database in which the text occurs, as it is or as JSON has it."""
+    """The database's files that hold the text, plain or as JSON."""
     forms = (text.encode(), json.dumps(text)[1:-1].encode())
     return [file.name for file in path.parent.iterdir() if any(form in file.read_bytes() for form in forms)]
 
@@ -139,7 +139,7 @@ async def test_a_long_conversation_goes_in_batches_that_leave_its_count_right(
 
 
 async def test_nothing_of_an_erased_visitor_can_be_read_in_any_file(db: Database, path: Path) -> None:
-    """Rows that moved from page to page have left copies behind, which deleting does not overwrite."""
+    """Moved rows leave copies on their old pages, which deleting does not overwrite."""
     await furnish(db)
     chance = random.Random(7)
     for i in range(1500):

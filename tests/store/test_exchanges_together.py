@@ -1,4 +1,4 @@
-"""Exchanges that go to the disk together leave what one after another would have left, and are told what they would have been told."""
+"""Exchanges written in one batch have the same effect and results as one by one."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def fill(db: Database) -> None:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    """A connection to such a store; what is written in an example is taken back behind it."""
+    """A connection to such a store. An example's changes are rolled back."""
     path = tmp_path_factory.mktemp("together") / "chatsvc.db"
     in_database(path, fill)
     with closing(connect(path, writes=True)) as connection:
@@ -95,7 +95,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
 
 
 def written(connection: sqlite3.Connection, batches: list[list[NewExchange]]) -> tuple[list[Counts | None], dict[str, list[object]]]:
-    """What is told of the exchanges, and what the tables then hold."""
+    """The results of the exchanges, and the rows of the tables afterwards."""
     connection.execute("BEGIN")
     try:
         told = [counts for batch in batches for counts in exchanges._write(connection, batch)]

@@ -17,7 +17,7 @@ from tests.store.test_database import names, note
 
 
 class Held:
-    """A unit that keeps the writer busy until it is let go, so that the units after it form one batch."""
+    """A unit that blocks the writer until its release. Later units form a batch."""
 
     def __init__(self) -> None:
         self.busy = threading.Event()

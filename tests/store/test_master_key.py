@@ -43,7 +43,7 @@ def settings(folder: Folder) -> Config:
 
 @pytest.fixture
 def bot(settings: Config) -> str:
-    """A bot with a webhook that keeps its events, and so with a sealed signing key."""
+    """A bot with a webhook that keeps its events, thus with a sealed signing key."""
     run(settings, "account.create", {"name": "Acme"})
     return str(run(settings, "bot.create", {"name": "Desk"})["id"])
 

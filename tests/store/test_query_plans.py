@@ -214,7 +214,7 @@ def plan_of(connection: sqlite3.Connection, sql: str, values: Any = ()) -> list[
 
 
 def walks(plan: list[str]) -> list[str]:
-    """The steps that go through a whole table or index, or from somewhere in an index to its end.
+    """The steps of a plan that scan a whole table or index.
 
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """

@@ -1,4 +1,4 @@
-"""What is written together: an exchange with all its counts, and an account's deletion down to the last trace."""
+"""Records written together: an exchange with all its counts, and an account's complete deletion."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ async def find(db: Database, query: str, *, bot: str | None = None, channel: str
 
 @pytest.fixture(params=["rare", "frequent"], autouse=True)
 def _both_ways(request: pytest.FixtureRequest) -> object:
-    """Search by the entries of a rare word, and along the conversations as for a frequent one."""
+    """Search by a rare word's entries, and along the conversations as for frequent words."""
     with patch.object(search_terms, "RARE", 2_000 if request.param == "rare" else 0):
         yield
 

@@ -23,7 +23,7 @@ class Ledger:
         self.used: dict[str, int] = {}
 
     def pay(self, month: str) -> bool:
-        """Charge one message; False where nothing was left to pay it with, which a transaction does not undo."""
+        """Charge one message. False where nothing was left, which no transaction undoes."""
         self.used[month] = self.used.get(month, 0) + 1
         if self.used[month] <= self.limit:
             return True
@@ -33,7 +33,7 @@ class Ledger:
         return True
 
     def could_still_accept(self, month: str, answering: list[str]) -> int:
-        """How many more messages of the month would be paid for if all that are being answered were charged first."""
+        """The messages left this month once all reservations are charged."""
         future = copy.deepcopy(self)
         for other in answering:
             future.pay(other)

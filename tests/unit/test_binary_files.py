@@ -1,4 +1,4 @@
-"""PDF and Word files, put together here byte by byte, read in the process that reads files."""
+"""PDF and Word files, built byte by byte, read in the reading process."""
 
 from __future__ import annotations
 

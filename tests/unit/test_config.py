@@ -33,7 +33,7 @@ SECRET = "sk-ant-api03-Zq81nothingToSee"
 
 @pytest.fixture(params=["C parser", "Python parser"], autouse=True)
 def each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where PyYAML was built without libyaml, its parser in Python has to say the same."""
+    """PyYAML's parser in Python has to give the same result as libyaml's."""
     if request.param == "Python parser":
         monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
 

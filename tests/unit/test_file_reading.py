@@ -1,4 +1,4 @@
-"""Knowledge files are read in a process of its own, which has limits and nothing of its parent's."""
+"""Knowledge files are read in a process with limits and without the parent's secrets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, body: str) -> None:
 
 
 def faults(name: str, data: bytes) -> str:
-    """What is told of one file; nothing where it is good."""
+    """The faults reported of a file. Empty for a good one."""
     try:
         read_files([(name, data)], "en")
     except Refused as refused:

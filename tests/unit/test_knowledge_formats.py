@@ -1,4 +1,4 @@
-"""Knowledge from tables, JSONL, documents and pages; what is written is read back; what is hostile is told in time."""
+"""Knowledge from tables, JSONL, documents and pages. Written files are read back, hostile ones refused in time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def brief(found: Parsed) -> list[tuple[str, str]]:
 
 
 def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
-    """What reading a file comes to."""
+    """The result of reading a file."""
     try:
         return read(name, text, "tr")
     except KnowledgeFileError as error:
@@ -44,7 +44,7 @@ def attempt(name: str, text: str) -> Parsed | KnowledgeFileError:
 
 
 def faults(name: str, text: str) -> list[str]:
-    """What is wrong with a file, each with its line."""
+    """The faults of a file, each with its line."""
     found = attempt(name, text)
     assert isinstance(found, KnowledgeFileError)
     return [f"{fault.line}: {fault.text}" for fault in found.faults]

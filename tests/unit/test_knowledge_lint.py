@@ -1,4 +1,4 @@
-"""What is said to be weak in a bot's knowledge, and what is not."""
+"""Findings about weak knowledge, and knowledge without findings."""
 
 from __future__ import annotations
 

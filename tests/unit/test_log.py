@@ -1,4 +1,4 @@
-"""What a line of the log is: text in a terminal, one JSON object elsewhere, and the request's id in both."""
+"""Lines of the log: text in a terminal, one JSON object elsewhere, with the request's id."""
 
 from __future__ import annotations
 

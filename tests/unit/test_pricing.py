@@ -1,4 +1,4 @@
-"""What a reply costs, in whole micro-dollars."""
+"""The cost of a reply in whole micro-dollars."""
 
 from __future__ import annotations
 

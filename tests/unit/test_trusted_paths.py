@@ -52,7 +52,7 @@ def link(path: Path, target: Path | str, uid: int = 0) -> Path:
 
 
 def read(path: Path) -> str:
-    """What is in the file at the end of a path."""
+    """The content of the file at the end of a path."""
     with os.fdopen(open_trusted(path), "rb") as stream:
         return stream.read().decode()
 

@@ -62,7 +62,7 @@ async def five(caller: conftest.Caller, engine: ScriptedEngine) -> list[InboxIte
 
 @pytest.fixture(params=["rare", "frequent"])
 def _both_ways(request: pytest.FixtureRequest) -> object:
-    """Search by the entries of a rare word, and along the requests as for a frequent one."""
+    """Search by a rare word's entries, and along the requests as for frequent words."""
     with patch.object(search_terms, "RARE", 2_000 if request.param == "rare" else 0), patch.object(stored, "CHUNKS", (2, 3, 4)):
         yield
 

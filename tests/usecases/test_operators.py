@@ -1,4 +1,4 @@
-"""Operators, sessions, set-up links and second factors through the one table of operations and the real store."""
+"""Operators, sessions, set-up links and second factors through audited operations and a real store."""
 
 from __future__ import annotations
 
@@ -352,7 +352,7 @@ async def test_an_address_is_delayed_whatever_it_tries(team: Team) -> None:
 
 
 async def test_an_unknown_operator_costs_the_same_work(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts the verifications of a hash with the usual parameters, which is where all of the time goes."""
+    """Counts verifications of a hash with the usual parameters, which take all the time."""
     await team.join()
     await team.token("invited@example.com")
     verified: list[str] = []

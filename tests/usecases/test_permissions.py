@@ -53,7 +53,7 @@ def with_role(role: Role, *owned: str) -> Caller:
 
 
 async def furnished(caller: conftest.Caller, engine: ScriptedEngine) -> dict[str, str]:
-    """Give an account one record of each kind; their ids by the names of the arguments."""
+    """Create one record of each kind in an account. Returns their ids by argument."""
     services = caller.app.services
     await webhooks.put(services, ADMIN, bot=caller.bot, events=["request.created", "appointment.created"])
     wish = Captured("appointment", "x", "Selin", None, "05321234567")

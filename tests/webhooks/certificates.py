@@ -38,7 +38,7 @@ class Authority:
         return builder.sign(self._key, hashes.SHA256())
 
     def server(self, *names: str, age: timedelta = DAY) -> ssl.SSLContext:
-        """TLS as a server with a certificate for `names` (names or addresses), valid for two days, made `age` ago."""
+        """A server's TLS context with a certificate for `names`, two days valid, `age` old."""
         key = ec.generate_private_key(ec.SECP256R1())
         alternatives: list[x509.GeneralName] = []
         for name in names:

@@ -1,4 +1,4 @@
-"""A receiver on this machine; and what is done on the wire is done on both event loops: their TLS is not the same code."""
+"""A receiver on this machine. Tests on the wire run on both event loops: their TLS is not the same code."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Receiver:
-    """Counts the connections that are opened to it (`accepted`) and keeps the requests that arrive whole (`heads`, `bodies`).
+    """Counts `accepted` connections and keeps the `heads` and `bodies` of whole requests.
 
     `answer`: the bytes of every answer, or what is done with the connection once a request has come. `on_open`: done before anything
     is read. `tls` None: it speaks plainly.

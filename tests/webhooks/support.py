@@ -1,4 +1,4 @@
-"""What the tests of webhooks share: a service that may send to this machine, a visitor who leaves data, and what was recorded."""
+"""Helpers of the tests of webhooks: a service that may send to this machine, a capturing visitor, and the records."""
 
 from __future__ import annotations
 
@@ -89,5 +89,5 @@ def headers(head: bytes) -> dict[str, str]:
 
 
 def envelopes(receiver: Receiver) -> list[dict[str, Any]]:
-    """What has come."""
+    """The envelopes received so far."""
     return [json.loads(body) for body in receiver.bodies]

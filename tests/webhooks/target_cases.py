@@ -1,4 +1,4 @@
-"""Addresses that a webhook may and may not have, each with what its name resolves to.
+"""Allowed and refused webhook addresses, with what their names resolve to.
 
 Several addresses in one answer stand beside each other with a comma; "|" parts the answer when the webhook is set from the later one.
 No answer is asked for where there is none. The public lists of bypasses are those of GitLab, Svix, Smokescreen, ssrf_filter, Advocate,

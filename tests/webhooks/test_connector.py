@@ -1,4 +1,4 @@
-"""What a delivery does on the wire, against real receivers that behave well, badly and viciously."""
+"""Deliveries on the wire to good, broken and hostile receivers."""
 
 from __future__ import annotations
 

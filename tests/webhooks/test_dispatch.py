@@ -126,7 +126,7 @@ def has_answered(caller: Caller) -> None:
 
 
 async def all_slots_taken(caller: Caller, engine: ScriptedEngine, receiver: Receiver, waiting: int) -> asyncio.Event:
-    """Take all of the bot's slots, with `waiting` events behind them; the receiver answers once the event is set."""
+    """Take all slots of the bot with `waiting` events queued. The receiver answers after the event."""
     gate = asyncio.Event()
 
     async def slow(writer: asyncio.StreamWriter) -> None:
@@ -264,7 +264,7 @@ async def test_a_receiver_that_never_answers_delays_no_other(
 
 
 async def more_bots(caller: Caller, count: int) -> list[str]:
-    """Further bots of the same account with a webhook and an event that waits, known by their ids alone."""
+    """Further bots of the account with a webhook and a pending event, by id."""
     columns = {row[1] for row in await execute(caller.app, "PRAGMA table_info(bots)")}
     rest = ", ".join(columns - {"id", "number"})
     ids = [f"bot {number}" for number in range(count)]
@@ -447,7 +447,7 @@ async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
 
 
 async def test_no_wake_up_is_lost_while_queues_end(caller: Caller) -> None:
-    """Each delivery ends at once, so that queues end and begin again all the time; every event is told exactly once, in its order."""
+    """Deliveries end at once and queues restart constantly. Every event is sent once, in order."""
     db, told, bot = caller.app.services.db, [], caller.bot
     await execute(caller.app, "INSERT INTO webhooks VALUES (:1, 'https://x.example', '[]', x'00', 0, 0)", bot)
 

@@ -1,4 +1,4 @@
-"""Who may have how many deliveries under way."""
+"""Limits of concurrent deliveries by bot and in all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every address that a webhook must not have is refused when it is set and when it is dialled, every other one is accepted."""
+"""Forbidden webhook addresses are refused when set and when dialled, others accepted."""
 
 # ruff: noqa: S104  # the addresses are only said, nothing is bound
 
@@ -184,7 +184,7 @@ def refused(address: str, allowed: Networks = (), port: int = 443) -> bool:
 
 
 def ends_where_it_should(first: str, last: str, ranges: list[tuple[str, str]], allowed: Networks = ()) -> None:
-    """From `first` to `last` everything is refused, and the neighbours only where they are in another of the ranges."""
+    """All addresses from `first` to `last` are refused. The neighbours only if another range covers them."""
     lowest, highest = ip_address(first), ip_address(last)
     middle = type(lowest)((int(lowest) + int(highest)) // 2)
     assert all(refused(str(address), allowed) for address in (lowest, middle, highest))

@@ -1,4 +1,4 @@
-"""What visitors of the sample business might ask, in words of their own; told apart by which entry has the answer."""
+"""Visitors' questions to the sample business, by the entry that has the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening hours of days, months and holidays of which the knowledge states something, and of those of which it does not."""
+"""Opening hours of days, months and holidays, stated in the knowledge or not."""
 
 from __future__ import annotations
 

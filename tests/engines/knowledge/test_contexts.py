@@ -1,4 +1,4 @@
-"""What a message is about: stories with one question, follow-ups on the entry spoken of, and offers that fit the message."""
+"""The topic of a message: stories with one question, follow-ups on the last entry, and fitting offers."""
 
 from __future__ import annotations
 

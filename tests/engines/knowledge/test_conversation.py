@@ -94,7 +94,7 @@ def turn(message: str, *history: str, bot: Bot = BOT, lang: str | None = None, c
 
 
 async def said(one: Turn) -> str:
-    """Which entry was answered with, or the text where it was none, or why there was no reply."""
+    """The entry of the answer, else its text, or the reason for no reply."""
     try:
         text = (await ENGINE.reply(one)).text
     except EngineError as fault:

@@ -64,7 +64,7 @@ class Visit:
 
 @dataclass
 class Case:
-    """What a visitor writes, what some of the replies hold, and what comes of it."""
+    """A visitor's messages, texts in some of the replies, and the result."""
 
     name: str
     said: list[str | tuple[str, str]]
@@ -478,7 +478,7 @@ def test_a_wish_is_recognised(kind: str, message: str) -> None:
 
 
 def test_the_knowledge_goes_first_where_a_wish_is_not_clear() -> None:
-    """ "My bike is not working" may be a request for help; where the knowledge knows, that is the answer."""
+    """ "My bike is not working" may be a request for help. Known answers come first."""
     wish = recognise("my bike is not working")
     assert wish is not None
     assert not wish.clear
@@ -644,7 +644,7 @@ def test_a_time_that_has_passed_before_the_yes_is_asked_for_again() -> None:
 
 
 def test_what_the_service_no_longer_has_at_hand_is_asked_for_again() -> None:
-    """Only the last 40 messages come with a turn, and the net behind the engine sees no more of the visitor's words."""
+    """A turn carries the last 40 messages; the fallback sees no more of them."""
     visit = Visit()
     for message in (WISH, "yarın 15:00", "Ayşe", *["Uzayda hayat var mı?"] * 20):
         visit.say(message)

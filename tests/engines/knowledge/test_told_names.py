@@ -1,4 +1,4 @@
-"""Names and contact data given in a form, in any order, with titles, companies and questions beside them."""
+"""Names and contact data in a form, in any order, with titles, companies and questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are on about: the data is what the sentences teach, and leads to the entry where no word does."""
+"""Topics learned from sentences lead to the entry where no word is shared."""
 
 from __future__ import annotations
 

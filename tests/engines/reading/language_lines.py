@@ -1,4 +1,4 @@
-"""Short lines as visitors type them, by language; none of them is in the detector's word lists as a line."""
+"""Short lines of visitors by language. None is in the detector's word lists."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ FLOORS = dict.fromkeys(LINES, 0.95) | {"tr-ascii": 0.9}
 
 
 def share(language: str, lines: list[str]) -> float:
-    """How many of the lines are taken for what they are."""
+    """Share of the lines whose language is detected right."""
     return sum(guess(line) == language.partition("-")[0] for line in lines) / len(lines)
 
 
