@@ -153,6 +153,7 @@ class App:
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
+        await services.outbox.start()
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()

@@ -8,9 +8,14 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 WEB, TELEGRAM, WHATSAPP = SETTABLE = ("web", "telegram", "whatsapp")
+PLATFORMS = (TELEGRAM, WHATSAPP)
 ACTIVE, PAUSED, NEEDS_SECRET = STATES = ("active", "paused", "needs_secret")
 DELIVERIES = ("queued", "sent", "delivered", "read", "failed", "unknown")
 FEEDBACK = ("up", "down")
+# Faults of a channel: its token is refused; somebody else asks for the same bot's messages.
+TOKEN_REFUSED, TOKEN_ELSEWHERE = FAULTS = ("token_refused", "token_elsewhere")
+# Kind of a message that begins a conversation and says nothing else.
+START = "start"
 ANY_LINK = "any-link"
 MOST_SITES = 100
 MOST_TITLE = 80
@@ -24,7 +29,11 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Channel(NamedTuple):
-    """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id."""
+    """A channel of a bot. `identity` is the platform's name of the bot's account there, such as a phone number's id.
+
+    `fault` (one of FAULTS) is why the platform refuses it, since `fault_at`; `seen_at` is the time of its last update, `verified_at` that
+    of its callback's handshake.
+    """
 
     id: str
     bot_id: str
@@ -34,6 +43,10 @@ class Channel(NamedTuple):
     identity: str | None
     created_at: int
     updated_at: int
+    fault: str | None = None
+    fault_at: int | None = None
+    seen_at: int | None = None
+    verified_at: int | None = None
 
     @property
     def sites(self) -> list[str]:
@@ -59,6 +72,11 @@ def first_delivery(channel: str, role: str) -> str | None:
     if channel not in SETTABLE:
         return None
     return "sent" if channel == WEB and role == "assistant" else "queued"
+
+
+def outbox_of(channel: str, bot_id: str, delivery: str | None) -> str | None:
+    """Return the name of the queue in which a new message waits for its platform. None where nothing is sent."""
+    return f"{channel} {bot_id}" if delivery == "queued" and channel in PLATFORMS else None
 
 
 def origin_of(text: str) -> str:

@@ -138,13 +138,17 @@ def _scores(hits: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Reply of an engine. Non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin."""
+    """Reply of an engine. Non-empty text, its cost, the record captured, the engine's state for the next turn, and its origin.
+
+    `choices` are messages that the visitor may choose as the answer; channels show them as buttons.
+    """
 
     text: str
     usage: Usage = Usage()
     captured: Captured | None = None
     dialogue: str | None = None
     evidence: Evidence | None = field(default=None, compare=False)
+    choices: tuple[str, ...] = field(default=(), compare=False)
 
 
 class Engine(Protocol):

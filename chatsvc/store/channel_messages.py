@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.models import CHANNELS, Conversation, Message
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
@@ -24,7 +25,10 @@ _CLEANED = 8  # old keys deleted with each new one
 
 
 class NewMessage(NamedTuple):
-    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time."""
+    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time.
+
+    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
+    """
 
     account_id: str
     bot_id: str
@@ -34,6 +38,7 @@ class NewMessage(NamedTuple):
     digest: bytes
     at: int
     source_page_host: str = ""
+    kind: str | None = None
 
 
 class StoredMessage(NamedTuple):
@@ -50,12 +55,13 @@ class StoredMessage(NamedTuple):
     text: str
     at: int
     source_page_host: str
+    kind: str | None = None
     is_new: bool = False
     begins: bool = False
     handling: str | None = None
 
 
-_FIELDS = "m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host"
+_FIELDS = "m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind"
 _FROM = "FROM messages m JOIN conversations c ON c.number = m.conversation"
 _STORED = f"SELECT {_FIELDS} {_FROM}"
 
@@ -78,8 +84,11 @@ async def receive(db: Database, message: NewMessage, applied: Callable[[StoredMe
         conversation, begins = _conversation(connection, m)
         search.queue(connection, [conversation])
         cursor = connection.execute(
-            "INSERT INTO messages (conversation, id, role, content, created_at, incoming, pending) VALUES (?, ?, 'user', ?, ?, ?, 1)",
-            (conversation, *new_ids(1), m.text, m.at, m.digest),
+            """
+            INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending)
+            VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
+            """,
+            (conversation, *new_ids(1), m.text, m.at, m.digest, m.kind),
         )
         row = connection.execute(
             f"""
@@ -124,28 +133,48 @@ def _conversation(connection: Connection, m: NewMessage) -> tuple[int, bool]:
 
 
 async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """List a conversation's messages up to this one whose turns are not settled. Oldest first, each with the handling."""
+    """List a conversation's unsettled messages up to this one by their own times. Each comes with the handling."""
 
     def unit(connection: Connection) -> list[tuple[StoredMessage, str]]:
         rows = connection.execute(
             f"""
-            SELECT {_FIELDS}, c.handling {_FROM} WHERE m.pending = 1 AND m.number <= ?1 AND c.bot_id = ?2 AND c.channel = ?3
-                AND c.user_id = ?4 ORDER BY m.number
+            SELECT {_FIELDS}, c.handling {_FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
+                AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
             """,
-            (message.number, message.bot_id, message.channel, message.user_id),
+            (message.at, message.number, message.bot_id, message.channel, message.user_id),
         )
         return [(StoredMessage(*row[:-1]), row[-1]) for row in rows]
 
     return await db.read(unit)
 
 
+async def follows_no_text(db: Database, message: StoredMessage) -> bool:
+    """Report whether the visitor's message before this one was no text either."""
+
+    def unit(connection: Connection) -> bool:
+        row = connection.execute(
+            """
+            SELECT coalesce(kind, ?2) FROM messages WHERE conversation = (SELECT conversation FROM messages WHERE number = ?1)
+                AND number < ?1 AND role = 'user' ORDER BY number DESC LIMIT 1
+            """,
+            (message.number, START),
+        ).fetchone()
+        return row is not None and row[0] != START
+
+    return await db.read(unit)
+
+
 class NoticeSentence(NamedTuple):
-    """A sentence of the bot that is no reply of an engine. `dialogue` replaces the state of the dialogue where it is given."""
+    """A sentence of the bot that is no reply of an engine. `dialogue` replaces the state of the dialogue where it is given.
+
+    `choices` are offered as buttons where the channel has them.
+    """
 
     text: str
     at: int
     delivery: str | None
     dialogue: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 async def settle(db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None) -> bool:
@@ -177,9 +206,14 @@ async def settle(db: Database, number: int, sentence: NoticeSentence | None, han
 def say(connection: Connection, conversation: int, sentence: NoticeSentence, role: str = "assistant", author: str | None = None) -> int:
     """Append a message to a conversation within a unit; return its number."""
     s = sentence
+    bot_id, channel = connection.execute("SELECT bot_id, channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
+    outbox, choices = outbox_of(channel, bot_id, s.delivery), json.dumps(s.choices) if s.choices else None
     cursor = connection.execute(
-        "INSERT INTO messages (conversation, id, role, content, created_at, author, delivery) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (conversation, *new_ids(1), role, s.text, s.at, author, s.delivery),
+        """
+        INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, outbox, choices)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (conversation, *new_ids(1), role, s.text, s.at, author, s.delivery, outbox, choices),
     )
     connection.execute(
         """
@@ -313,4 +347,4 @@ async def recent_evidence(db: Database, bot_id: str) -> list[str]:
 def interrupt_all(connection: Connection) -> None:
     """Settle all turns and give up all queued messages, after a restore. They may have been sent since."""
     connection.execute("UPDATE messages SET pending = NULL WHERE pending = 1")
-    connection.execute("UPDATE messages SET delivery = 'unknown' WHERE delivery = 'queued'")
+    connection.execute("UPDATE messages SET delivery = 'unknown', outbox = NULL, in_flight = NULL WHERE delivery = 'queued'")

@@ -10,7 +10,8 @@ from chatsvc.domain.channels import Channel
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Database
 
-_COLUMNS = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
+_WRITTEN = "id, bot_id, channel, state, settings, identity, created_at, updated_at"
+_COLUMNS = f"{_WRITTEN}, fault, fault_at, seen_at, verified_at"
 _OF_CHANNEL = ", ".join(f"h.{name}" for name in _COLUMNS.split(", "))
 
 # Seals the secrets of the channel with this id for the store with this check value: asked within the unit, since the master key may
@@ -77,12 +78,12 @@ async def put(db: Database, channel: Channel, seal: Seal) -> Channel:
         c = channel._replace(id=kept[0]) if kept else channel
         row = connection.execute(
             f"""
-            INSERT INTO channels ({_COLUMNS}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings,
-                identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
+            INSERT INTO channels ({_WRITTEN}, secrets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (bot_id, channel) DO UPDATE SET state = excluded.state, settings = excluded.settings, fault = NULL,
+                fault_at = NULL, identity = excluded.identity, updated_at = excluded.updated_at, secrets = excluded.secrets
             RETURNING {_COLUMNS}
             """,
-            (*c._replace(settings={})[:4], json.dumps(c.settings), *c[5:], seal(facts.check_in(connection), c.id)),
+            (*c[:4], json.dumps(c.settings), *c[5:8], seal(facts.check_in(connection), c.id)),
         ).fetchone()
         return _channel(row)
 
@@ -97,6 +98,36 @@ async def set_state(db: Database, channel: Channel, state: str, now: int) -> boo
         return changed.rowcount == 1
 
     return await db.write(unit)
+
+
+async def note_fault(db: Database, channel_id: str, fault: str | None, now: int) -> None:
+    """Write why the platform refuses a channel, or that it does not any more. A fault keeps its first time."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            "UPDATE channels SET fault = ?1, fault_at = CASE WHEN ?1 IS NOT NULL THEN ?2 END WHERE id = ?3 AND fault IS NOT ?1",
+            (fault, now, channel_id),
+        )
+
+    await db.write(unit)
+
+
+async def note_seen(db: Database, channel_id: str, now: int) -> None:
+    """Write the time of the last update of a channel."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE channels SET seen_at = ? WHERE id = ?", (now, channel_id))
+
+    await db.write(unit)
+
+
+async def active(db: Database, channel: str) -> list[tuple[str, str]]:
+    """List bot and channel id of the active channels of a kind."""
+
+    def unit(connection: Connection) -> list[tuple[str, str]]:
+        return connection.execute("SELECT bot_id, id FROM channels WHERE channel = ? AND state = 'active'", (channel,)).fetchall()
+
+    return await db.read(unit)
 
 
 async def remove(db: Database, channel: Channel) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
+from chatsvc.domain.channels import outbox_of
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import captures, search
 from chatsvc.store.database import Connection, Database, Together, at_once
@@ -54,6 +55,8 @@ class NewExchange(NamedTuple):
     # Number of the visitor's message where its channel has stored it before, and the delivery state of the reply.
     stored: int | None = None
     delivery: str | None = None
+    # Buttons of the reply, JSON.
+    choices: str | None = None
 
 
 class Counts(NamedTuple):
@@ -132,10 +135,11 @@ def _messages(connection: Connection, exchanges: list[NewExchange], numbers: lis
     rows: list[object] = []
     for x, number in zip(exchanges, numbers, strict=True):
         if x.stored is None:
-            rows += number, next(ids), "user", x.message, x.accepted_at, None, None
+            rows += number, next(ids), "user", x.message, x.accepted_at, None, None, None, None
         rows += number, next(ids), "assistant", x.reply, x.replied_at, x.evidence, x.delivery
-    begin = "INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, ?, ?, ?)", rows)
+        rows += outbox_of(x.channel, x.bot_id, x.delivery), x.choices
+    begin = "INSERT INTO messages (conversation, id, role, content, created_at, evidence, delivery, outbox, choices) VALUES "
+    at_once(connection, begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _is_wanted(connection: Connection, x: NewExchange) -> bool:

@@ -175,7 +175,15 @@ TABLES = (
         retention=RetentionRule("conversations_days", "last_asked_at"),
     ),
     Table("webhooks", BOT, (BOT,), "webhook", changed="updated_at", sealed=Sealed(("signing_key",), BOT, SIGNING_KEYS)),
-    Table("channels", BOT, ("id",), "channel", changed="updated_at", sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS)),
+    Table(
+        "channels",
+        BOT,
+        ("id",),
+        "channel",
+        local=dict.fromkeys(("fault", "fault_at", "seen_at", "verified_at"), "NULL"),
+        changed="updated_at",
+        sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS),
+    ),
     # Digests without a visitor; the store deletes old ones as new ones come.
     Table("incoming_keys", BOT, ("digest",)),
     Table(
@@ -192,7 +200,10 @@ TABLES = (
         "messages",
         CONVERSATION,
         record="message",
-        local={"incoming": "NULL", "pending": "NULL"},
+        # Nothing is sent here that the other installation may have sent.
+        local=dict.fromkeys(
+            ("incoming", "pending", "outbox", "in_flight", "first_attempt_at", "parts_sent", "platform_id", "kind", "choices"), "NULL"
+        ),
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
     ),

@@ -12,7 +12,7 @@ import logging
 from typing import NamedTuple
 
 from chatsvc.domain import hand_off, times
-from chatsvc.domain.channels import ACTIVE, first_delivery
+from chatsvc.domain.channels import ACTIVE, PLATFORMS, START, first_delivery
 from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.hand_off import BOT, WAITING
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
@@ -20,7 +20,7 @@ from chatsvc.engines import EngineError
 from chatsvc.store import channel_messages as stored
 from chatsvc.store import conversations
 from chatsvc.store.channel_messages import NewMessage, NoticeSentence, StoredMessage
-from chatsvc.usecases import turns, unanswered
+from chatsvc.usecases import suggestions, turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
 from chatsvc.usecases.history_cache import ConversationKey
@@ -31,7 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class ArrivedMessage(NamedTuple):
-    """A visitor's message as a channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds."""
+    """A visitor's message as a channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds.
+
+    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
+    """
 
     account_id: str
     bot_id: str
@@ -41,6 +44,7 @@ class ArrivedMessage(NamedTuple):
     key: str
     at: int
     page_host: str = ""
+    kind: str | None = None
 
 
 class _ChannelTurn(NamedTuple):
@@ -67,7 +71,7 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
 async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
     """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since."""
     a = arrived
-    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest_of(a.bot_id, a.channel, a.key), a.at, a.page_host)
+    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest_of(a.bot_id, a.channel, a.key), a.at, a.page_host, a.kind)
 
     def applied(message: StoredMessage | None) -> None:
         if message is not None and message.is_new:
@@ -118,10 +122,13 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
 
 
 async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """Return the messages to settle up to this one. A new message that found none before it needs no query."""
+    """Return the messages to settle up to this one. A new message of a widget that found none before it needs no query.
+
+    Messages of a platform come in any order: an earlier one may have come since.
+    """
     if message.number in services.conversation_locks.settled:
         return []
-    if message.is_new and message.handling is not None:
+    if message.is_new and message.handling is not None and message.channel not in PLATFORMS:
         return [(message, message.handling)]
     return await stored.unsettled(services.db, message)
 
@@ -132,10 +139,26 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
         await _write(turn, None)
     elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
         await _say(turn, "closed")
+    elif turn.message.kind == START:
+        await _greet(turn)
+    elif turn.message.kind is not None:
+        await (_write(turn, None) if await stored.follows_no_text(turn.services.db, turn.message) else _say(turn, "not_text"))
     elif await _calls_a_person(turn):
         await _say(turn, "handoff.waiting", WAITING)
     else:
         await _reply(turn)
+
+
+async def _greet(turn: _ChannelTurn) -> None:
+    """Greet the visitor, with the questions that are asked most as choices."""
+    from chatsvc.engines.knowledge.dialogue import texts
+
+    services, bot = turn.services, turn.bot
+    # "/start" shows no language.
+    tongue = await spoken(services, bot, turn.conversation, "")
+    greeting = bot.greeting or texts.of(bot, tongue)("smalltalk.greeting", name=bot.name)
+    choices = tuple(await suggestions.most_asked(services, bot, tongue))
+    await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
 
 async def _calls_a_person(turn: _ChannelTurn) -> bool:
@@ -204,11 +227,17 @@ async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str 
 
 async def sentence(services: Services, bot: Bot, conversation: ConversationKey, said: str, key: str) -> str:
     """Return one of the bot's sentences in the language of a conversation. `said` is the visitor's last message."""
-    from chatsvc.engines import language
     from chatsvc.engines.knowledge.dialogue import texts
+
+    return texts.of(bot, await spoken(services, bot, conversation, said))(key)
+
+
+async def spoken(services: Services, bot: Bot, conversation: ConversationKey, said: str) -> str:
+    """Return the language of a conversation, the bot's where it shows none."""
+    from chatsvc.engines import language
 
     tongue = language.guess(said)
     if tongue is None:
         history = await conversations.history(services.db, conversation, turns.HISTORY_MESSAGES, 0)
         tongue = language.spoken(said, history.messages)
-    return texts.of(bot, tongue or bot.language)(key)
+    return tongue or bot.language

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from chatsvc.usecases.history_cache import ConversationKey
@@ -28,13 +28,14 @@ class Waiter:
 class ConversationEvents:
     """Waiters and typing marks by conversation (bot, channel, user). Both are bounded by the open widgets and pages.
 
-    `closed` is set when the service stops; then nobody waits any more.
+    `closed` is set when the service stops; then nobody waits any more. `observers` are called at each change.
     """
 
     def __init__(self) -> None:
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
         self._typing: dict[tuple[ConversationKey, str], float] = {}
         self.closed = False
+        self.observers: list[Callable[[ConversationKey], None]] = []
 
     @property
     def waiting(self) -> int:
@@ -46,6 +47,8 @@ class ConversationEvents:
         for waiter in self._waiters.pop(conversation, ()):
             if not waiter.done():
                 waiter.set_result(None)
+        for observer in self.observers:
+            observer(conversation)
 
     @asynccontextmanager
     async def waiting_for(self, conversation: ConversationKey) -> AsyncIterator[Waiter]:

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
     from chatsvc.usecases.account_cache import AccountCache
+    from chatsvc.usecases.channel_answers import ChannelAnswers
     from chatsvc.usecases.channel_secrets import ChannelCache
     from chatsvc.usecases.conversation_events import ConversationEvents
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
+    from chatsvc.usecases.outbox import Outbox
     from chatsvc.usecases.previews import Computations
     from chatsvc.usecases.trials import Trials
     from chatsvc.webhooks.courier import Courier
@@ -126,6 +128,21 @@ class Services:
         return ConversationEvents()
 
     @cached_property
+    def outbox(self) -> Outbox:
+        """Sender of messages by the messaging platforms. Built at first use: an HTTP client takes long to import."""
+        from chatsvc.usecases.outbox import Outbox
+        from chatsvc.usecases.platform_senders import SENDERS
+
+        return Outbox(self, SENDERS)
+
+    @cached_property
+    def answers(self) -> ChannelAnswers:
+        """Turns of the messaging platforms in the background."""
+        from chatsvc.usecases.channel_answers import ChannelAnswers
+
+        return ChannelAnswers(self)
+
+    @cached_property
     def egress(self) -> Egress:
         """Egress ledger of the process."""
         return Egress(allowed=self.config.egress == "all")
@@ -154,6 +171,8 @@ class Services:
             await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
+        if "outbox" in vars(self):
+            await self.outbox.stop()
         if "dispatcher" in vars(self):
             await self.dispatcher.stop()
         if "courier" in vars(self):

@@ -271,4 +271,5 @@ def _new_exchange(
         evidence=reply.evidence.to_json() if reply.evidence else None,
         stored=request.stored,
         delivery=request.delivery,
+        choices=json.dumps(reply.choices) if reply.choices and request.delivery else None,
     )

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import times, visitor_tokens
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
-from chatsvc.domain.language import primary
 from chatsvc.domain.limiter import Limiter, Slot
 from chatsvc.domain.models import Bot, Message
 from chatsvc.domain.visitor_tokens import SITE, VISITOR
 from chatsvc.store import channel_messages as stored
-from chatsvc.usecases import channel_messages
+from chatsvc.usecases import channel_messages, suggestions
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
 from chatsvc.usecases.conversation_events import TYPING_S
@@ -27,8 +23,6 @@ MOST_TEXT = 4000
 MOST_MESSAGES = 200  # of an answer
 LINK = "link"  # in place of a site: the page /chat/BOT
 POLLS = 30  # polls a minute for each permitted message
-_SUGGESTIONS = 3
-_LONGEST_SUGGESTION = 80
 _SUGGESTIONS_MS = 300_000
 _MOST_BOTS = 1024
 _PATIENCE_S = 0.1
@@ -141,7 +135,7 @@ class WebVisits:
         if kept is None or not 0 <= now - kept[0] < _SUGGESTIONS_MS:
             if len(self._suggested) >= _MOST_BOTS:
                 self._suggested.clear()
-            finding = asyncio.create_task(_most_asked(self._services, bot, language))
+            finding = asyncio.create_task(suggestions.most_asked(self._services, bot, language))
             kept = self._suggested[place] = now, finding
         finding = kept[1]
         await asyncio.wait([finding], timeout=_PATIENCE_S)
@@ -265,28 +259,3 @@ class WidgetNews(NamedTuple):
     def state(self) -> str:
         """State that a widget shows beside the messages. It sends it back when it asks again."""
         return f"{self.handling}-{int(self.typing)}"
-
-
-async def _most_asked(services: Services, bot: Bot, language: str) -> list[str]:
-    """Return the questions of the entries of most recent replies. Without replies, the first ones of the knowledge."""
-    knowledge = await services.knowledge.of(bot)
-    fitting = {
-        entry.id: entry.question
-        for entry in knowledge.entries
-        if primary(entry.language) == language and len(entry.question) <= _LONGEST_SUGGESTION
-    }
-    counts: Counter[str] = Counter()
-    for evidence in await stored.recent_evidence(services.db, bot.id):
-        counts.update(_answering(json.loads(evidence), fitting))
-    chosen = [entry for entry, _ in counts.most_common(_SUGGESTIONS)]
-    chosen += [entry for entry in fitting if entry not in chosen][: _SUGGESTIONS - len(chosen)]
-    return list(dict.fromkeys(fitting[entry] for entry in chosen))
-
-
-def _answering(evidence: dict[str, object], fitting: Sequence[str] | dict[str, str]) -> list[str]:
-    """Return the entry that a reply came from, if it is among the fitting ones."""
-    entries = evidence.get("entries")
-    if evidence.get("decision") == "ask" or not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
-        return []
-    first = str(entries[0].get("id"))
-    return [first] if first in fitting else []

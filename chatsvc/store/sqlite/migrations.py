@@ -476,6 +476,25 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX messages_pending ON messages (number) WHERE pending = 1;
     CREATE INDEX messages_queued ON messages (number) WHERE delivery = 'queued';
     """,
+    # 15: replies on their way to a messaging platform. `outbox` names the queue of a message that waits there, `in_flight` is 1 from before
+    # its request is written until the outcome is known, `parts_sent` counts the parts of a long one, and `platform_id` is the digest
+    # of the platform's own id. `kind` is that of a visitor's message that is no plain text, `choices` are a reply's buttons (JSON).
+    # `fault` is why a platform refuses a channel, `seen_at` the time of its last update, `verified_at` that of the callback's handshake.
+    """
+    ALTER TABLE messages ADD COLUMN outbox TEXT;
+    ALTER TABLE messages ADD COLUMN in_flight INTEGER;
+    ALTER TABLE messages ADD COLUMN first_attempt_at INTEGER;
+    ALTER TABLE messages ADD COLUMN parts_sent INTEGER;
+    ALTER TABLE messages ADD COLUMN platform_id BLOB;
+    ALTER TABLE messages ADD COLUMN kind TEXT;
+    ALTER TABLE messages ADD COLUMN choices TEXT;
+    CREATE INDEX messages_outbox ON messages (outbox, conversation, number) WHERE outbox IS NOT NULL;
+    CREATE INDEX messages_platform_id ON messages (platform_id) WHERE platform_id IS NOT NULL;
+    ALTER TABLE channels ADD COLUMN fault TEXT;
+    ALTER TABLE channels ADD COLUMN fault_at INTEGER;
+    ALTER TABLE channels ADD COLUMN seen_at INTEGER;
+    ALTER TABLE channels ADD COLUMN verified_at INTEGER;
+    """,
 )
 
 

@@ -72,7 +72,7 @@ def ask_among(turn: Turn, text: str, entries: Sequence[Entry]) -> Reply:
     """The sentence `back.{text}` with a list of entries, which the next message may choose from."""
     kept = {"v": _VERSION, "at": turn.now_ms, "back": [entry.id for entry in entries]}
     lines = [_text(turn, text), "", *(f"- {entry.question}" for entry in entries)]
-    return Reply("\n".join(lines), dialogue=json.dumps(kept, separators=(",", ":")))
+    return Reply("\n".join(lines), dialogue=json.dumps(kept, separators=(",", ":")), choices=tuple(entry.question for entry in entries))
 
 
 def _text(turn: Turn, key: str) -> str:

@@ -1,0 +1,55 @@
+"""Parts of messages on their way to a messaging platform. Long texts are divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class OutgoingPart(NamedTuple):
+    """A part of a message as its platform sends it. `choices` are buttons; the last part of a message has them.
+
+    `message_id` is the id of the whole message, `user_id` the visitor's on the channel.
+    """
+
+    message_id: str
+    conversation_id: str
+    user_id: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+def utf16_units(text: str) -> int:
+    """Return the length of a text in UTF-16 code units, in which Telegram counts."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+# Places where a long text is divided, the best first; the separator stays with the part before it.
+_SEPARATORS = ("\n\n", "\n", ". ", " ")
+
+
+def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]:
+    """Divide a text into parts of at most `most` units.
+
+    Parts end with a paragraph, line, sentence or word where there is one.
+    """
+    parts = []
+    rest = text.strip()
+    while length(rest) > most:
+        end = _fitting(rest, most, length)
+        head = rest[:end]
+        # A separator in the first half would leave a short part.
+        cuts = [head.rfind(mark) + len(mark) for mark in _SEPARATORS if head.rfind(mark) >= end // 2]
+        cut = cuts[0] if cuts else end
+        parts.append(rest[:cut].rstrip())
+        rest = rest[cut:].lstrip()
+    return [*parts, rest] if rest else parts
+
+
+def _fitting(text: str, most: int, length: Callable[[str], int]) -> int:
+    """Return how many characters of a text fit."""
+    low, high = 1, min(len(text), most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if length(text[:middle]) <= most else (low, middle - 1)
+    return low

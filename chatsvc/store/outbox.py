@@ -1,0 +1,152 @@
+"""Outbox of the messaging platforms: stored messages that wait to be sent. Each bot and channel has a queue.
+
+A message is marked as in flight before its request is written, and unmarked with its outcome. One that is still marked when a process
+starts may have been sent, so its delivery is unknown and it is not sent again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store.database import Connection, Database
+
+GIVE_UP_MS = 600_000
+
+
+class OutgoingMessage(NamedTuple):
+    """A message to send. `parts_sent` of its parts were sent before; `first_attempt_at` is the time of the first attempt."""
+
+    number: int
+    id: str
+    conversation: int
+    conversation_id: str
+    bot_id: str
+    channel: str
+    user_id: str
+    role: str
+    text: str
+    choices: tuple[str, ...]
+    created_at: int
+    first_attempt_at: int
+    parts_sent: int
+
+
+async def interrupt(db: Database) -> int:
+    """Give up messages that were in flight when the process ended. Return how many.
+
+    Nobody knows whether they were sent.
+    """
+
+    def unit(connection: Connection) -> int:
+        return connection.execute(
+            """
+            UPDATE messages SET delivery = 'unknown', error = 'interrupted', outbox = NULL, in_flight = NULL
+            WHERE outbox IS NOT NULL AND in_flight = 1
+            """
+        ).rowcount
+
+    return await db.write(unit)
+
+
+async def waiting(db: Database) -> list[str]:
+    """List the queues that have messages."""
+
+    def unit(connection: Connection) -> list[str]:
+        return [name for (name,) in connection.execute("SELECT DISTINCT outbox FROM messages WHERE outbox IS NOT NULL")]
+
+    return await db.read(unit)
+
+
+async def claim(db: Database, queue: str, now: int, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
+    """Mark the next messages of a queue as in flight and return them.
+
+    Of a conversation it is one at most.
+
+    Conversations in `held` are passed over. Messages that were tried in vain for ten minutes, or are older than a day, fail.
+    """
+
+    def unit(connection: Connection) -> list[OutgoingMessage]:
+        _expire(connection, queue, now)
+        # The first message of each conversation, unless it is in flight: the next one must not overtake it.
+        rows = connection.execute(
+            """
+            SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices, m.created_at,
+                coalesce(m.first_attempt_at, ?2), coalesce(m.parts_sent, 0)
+            FROM messages m JOIN conversations c ON c.number = m.conversation
+            WHERE m.outbox = ?1 AND m.in_flight IS NULL AND m.conversation NOT IN (SELECT value FROM json_each(?4))
+                AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.outbox = ?1 AND e.conversation = m.conversation AND e.number < m.number)
+            ORDER BY m.number LIMIT ?3
+            """,
+            (queue, now, limit, json.dumps(list(held))),
+        ).fetchall()
+        connection.executemany("UPDATE messages SET in_flight = 1, first_attempt_at = ? WHERE number = ?", [(r[11], r[0]) for r in rows])
+        return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
+
+    return await db.write(unit)
+
+
+def _expire(connection: Connection, queue: str, now: int) -> None:
+    # What was never tried waited for a channel that was paused, for instance.
+    connection.execute(
+        """
+        UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL
+        WHERE outbox = ?1 AND in_flight IS NULL AND (first_attempt_at <= ?2 OR created_at <= ?3)
+        """,
+        (queue, now - GIVE_UP_MS, now - DAY_MS),
+    )
+
+
+async def note_part(db: Database, number: int, parts: int) -> None:
+    """Write how many parts of a message in flight were sent."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE messages SET parts_sent = ? WHERE number = ?", (parts, number))
+
+    await db.write(unit)
+
+
+async def settle(db: Database, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
+    """Write the outcome of a message in flight. A status of the platform that came first stays."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            """
+            UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN ?2 ELSE delivery END,
+                error = CASE delivery WHEN 'queued' THEN ?3 ELSE error END, platform_id = coalesce(?4, platform_id), outbox = NULL,
+                in_flight = NULL WHERE number = ?1
+            """,
+            (number, delivery, error, platform_id),
+        )
+
+    await db.write(unit)
+
+
+async def put_back(db: Database, number: int, error: str | None = None, *, platform_down: str | None = None, now: int = 0) -> None:
+    """Let a message that was surely not sent wait again. `error` says why.
+
+    platform_down: the queue, where its platform cannot be reached: the ten minutes of all its messages begin.
+    """
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE messages SET in_flight = NULL, error = ? WHERE number = ?", (error, number))
+        if platform_down is not None:
+            connection.execute(
+                "UPDATE messages SET first_attempt_at = ?, error = ? WHERE outbox = ? AND first_attempt_at IS NULL",
+                (now, error, platform_down),
+            )
+
+    await db.write(unit)
+
+
+async def fail_all(db: Database, queue: str, error: str) -> None:
+    """Fail all messages of a queue, except those in flight."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            "UPDATE messages SET delivery = 'failed', error = ?, outbox = NULL WHERE outbox = ? AND in_flight IS NULL", (error, queue)
+        )
+
+    await db.write(unit)

@@ -1,0 +1,71 @@
+"""Answers to messages of the messaging platforms, in the background.
+
+The platform has been told that they are stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from chatsvc import background
+from chatsvc.store.channel_messages import StoredMessage
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import channel_messages
+
+if TYPE_CHECKING:
+    from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+STORE_PAUSE_S = 2.0
+
+
+class ChannelAnswers:
+    """Turns in the background. At most `limits.max_in_flight` run at a time, half of them for an account.
+
+    More wait here without their deadline having begun; the end of the process leaves them in the store, which settles them at its start.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        most = services.config.limits.max_in_flight
+        self._slots = asyncio.Semaphore(most)
+        self._of_account = max(1, most // 2)
+        self._accounts: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        self._waiting: set[asyncio.Task[None]] = set()
+
+    def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
+        """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
+        task = background.start("answer", self._run(account_id, message))
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+        if done is not None:
+            task.add_done_callback(lambda _: done())
+
+    async def _run(self, account_id: str, message: StoredMessage) -> None:
+        slots, users = self._accounts.get(account_id, (asyncio.Semaphore(self._of_account), 0))
+        self._accounts[account_id] = slots, users + 1
+        try:
+            async with slots, self._slots:
+                await self._answer(account_id, message)
+        finally:
+            slots, users = self._accounts[account_id]
+            self._accounts[account_id] = slots, users - 1
+            if users == 1:
+                del self._accounts[account_id]
+
+    async def _answer(self, account_id: str, message: StoredMessage) -> None:
+        while not self._services.events.closed:
+            try:
+                return await channel_messages.answer(self._services, account_id, message)
+            except StoreUnavailable as fault:
+                log.error("a message waits for its answer: %s", fault)
+            await asyncio.sleep(STORE_PAUSE_S)
+        return None
+
+    async def close(self) -> None:
+        """Give up waiting turns, which stay in the store. Those under way are ended by the locks of conversations."""
+        await background.cancel(*self._waiting)

@@ -1,0 +1,276 @@
+"""Sending of stored messages by the messaging platforms. Each bot and channel has a queue, each conversation its order.
+
+A message is marked in the store before its request is written: whatever ends the process, it is sent at most once. Where nobody knows
+whether it was sent its delivery is `unknown`. A platform that cannot be reached holds up its own queue alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from chatsvc import background
+from chatsvc.domain.channels import ACTIVE, PLATFORMS
+from chatsvc.domain.outgoing import OutgoingPart
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.store import outbox as stored
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.outbox import OutgoingMessage
+from chatsvc.usecases.channel_messages import digest_of
+from chatsvc.usecases.channel_secrets import OpenChannel
+from chatsvc.usecases.history_cache import ConversationKey
+
+if TYPE_CHECKING:
+    from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT = 16  # requests of a queue at a time
+LOOK_EVERY_S = 5.0
+STORE_PAUSE_S = 1.0
+STOP_S = 45.0  # longer than any request to a platform
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+
+
+class PlatformSender(Protocol):
+    """Sender of one bot's messages by one platform."""
+
+    def parts(self, text: str) -> list[str]:
+        """Divide a text into parts that the platform takes."""
+        ...
+
+    async def send(self, part: OutgoingPart) -> str:
+        """Send a part; return the platform's id of it.
+
+        Raises SendingRefused, RetryLater, NotConnected and SendingUncertain. Any other exception counts as SendingUncertain.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close connections."""
+        ...
+
+
+MakeSender = Callable[["Services", OpenChannel], PlatformSender]
+
+
+def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
+    """Return the digest by which a sent message is found again. `platform_id` is what its sender returned."""
+    return digest_of(bot_id, channel, f"sent {platform_id}")
+
+
+@dataclass(eq=False)
+class _OutboxQueue:
+    """Messages of one bot and channel. `held`: conversations that wait until a time of the loop; `paused_until` holds up all.
+
+    `failures` counts attempts in a row without a connection.
+    """
+
+    name: str
+    sender: PlatformSender | None = None
+    made_of: OpenChannel | None = None
+    conversations: set[int] = field(default_factory=set)
+    held: dict[int, float] = field(default_factory=dict)
+    paused_until: float = 0.0
+    failures: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Channel and bot."""
+        channel, _, bot_id = self.name.partition(" ")
+        return channel, bot_id
+
+    def wait_s(self, now: float) -> float | None:
+        """Return the seconds until something that is held up may be sent. None where nothing is."""
+        until = [*self.held.values()] + ([self.paused_until] if self.paused_until > now else [])
+        return max(0.0, min(until) - now) if until else None
+
+
+class Outbox:
+    """Sender of the messages that wait in the store. `senders` makes the sender of an open channel by its kind."""
+
+    def __init__(self, services: Services, senders: Mapping[str, MakeSender]) -> None:
+        self._services, self._makers = services, senders
+        self._queues: dict[str, _OutboxQueue] = {}
+        self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._look: asyncio.Task[None] | None = None
+        self.stopping = False
+
+    async def start(self) -> None:
+        """Settle what a crash interrupted, and send what waits from then on."""
+        interrupted = await stored.interrupt(self._services.db)
+        if interrupted:
+            log.warning("%d messages were being sent when the service ended; their delivery is unknown", interrupted)
+        self._services.events.observers.append(self._noticed)
+        self._look = background.run("outbox", self._wake_all, LOOK_EVERY_S, expected=(StoreUnavailable,))
+
+    def _noticed(self, conversation: ConversationKey) -> None:
+        bot_id, channel, _ = conversation
+        if channel in PLATFORMS:
+            self.wake(f"{channel} {bot_id}")
+
+    async def _wake_all(self) -> None:
+        for name in await stored.waiting(self._services.db):
+            self.wake(name)
+
+    def wake(self, name: str) -> None:
+        """Let a queue look for messages."""
+        if self.stopping or self._look is None:
+            return
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = _OutboxQueue(name)
+            self._keep(background.run("outbox queue", partial(self._run, queue), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True))
+        queue.changed.set()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, queue: _OutboxQueue) -> None:
+        """Send until nothing waits. No await between the last look and the removal: a later wake starts anew."""
+        loop = asyncio.get_running_loop()
+        while not self.stopping:
+            queue.changed.clear()
+            found = await self._advance(queue, loop.time())
+            wait_s = queue.wait_s(loop.time())
+            if not queue.conversations and wait_s is None and not found and not queue.changed.is_set():
+                break
+            if not found:
+                try:
+                    async with asyncio.timeout(wait_s):
+                        await queue.changed.wait()
+                except TimeoutError:
+                    pass
+        self._queues.pop(queue.name, None)
+
+    async def _advance(self, queue: _OutboxQueue, now: float) -> bool:
+        """Begin to send what may be sent now. Return whether anything was begun."""
+        queue.held = {conversation: until for conversation, until in queue.held.items() if until > now}
+        # While the platform cannot be reached, one message is enough to learn that it can be again.
+        room = (1 if queue.failures else IN_FLIGHT) - len(queue.conversations)
+        if room <= 0 or queue.paused_until > now or not await self._ready(queue):
+            return False
+        held = {*queue.held, *queue.conversations}
+        found = await stored.claim(self._services.db, queue.name, self._services.clock(), room, held)
+        for message in found:
+            queue.conversations.add(message.conversation)
+            # Not repeated after a fault: nothing is sent twice.
+            self._keep(background.start("sending of a message", self._send(queue, message)))
+        return bool(found)
+
+    async def _ready(self, queue: _OutboxQueue) -> bool:
+        """Find the sender of a queue. False where its channel sends nothing at the moment."""
+        channel, bot_id = queue.place
+        found = (await self._services.channels.of_bot(bot_id)).get(channel)
+        if found is None:
+            await stored.fail_all(self._services.db, queue.name, "channel_removed")
+            return False
+        if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
+            return False
+        made_of, sender = self._senders.get(queue.name, (None, None))
+        if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
+            if sender is not None and not queue.conversations:
+                await sender.close()
+            sender = self._makers[channel](self._services, found)
+            self._senders[queue.name] = found, sender
+        queue.sender = sender
+        return True
+
+    async def _send(self, queue: _OutboxQueue, message: OutgoingMessage) -> None:
+        outcome: Callable[[], object] = partial(self._settle, message, "unknown", "internal_error")
+        try:
+            outcome = await self._attempt(queue, message)
+        finally:
+            try:
+                await self._written(outcome)
+            finally:
+                queue.conversations.discard(message.conversation)
+                queue.changed.set()
+                self._services.events.notify((message.bot_id, message.channel, message.user_id))
+
+    async def _written(self, outcome: Callable[[], object]) -> None:
+        """Write an outcome, again and again while the store cannot."""
+        while True:
+            try:
+                made = outcome()
+                await made  # type: ignore[misc]  # a coroutine function of the store
+                return
+            except StoreUnavailable as fault:
+                if self.stopping:
+                    raise
+                log.error("outcomes of sent messages wait: %s", fault)
+                await asyncio.sleep(STORE_PAUSE_S)
+
+    async def _attempt(self, queue: _OutboxQueue, message: OutgoingMessage) -> Callable[[], object]:
+        """Send the remaining parts of a message. Return the function that writes the outcome."""
+        if queue.sender is None:
+            raise RuntimeError("a message was claimed without a sender")
+        try:
+            platform_id = await self._send_parts(queue.sender, message)
+        except SendingRefused as refusal:
+            log.warning("bot %s: %s refuses a message: %s", message.bot_id, message.channel, refusal)
+            queue.failures = 0
+            return partial(self._settle, message, "failed", refusal.code)
+        except RetryLater as later:
+            self._hold(queue, message, later)
+            return partial(stored.put_back, self._services.db, message.number, later.code)
+        except NotConnected as fault:
+            log.warning("bot %s: %s cannot be reached: %s", message.bot_id, message.channel, fault)
+            pause = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**queue.failures)
+            queue.failures = min(queue.failures + 1, 10)
+            queue.paused_until = asyncio.get_running_loop().time() + pause
+            now = self._services.clock()
+            return partial(stored.put_back, self._services.db, message.number, "not_connected", platform_down=queue.name, now=now)
+        except SendingUncertain as fault:
+            log.warning("bot %s: nobody knows whether %s has sent a message: %s", message.bot_id, message.channel, fault)
+            return partial(self._settle, message, "unknown", fault.code)
+        queue.failures = 0
+        if platform_id is None:  # the service stops between two parts
+            return partial(stored.put_back, self._services.db, message.number)
+        return partial(self._settle, message, "sent", None, platform_id)
+
+    async def _send_parts(self, sender: PlatformSender, message: OutgoingMessage) -> str | None:
+        parts = sender.parts(message.text)
+        platform_id = None
+        for place, text in enumerate(parts[message.parts_sent :], start=message.parts_sent + 1):
+            if self.stopping and place > message.parts_sent + 1:
+                return None
+            choices = message.choices if place == len(parts) else ()
+            part = OutgoingPart(message.id, message.conversation_id, message.user_id, text, choices)
+            platform_id = await sender.send(part)
+            if place < len(parts):
+                await self._written(partial(stored.note_part, self._services.db, message.number, place))
+        if platform_id is None:
+            raise SendingRefused("empty")
+        return platform_id
+
+    def _hold(self, queue: _OutboxQueue, message: OutgoingMessage, later: RetryLater) -> None:
+        until = asyncio.get_running_loop().time() + later.seconds
+        if later.whole:
+            queue.paused_until = max(queue.paused_until, until)
+        else:
+            queue.held[message.conversation] = until
+
+    def _settle(self, message: OutgoingMessage, delivery: str, error: str | None = None, platform_id: str | None = None) -> object:
+        digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None
+        return stored.settle(self._services.db, message.number, delivery, error, digest)
+
+    async def stop(self) -> None:
+        """Finish requests in flight; start none."""
+        self.stopping = True
+        if self._look is not None:
+            await background.cancel(self._look)
+        for queue in self._queues.values():
+            queue.changed.set()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=STOP_S)
+            await background.cancel(*late)
+        for _, sender in self._senders.values():
+            await sender.close()

@@ -1,0 +1,293 @@
+"""Messages on their way to a platform: each sent at most once, in order, and its outcome kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.domain.outgoing import split, utf16_units
+from chatsvc.engines import Reply
+from chatsvc.store import outbox as stored
+from chatsvc.usecases import channel_messages, conversations, outbox
+from chatsvc.usecases.administration import perform
+from chatsvc.usecases.channel_messages import ArrivedMessage
+from tests.channels.bot_api import TOKEN, BotApi, Fault
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store.inspection import execute
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[BotApi]:
+    """A running Bot API."""
+    async with BotApi() as running:
+        yield running
+
+
+@pytest.fixture
+def config(config: Config, api: BotApi) -> Config:
+    """The configuration with Telegram on loopback."""
+    return replace(config, channels=Channels(api.url, f"{api.url}/v26.0"))
+
+
+class Chat:
+    """A visitor's chat with a bot, one layer below the platform's updates."""
+
+    def __init__(self, caller: Caller, chat: int = 7) -> None:
+        self.services, self.caller, self.chat, self.count = caller.app.services, caller, chat, 0
+
+    async def say(self, text: str, **more: Any) -> None:
+        """Store a visitor's message and settle its turn."""
+        self.count += 1
+        key = f"{self.chat} {self.count}"
+        given = {"at": self.services.clock(), **more}
+        arrived = ArrivedMessage(self.caller.account, self.caller.bot, "telegram", str(self.chat), text, key, **given)
+        message = await channel_messages.receive(self.services, arrived)
+        assert message is not None
+        await channel_messages.answer(self.services, self.caller.account, message)
+
+    async def messages(self) -> list[Any]:
+        """The messages of the conversation."""
+        page = await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)
+        found = next((one.id for one in page.items if one.user_id == str(self.chat)), None)
+        return (await conversations.show(self.services, ADMIN, conversation=found)).messages if found else []
+
+    async def deliveries(self) -> list[tuple[str, str | None, str | None]]:
+        """Text, delivery state and error of what was written to the visitor."""
+        return [(one.content, one.delivery, one.error) for one in await self.messages() if one.role != "user"]
+
+    async def until(self, *states: str) -> list[tuple[str, str | None, str | None]]:
+        """Wait until the messages to the visitor have these delivery states; return them."""
+        async with asyncio.timeout(10):
+            while [state for _, state, _ in await self.deliveries()] != list(states):  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+        return await self.deliveries()
+
+    async def until_error(self, error: str) -> None:
+        """Wait until the first message to the visitor has an error."""
+        async with asyncio.timeout(10):
+            while (await self.deliveries())[0][2] != error:  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def chat(caller: Caller, api: BotApi) -> Chat:
+    """A visitor of a bot with an active Telegram channel."""
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
+    return Chat(caller)
+
+
+async def test_a_reply_is_sent_once_and_its_state_kept(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    assert await chat.until("sent") == [("echo: hello", "sent", None)]
+    assert api.texts() == ["echo: hello"]
+    assert chat.services.egress.opened["telegram"] >= 1
+
+
+async def test_messages_of_a_conversation_keep_their_order_and_others_do_not_wait(chat: Chat, api: BotApi, caller: Caller) -> None:
+    other = Chat(caller, 8)
+    api.fail("sendMessage", Fault(delay_s=0.3))
+    for n in range(3):
+        await chat.say(f"message {n}")
+    await other.say("hello")
+    await other.until("sent")
+    await chat.until("sent", "sent", "sent")
+    assert api.texts(7) == [f"echo: message {n}" for n in range(3)]
+    assert api.texts(8) == ["echo: hello"]
+
+
+async def test_an_operators_message_is_sent_too(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    page = await conversations.list_all(chat.services, ADMIN, bot=chat.caller.bot)
+    await perform(chat.services, ADMIN, "conversation.reply", {"conversation": page.items[0].id, "text": "Selin here."})
+    await chat.until("sent", "sent")
+    assert api.texts() == ["echo: hello", "Selin here."]
+
+
+@pytest.mark.parametrize(
+    ("fault", "delivery", "error", "accepted"),
+    [
+        (Fault(400, "Bad Request: chat not found"), "failed", "telegram_400", 0),
+        (Fault(403, "Forbidden: bot was blocked by the user"), "failed", "telegram_403", 0),
+        (Fault(500, "Internal Server Error"), "unknown", "telegram_500", 0),
+        (Fault(502, "Bad Gateway", before=False), "unknown", "telegram_502", 1),
+        (Fault(breaks=True), "unknown", "connection_broken", 0),
+        (Fault(breaks=True, before=False), "unknown", "connection_broken", 1),
+    ],
+)
+async def test_a_refusal_fails_and_an_unclear_outcome_is_unknown_and_not_sent_again(
+    chat: Chat, api: BotApi, fault: Fault, delivery: str, error: str, accepted: int
+) -> None:
+    api.fail("sendMessage", fault)
+    await chat.say("one")
+    await chat.until(delivery)
+    await chat.say("two")
+    assert await chat.until(delivery, "sent") == [("echo: one", delivery, error), ("echo: two", "sent", None)]
+    assert api.texts() == ["echo: one"] * accepted + ["echo: two"]
+
+
+async def test_a_time_out_after_the_request_is_unknown(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramClient.call.__defaults__", (0.2,))
+    api.fail("sendMessage", Fault(delay_s=1.0))
+    await chat.say("hello")
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "timeout")]
+
+
+async def test_a_platform_that_is_busy_is_obeyed(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "Too Many Requests: retry after 1", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await chat.until("queued")
+    assert await chat.until("sent") == [("echo: hello", "sent", None)]
+    assert len(api.of("sendMessage")) == 2
+
+
+async def test_a_refused_connection_is_tried_again(chat: Chat, api: BotApi) -> None:
+    await api.hang_up()
+    await chat.say("hello")
+    await chat.until_error("not_connected")
+    assert (await chat.deliveries())[0][1] == "queued"
+    await api.listen()
+    await chat.until("sent")
+    assert api.texts() == ["echo: hello"]
+
+
+async def test_after_ten_minutes_in_vain_a_message_fails(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    await api.hang_up()
+    await chat.say("hello")
+    await chat.until_error("not_connected")
+    clock.advance(600)
+    assert await chat.until("failed") == [("echo: hello", "failed", "not_connected")]
+    assert api.sent == []
+
+
+async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    services, place = chat.services, {"bot": chat.caller.bot, "channel": "telegram"}
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await perform(services, ADMIN, "channel.pause", place)
+    await asyncio.sleep(1.2)
+    await chat.until("queued")
+    await perform(services, ADMIN, "channel.resume", place)
+    services.outbox.wake(f"telegram {chat.caller.bot}")
+    await chat.until("sent")
+    assert len(api.of("sendMessage")) == 2
+
+
+async def test_a_removed_channel_fails_its_messages(chat: Chat, api: BotApi) -> None:
+    services = chat.services
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))
+    await chat.say("hello")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await perform(services, ADMIN, "channel.remove", {"bot": chat.caller.bot, "channel": "telegram"})
+    assert await chat.until("failed") == [("echo: hello", "failed", "channel_removed")]
+
+
+async def test_a_long_reply_is_sent_in_parts_that_are_not_repeated(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
+    text = " ".join(f"Word{n} 🙂." for n in range(450))
+    engine.script = lambda _: Reply(text, choices=("yes", "no"))
+    api.script = lambda call: (
+        Fault(429, "", {"retry_after": 1}) if len(api.of("sendMessage")) == 2 and call.method == "sendMessage" else None
+    )
+    await chat.say("hello")
+    await chat.until("sent")
+    assert " ".join(api.texts()) == text
+    assert [one.buttons for one in api.sent] == [[], ["yes", "no"]]
+    assert len(api.of("sendMessage")) == 3
+
+
+async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_sent(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 30}))
+    await chat.say("hello")
+    await chat.until("queued")
+    await api.until(lambda: len(api.of("sendMessage")) == 1)
+    await execute(chat.caller.app, "UPDATE messages SET in_flight = 1 WHERE outbox IS NOT NULL")
+    assert await stored.interrupt(chat.services.db) == 1
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
+    assert await stored.waiting(chat.services.db) == []
+    assert api.sent == []
+
+
+async def test_the_end_of_the_service_waits_for_what_is_under_way_and_leaves_the_rest(chat: Chat, api: BotApi, config: Config) -> None:
+    api.send_delay_s = 0.3
+    await chat.say("one")
+    await api.until(lambda: len(api.sent) == 1)
+    await chat.say("two")
+    await chat.services.outbox.stop()
+    assert await chat.deliveries() == [("echo: one", "sent", None), ("echo: two", "queued", None)]
+    assert api.texts() == ["echo: one"]
+
+
+async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> str:
+        raise RuntimeError("a fault of the program")
+
+    monkeypatch.setattr("chatsvc.outbound.telegram.TelegramSender.send", broken)
+    await chat.say("hello")
+    assert await chat.until("unknown") == [("echo: hello", "unknown", "internal_error")]
+
+
+async def test_a_late_status_of_the_platform_is_not_overwritten(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 30}))
+    await chat.say("hello")
+    await chat.until("queued")
+    (message,) = [one for one in await chat.messages() if one.role == "assistant"]
+    await execute(chat.caller.app, "UPDATE messages SET delivery = 'read' WHERE outbox IS NOT NULL")
+    await stored.settle(chat.services.db, message.number, "sent", None, outbox.sent_digest(chat.caller.bot, "telegram", "7 1"))
+    assert [state for _, state, _ in await chat.deliveries()] == ["read"]
+
+
+async def test_what_is_no_text_is_told_once_until_the_next_text(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
+    await chat.say("hello there, good morning")
+    for kind in ("photo", "voice"):
+        await chat.say(f"[{kind}]", kind=kind)
+    await chat.say("and a question about that")
+    await chat.say("[photo]", kind="photo")
+    texts = [text for text, *_ in await chat.until("sent", "sent", "sent", "sent")]
+    assert [text[:10] for text in texts] == ["echo: hell", "I can only", "echo: and ", "I can only"]
+    assert [turn.message for turn in engine.turns] == ["hello there, good morning", "and a question about that"]
+
+
+async def test_the_beginning_is_greeted_with_questions_to_choose_from(
+    chat: Chat, api: BotApi, caller: Caller, engine: ScriptedEngine
+) -> None:
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "greeting": "Hos geldiniz"})
+    await chat.say("/start", kind="start")
+    await chat.until("sent")
+    assert api.texts() == ["Hos geldiniz"]
+    assert engine.turns == []
+
+
+async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    now = clock()
+    arrived = [
+        ArrivedMessage(chat.caller.account, chat.caller.bot, "telegram", "7", text, text, now - age)
+        for text, age in (("third", 0), ("first", 2000), ("second", 1000))
+    ]
+    found = [await channel_messages.receive(chat.services, one) for one in arrived]
+    await asyncio.gather(*(channel_messages.answer(chat.services, chat.caller.account, one) for one in found if one))
+    await chat.until("sent", "sent", "sent")
+    assert api.texts() == ["echo: first", "echo: second", "echo: third"]
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "parts"),
+    [
+        ("", 10, []),
+        ("short", 10, ["short"]),
+        ("one two three", 8, ["one two", "three"]),
+        ("First line\nsecond", 12, ["First line", "second"]),
+        ("A paragraph.\n\nAnother one. And more", 30, ["A paragraph.\n\nAnother one.", "And more"]),
+        ("x" * 25, 10, ["x" * 10, "x" * 10, "x" * 5]),
+        ("🙂" * 6, 4, ["🙂🙂"] * 3),
+    ],
+)
+def test_a_text_is_divided_where_it_reads_best(text: str, most: int, parts: list[str]) -> None:
+    assert split(text, most, utf16_units) == parts
