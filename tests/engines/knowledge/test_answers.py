@@ -78,7 +78,7 @@ async def test_a_likely_entry_is_answered_with_its_name() -> None:
 async def test_a_question_for_a_fact_looks_first_into_the_entry_spoken_of(spoken: str, message: str, lead: str) -> None:
     reply = await said(message, spoken.lower(), INN[spoken])
     assert reply.startswith(lead)
-    assert sorted(facts.sentences(reply)) == sorted(facts.sentences(INN[spoken]))
+    assert set(facts.sentences(reply)) <= set(facts.sentences(INN[spoken]))
 
 
 @pytest.mark.parametrize(("message", "name"), [("wifi any good", "Wi-Fi"), ("and breakfast?", "Breakfast"), ("laundry?", "Laundry")])

@@ -19,13 +19,19 @@ _SHOWN = 60  # characters of it
 
 
 def answer(turn: Turn, finding: SearchResult) -> Reply | None:
-    """Return the answer of a sure result, or those to several questions. None without any."""
+    """Return the answer of a sure result, or those to several questions. None without any.
+
+    Of an entry that the visitor has just been told, the sentence that holds the fact asked for is enough.
+    """
     several = _several(turn)
     if several is not None:
         return several
     if finding.decision != "answer":
         return None
-    return Reply(told(finding.hits[0].entry, turn.message), evidence=Evidence.of(finding))
+    entry = finding.hits[0].entry
+    again = entry in followups.spoken_of(turn)
+    said = facts.narrowed(entry.answer, turn.message) if again else told(entry, turn.message)
+    return Reply(said, evidence=Evidence.of(finding))
 
 
 def unsure(turn: Turn, finding: SearchResult) -> Reply | None:

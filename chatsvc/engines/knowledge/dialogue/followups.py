@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
+from weakref import WeakKeyDictionary
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, SearchResult, Turn, language
+from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import ask_back, facts, smalltalk
 from chatsvc.engines.knowledge.search import confidence, lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.reading.folding import words
 from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/followups.txt")
 _OPENINGS, _POINTING, _ACTS = _FILE.words("openings"), _FILE.words("pointing"), _FILE.words("acts")
+_VERB = _FILE.pattern("verb")
+_PERSON = {"person"}  # a word beside "who" may be a role that the entry does not name: "doktor kim?"
 _SHORT = 5  # words of a message that may be a follow-up without saying so
 _LONGEST = 9  # words of a message that may be one at all
 _REPLIES = 4  # replies of the bot that are looked through for the entry spoken of
-_EDGE = 20  # characters of either end of an answer by which it is looked for in a reply
 _CONTEXTS = 2  # searches with earlier words
 _MOST_STATED = 4  # entries of one reply
+_MOST_SENTENCES = 24  # of a reply
+_MOST_CACHED = 64  # replies, for each knowledge
+_stated: WeakKeyDictionary[Knowledge, dict[str, tuple[list[Entry], list[Entry]]]] = WeakKeyDictionary()
 _MOST = 3_000  # entries; in more, the reply is searched for
 _SEARCHED = 350  # characters of a reply that is searched for
 _LOOKED_BACK = 2  # earlier questions, without small talk
 _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
 
 
-def is_open(said: Sequence[str], finding: SearchResult) -> bool:
-    """Return whether a message may be a follow-up. It says so, or it is short and names no subject or finds no answer by itself."""
-    if not said or len(said) > _LONGEST:
-        return False
-    if points(said) or (len(said) <= _SHORT and not facts.subject(said)):
-        return True
+@dataclass(frozen=True, slots=True)
+class _FollowUp:
+    """A message that may be a follow-up: kinds of fact, words of its subject, and those that an entry at hand holds."""
+
+    kinds: frozenset[str]
+    own: list[str]
+    known: list[str]
+    points: bool
+    bare: bool  # nothing but its subject: "kahvaltı?", "and parking"
+
+
+def is_open(said: Sequence[str]) -> bool:
+    """Return whether a message is short enough to be a follow-up."""
+    return 0 < len(said) <= _LONGEST
+
+
+def is_unanswered(said: Sequence[str], finding: SearchResult) -> bool:
+    """Return whether a message that finds an answer may refer to what was said before all the same."""
     kinds = facts.asked(" ".join(said))
-    if finding.decision == "answer":
-        return bool(kinds) and not facts.states_any(finding.hits[0].entry.answer, kinds)
-    return len(said) <= _SHORT or bool(kinds)
+    return (
+        points(said)
+        or (len(said) <= _SHORT and not facts.subject(said))
+        or (bool(kinds) and not facts.states_any(finding.hits[0].entry.answer, kinds))
+    )
 
 
 def points(said: Sequence[str]) -> bool:
@@ -47,23 +67,92 @@ def points(said: Sequence[str]) -> bool:
 
 
 def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -> SearchResult | None:
-    """Return the current entry if it holds the words or the fact asked for.
+    """Return the entry spoken of as the answer to a message that stays with it.
 
-    Where nothing else answers, one of the words and the fact are enough: "and granny too, how much to get in?".
+    It does where one of its sentences holds all words of the subject and the fact asked for, unless another entry is named. Where
+    nothing else answers, one of the words or the fact are enough.
     """
-    kinds = facts.asked(turn.message)
-    own = [word for word in facts.subject(said) if word not in _POINTING and word not in _OPENINGS and not (kinds and word in _ACTS)]
-    if not kinds and not own:
+    spoken = spoken_of(turn)
+    if not spoken:
         return None
-    for entry in spoken_of(turn):
-        if own and not _POINTING.intersection(said) and _fits_another(finding, entry, own, kinds):
-            continue  # a question of its own that only begins with "and"
-        fits = not own or holds(entry, own) or (finding.decision != "answer" and kinds and any(holds(entry, [word]) for word in own))
-        if not fits or (kinds and not facts.states_any(entry.answer, kinds)):
-            continue
-        others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
-        return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
+    asked = _asked(turn.message, said, [*spoken, *(hit.entry for hit in finding.hits)])
+    if not asked.known and (not asked.kinds or (asked.own and asked.kinds != _PERSON)):
+        return None
+    stays = len(said) <= _SHORT or asked.points or bool(asked.kinds)
+    for entry in spoken:
+        if stays and _answers(entry, asked) and not _is_of_another(finding, entry, asked):
+            return _found(finding, entry)
+    for entry in spoken:
+        unsure = finding.decision != "answer" or finding.hits[0].entry.id == entry.id
+        if unsure and _touches(entry, asked) and _is_near(finding, entry, asked):
+            return _found(finding, entry)
     return None
+
+
+def _asked(message: str, said: Sequence[str], entries: Sequence[Entry]) -> _FollowUp:
+    kinds = facts.asked(message)
+    asking = facts.asking_words(message)
+    own = [
+        word for word in facts.subject(said) if not (word in _POINTING or word in _OPENINGS or word in asking or (kinds and _is_act(word)))
+    ]
+    known = [word for word in own if any(holds(entry, [word]) for entry in entries)]
+    bare = not kinds and all(word in own or word in STOPWORDS or word in _OPENINGS for word in said)
+    return _FollowUp(kinds, own, known, points(said), bare)
+
+
+def _found(finding: SearchResult, entry: Entry) -> SearchResult:
+    others = tuple(hit for hit in finding.hits if hit.entry.id != entry.id)
+    return replace(finding, decision="answer", confidence=max(finding.confidence, confidence.ANSWER), hits=(Hit(entry, 1.0), *others))
+
+
+def _answers(entry: Entry, asked: _FollowUp) -> int:
+    """Return how surely an entry answers, 0 to 3. All words and the fact stand in one sentence, 3; or its title is named, 2."""
+    stating = [one for one in facts.sentences(entry.answer) if not asked.kinds or not facts.stated(one).isdisjoint(asked.kinds)]
+    if asked.known and any(holds_all(words(one), asked.known) for one in stating):
+        return 3
+    if not any(holds_all([*words(entry.question), *words(one)], asked.known) for one in stating):
+        return int(bool(stating) and bool(asked.kinds) and holds(entry, asked.known))
+    return 2 if holds_all(asked.own, facts.subject(words(entry.question))) else 1
+
+
+def _is_of_another(finding: SearchResult, entry: Entry, asked: _FollowUp) -> bool:
+    """Return whether the message names another entry rather than the one spoken of."""
+    if not finding.hits or finding.hits[0].entry.id == entry.id or finding.decision == "abstain":
+        return False
+    other, own = finding.hits[0].entry, asked.own
+    if not own or _names(entry, asked.known):
+        return False
+    if asked.bare and holds_all(words(other.question), own):
+        return True
+    if any(_names(other, [word]) and not holds_words(entry, [word]) for word in asked.known):
+        return True
+    if not asked.kinds:
+        return finding.decision == "answer" and not holds_words(entry, asked.known)
+    return _answers(other, asked) > _answers(entry, asked)
+
+
+def _names(entry: Entry, own: Sequence[str]) -> bool:
+    """Return whether the title of an entry has all of the words."""
+    stems = set(map(stem, words(entry.question)))
+    return all(stem(word) in stems for word in own)
+
+
+def _is_act(word: str) -> bool:
+    """Return whether a word is a verb that names no subject of its own."""
+    return word in _ACTS or bool(_VERB.fullmatch(word))
+
+
+def _touches(entry: Entry, asked: _FollowUp) -> bool:
+    """Return whether an entry holds a word of the subject, or the fact where no entry holds one."""
+    if asked.kinds and not facts.states_any(entry.answer, asked.kinds):
+        return False
+    return any(holds(entry, [word]) for word in asked.known) if asked.known else bool(asked.kinds)
+
+
+def _is_near(finding: SearchResult, entry: Entry, asked: _FollowUp) -> bool:
+    """Return whether no other entry found holds more of the subject."""
+    count = sum(holds(entry, [word]) for word in asked.known)
+    return all(sum(holds(hit.entry, [word]) for word in asked.known) <= count for hit in finding.hits)
 
 
 def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
@@ -78,14 +167,6 @@ def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
     if stating is None:
         return None
     return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(stating, 1.0),))
-
-
-def _fits_another(finding: SearchResult, entry: Entry, own: Sequence[str], kinds: Collection[str]) -> bool:
-    """Return whether another entry answers by itself. Or holds all words and the fact asked for."""
-    if not finding.hits or finding.hits[0].entry.id == entry.id:
-        return False
-    first = finding.hits[0].entry
-    return finding.decision == "answer" or bool(kinds and holds(first, own) and facts.states_any(first.answer, kinds))
 
 
 def questions_before(turn: Turn) -> list[str]:
@@ -125,26 +206,46 @@ def spoken_of(turn: Turn) -> list[Entry]:
     if len(back) == 1:
         return back
     replies = [past.content for past in reversed(turn.history) if past.role == "assistant"][:_REPLIES]
-    return next((found for found in map(partial(_stated_in, turn), replies) if found), [])
+    partly: list[Entry] = []
+    for reply in replies:
+        stated, part = _stated_in(turn, reply)
+        if stated:
+            return [entry for entry in stated if entry in partly] or partly or stated
+        partly = partly or part
+    return partly
 
 
-def _stated_in(turn: Turn, reply: str) -> list[Entry]:
+def _stated_in(turn: Turn, reply: str) -> tuple[list[Entry], list[Entry]]:
+    """Return the entries that a reply states whole, and those of which it states a sentence. Cached, since a turn asks repeatedly."""
+    known = _stated.setdefault(turn.knowledge, {})
+    if reply not in known:
+        if len(known) >= _MOST_CACHED:
+            known.clear()
+        known[reply] = _read_in(turn, reply)
+    return known[reply]
+
+
+def _read_in(turn: Turn, reply: str) -> tuple[list[Entry], list[Entry]]:
     entries = turn.knowledge.entries
     if len(entries) > _MOST:
         entries = [hit.entry for hit in turn.knowledge.search(reply[:_SEARCHED]).hits]
-    likely = (entry for entry in entries if entry.answer[:_EDGE] in reply or entry.answer[-_EDGE:] in reply)
-    stated = (entry for entry in likely if all(sentence in reply for sentence in facts.sentences(entry.answer)))
-    return list(islice(stated, _MOST_STATED))
+    said = facts.sentences(reply)[:_MOST_SENTENCES]
+    likely = [entry for entry in entries if any(sentence in entry.answer for sentence in said)]
+    own = {entry.id: facts.sentences(entry.answer) for entry in likely}
+    whole = (entry for entry in likely if all(sentence in reply for sentence in own[entry.id]))
+    partly = (entry for entry in likely if any(sentence in own[entry.id] for sentence in said))
+    return list(islice(whole, _MOST_STATED)), list(islice(partly, _MOST_STATED))
 
 
 def holds(entry: Entry, own: Sequence[str]) -> bool:
     """Whether an entry holds all of the folded words, by their stems or a concept."""
-    return holds_all(words("\n".join((entry.question, *entry.alt, entry.answer))), own)
+    stems, concepts = _held(entry.question, entry.alt, entry.answer)
+    return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
 
 
 def holds_words(entry: Entry, own: Sequence[str]) -> bool:
     """Return whether an entry holds the stems of all of the folded words."""
-    stems = {stem(word) for word in words("\n".join((entry.question, *entry.alt, entry.answer)))}
+    stems, _ = _held(entry.question, entry.alt, entry.answer)
     return all(stem(word) in stems for word in own)
 
 
@@ -153,3 +254,10 @@ def holds_all(held: Sequence[str], own: Sequence[str]) -> bool:
     stems = {stem(word) for word in held}
     concepts = {match.concept for match in lexicon.find(held)}
     return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
+
+
+@lru_cache(maxsize=512)
+def _held(question: str, alt: tuple[str, ...], answer: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems and the concepts of an entry's words."""
+    held = words("\n".join((question, *alt, answer)))
+    return frozenset(map(stem, held)), frozenset(match.concept for match in lexicon.find(held))

@@ -43,19 +43,29 @@ def find(turn: Turn) -> SearchResult:
     known = followups.of_fact_alone(turn, said)
     if known is not None:
         return known
-    finding = _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))
+    finding = _of_child(turn, _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message)))))
     if len(said) >= stories.LONG and finding.decision != "answer":
         return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
-    if not followups.is_open(said, finding):
+    if not followups.is_open(said):
         return finding
     spoken = followups.of_entry_spoken_of(turn, said, finding)
     if spoken is not None:
         return spoken
+    if finding.decision == "answer" and not followups.is_unanswered(said, finding):
+        return finding
     for context in followups.contexts(turn):
         together = search(turn, f"{context} {turn.message}", others=False)
         if followups.is_sure_together(together, turn.message):
             return replace(together, decision="answer")
     return _of_business(turn, finding)
+
+
+def _of_child(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Search for children where an unsure message names the age of one. Example: "and for my 7yr old?"."""
+    if finding.decision == "answer" or not facts.is_of_minor(turn.message):
+        return finding
+    again = search(turn, f"{turn.message} {facts.CHILD}")
+    return again if again.confidence > finding.confidence else finding
 
 
 def _of_business(turn: Turn, finding: SearchResult) -> SearchResult:

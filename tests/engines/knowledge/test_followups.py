@@ -1,0 +1,137 @@
+"""Follow-ups: short messages that stay with the entry spoken of, and those that name another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import EngineError, Turn
+from chatsvc.engines.knowledge.dialogue import facts
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from tests.fakes import START
+
+HOTEL = {
+    "Odalar ve fiyatlar": "Çift kişilik 2.600 TL, üç kişilik 3.300 TL. Kahvaltı dahildir. Suit odamız 4.800 TL, jakuzili.",
+    "Kahvaltı": "07:00-10:00 arası açık büfe, terasta. Dışarıdan gelenlere kişi başı 450 TL.",
+    "Otopark": "Otelin altında kapalı otopark var, günlüğü 200 TL. Yükseklik sınırı 1,90 m, minibüs girmez. Elektrikli şarj yok.",
+    "Spa": "Hamam ve sauna 10:00-21:00 arası, konuklara ücretsiz. Masaj 60 dakika 1.600 TL. Masöz Elif Hanım pazartesi izinli. "
+    "Çocuklar 14 yaşından küçükse alınmıyor.",
+    "Transfer": "Havalimanından alıyoruz, 4 kişiye kadar 1.200 TL, minibüs 2.000 TL. Bir gün önce haber verin.",
+    "Çocuk": "6 yaşa kadar ücretsiz, 7-12 yaş yarı fiyat. Beşik ücretsiz veriyoruz.",
+    "Toplantı salonu": "60 kişilik salon, yarım gün 5.000 TL, tam gün 8.500 TL. Projeksiyon dahil, ikram kişi başı 250 TL ek. "
+    "Sorumlusu Tolga Bey, 0532 000 11 22.",
+    "Alkol": "Bira 180 TL, kadeh şarap 250 TL. Kendi şarabınızı getirirseniz şişe başı 400 TL mantar parası.",
+    "Fasıl": "Cuma ve cumartesi 21:00-00:30, fix menü kişi başı 1.800 TL, yerli içki sınırsız. Kapora kişi başı 500 TL.",
+    "Gece doktoru": "Gece 0544 999 00 11, Veteriner Onur Bey. Gece muayenesi 2.000 TL.",
+}
+CLINIC = {
+    "Check-up": "£45 including two x-rays. Takes about 25 minutes. We recommend one every six months.",
+    "Whitening": "Home kit £220, in the chair £350. Takes 90 minutes in the chair. Results last around two years. Not for under 18s.",
+    "Parking": "Three spaces behind the building, free. If they're full, the Mill Lane car park is 2 minutes away, £1.20 an hour.",
+    "Implants": "From £2,100 per tooth. Dr. Patel does them. The whole thing takes 3 to 6 months. First a consultation, £50.",
+    "Fillings": "White fillings £90 to £160 depending on size. One visit usually.",
+    "Nails": "Gel £32, plain manicure £20. Chloe is in Wednesday to Saturday. Pedicure £35.",
+    "Pool": "25 metres, 28 degrees. Lanes until 9pm. Kids swim Saturdays 10-12.",
+    "Prices": "General English £180 a week, exam classes £240 a month. Registration £50 once. From 8 weeks 10% off.",
+    "Refunds": "Until 14 days before the start everything except registration. After that half. Nothing once it has begun.",
+    "Classes": "Exam classes in the evening 18:00-20:00 twice a week. General English in the mornings. At most 12 people in a class.",
+}
+ADDRESS = "Cumhuriyet Cad. No. 12 Kat. 1 D. 3 Alsancak İzmir. 14. Sok. ile köşe, Dr. Ali Apt. altı. Tel. 0232 000 11 22."
+
+
+async def reply(message: str, spoken: str, knowledge: dict[str, str]) -> str:
+    tongue = "tr" if knowledge is HOTEL else "en"
+    index = KnowledgeIndex([Entry(name, name, (), answer, tongue) for name, answer in knowledge.items()], tongue)
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=tongue)
+    told = [HistoryMessage("user", spoken.lower()), HistoryMessage("assistant", knowledge[spoken])]
+    try:
+        return (await KnowledgeEngine().reply(Turn(bot, "api", message, told, None, index, "", 30.0, START, None, True))).text
+    except EngineError:
+        return "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("spoken", "message", "expected"),
+    [
+        ("Odalar ve fiyatlar", "kahvaltı dahil mi", "Kahvaltı dahildir."),
+        ("Otopark", "minibüsle geliyoz sığar mı", "Yükseklik sınırı 1,90 m, minibüs girmez."),
+        ("Otopark", "elektrikli araba var bizde şarj", "Elektrikli şarj yok."),
+        ("Spa", "çocukla girebilir miyiz", "Çocuklar 14 yaşından küçükse alınmıyor."),
+        ("Spa", "kim yapıyo", "Masöz Elif Hanım pazartesi izinli."),
+        ("Toplantı salonu", "yemek dahil mi", "ikram kişi başı 250 TL ek"),
+        ("Toplantı salonu", "kimle konuşucam", "Sorumlusu Tolga Bey, 0532 000 11 22."),
+        ("Fasıl", "içki dahil mi", "yerli içki sınırsız"),
+        ("Fasıl", "kaçta bitiyo", "21:00-00:30"),
+        ("Gece doktoru", "doktor kim", "Veteriner Onur Bey"),
+    ],
+)
+async def test_a_short_message_stays_with_the_entry_spoken_of_in_turkish(spoken: str, message: str, expected: str) -> None:
+    said = await reply(message, spoken, HOTEL)
+    assert expected in said
+    assert set(facts.sentences(said)) <= set(facts.sentences(HOTEL[spoken]))
+
+
+@pytest.mark.parametrize(
+    ("spoken", "message", "expected"),
+    [
+        ("Whitening", "how long does it last", "Results last around two years."),
+        ("Whitening", "whats cheaper", "Home kit £220, in the chair £350."),
+        ("Check-up", "how often should i come", "We recommend one every six months."),
+        ("Parking", "what if its full", "If they're full"),
+        ("Pool", "how warm is it", "28 degrees"),
+        ("Nails", "who does them", "Chloe is in"),
+        ("Prices", "and registration?", "Registration £50 once."),
+        ("Classes", "how many in a class", "At most 12 people in a class."),
+    ],
+)
+async def test_a_short_message_stays_with_the_entry_spoken_of_in_english(spoken: str, message: str, expected: str) -> None:
+    said = await reply(message, spoken, CLINIC)
+    assert expected in said
+    assert set(facts.sentences(said)) <= set(facts.sentences(CLINIC[spoken]))
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "spoken", "message", "expected"),
+    [
+        (HOTEL, "Odalar ve fiyatlar", "kahvaltı kaçta", "07:00-10:00"),
+        (HOTEL, "Spa", "çocuk fiyatı", "6 yaşa kadar ücretsiz"),
+        (HOTEL, "Spa", "otopark ücretli mi", "günlüğü 200 TL"),
+        (CLINIC, "Implants", "how long is a filling", "One visit usually."),
+        (CLINIC, "Whitening", "nails?", "Gel £32"),
+        (CLINIC, "Check-up", "how much are bananas", "no_answer"),
+        (HOTEL, "Otopark", "helikopter pisti", "no_answer"),
+    ],
+)
+async def test_another_subject_leaves_the_entry_spoken_of(knowledge: dict[str, str], spoken: str, message: str, expected: str) -> None:
+    assert expected in await reply(message, spoken, knowledge)
+
+
+async def test_a_sentence_told_alone_still_shows_what_is_spoken_of() -> None:
+    index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in CLINIC.items()], "en")
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
+    told: list[HistoryMessage] = []
+    for message, expected in (
+        ("whitening", "Home kit £220"),
+        ("how long does it last", "Results last around two years."),
+        ("and how much is it?", "Home kit £220, in the chair £350."),
+        ("how long does it take", "Takes 90 minutes in the chair."),
+    ):
+        said = (await KnowledgeEngine().reply(Turn(bot, "api", message, tuple(told), None, index, "", 30.0, START, None, True))).text
+        assert expected in said
+        told += [HistoryMessage("user", message), HistoryMessage("assistant", said)]
+
+
+def test_the_full_stop_of_an_abbreviation_ends_no_sentence() -> None:
+    assert facts.sentences(ADDRESS) == [
+        "Cumhuriyet Cad. No. 12 Kat. 1 D. 3 Alsancak İzmir.",
+        "14. Sok. ile köşe, Dr. Ali Apt. altı.",
+        "Tel. 0232 000 11 22.",
+    ]
+    assert facts.sentences("There is no lift. Ring the bell. Bus 6 and 49. Next to Boots, 14 Castle St. Oxford.") == [
+        "There is no lift.",
+        "Ring the bell.",
+        "Bus 6 and 49.",
+        "Next to Boots, 14 Castle St. Oxford.",
+    ]
+    assert facts.sentences("3. katta. Saat 10.00... Yarın 5. kat boş.") == ["3. katta.", "Saat 10.00...", "Yarın 5. kat boş."]
