@@ -20,6 +20,14 @@ _M = rf"M(?P<m>\d+){_CASE} "
 _YEAR = r"(?:(?:, |of )?#(?P<y>20\d\d)(?:'\w+)? (?:year )?)?"
 # the last day of a span, which is left alone: 5-9 March, 5'inden 9'una
 _SPAN = rf"(?:'\w+ |(?:'\w+)? (?:- |to |and |till |or )(?:the )?)#\d+{_CASE} "
+# a day that another one is named by: "the Friday after 1 January", "29 Ekim'den sonraki pazartesi"
+_ANCHORS = [
+    rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ",
+    rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}{_YEAR}",
+    rf"{_M}(?:the )?{_DAY}\??{_CASE} {_YEAR}",
+    rf"feast(?P<m>\d\d)(?P<d>\d\d){_CASE} (?:day )?(?P<y>)",
+]
+_BEHIND_ANCHOR = r"(?P<rel>later|next|past|ago) "
 # what may stand between "next week" and its day
 _LOOSE = r"(?:(?:ok|x|maybe|,|-|on|in|for|a|the|of|day|inside|#1\?) ){0,3}?"
 _LINK = r"(?:or |and |- |to |neg |, )"
@@ -96,6 +104,18 @@ def _after_day(match: re.Match[str], today: date) -> date | None:
     return found and days.after(found, 1)
 
 
+def _beside_anchor(match: re.Match[str], today: date) -> date | None:
+    """Resolve "the Friday after 1 January" and "the day before Christmas"."""
+    named = match.groupdict()
+    anchor = _written(match, today) if named.get("iso") else _day_and_month(match, today)
+    earlier = match["rel"] in {"till", "past", "ago"}
+    if anchor is None or named.get("wd") is None:
+        steps = _number(match) * (7 if named.get("unit") == "week" else 1) if "n" in named else 1
+        return anchor and days.after(anchor, -steps if earlier else steps)
+    weekday = int(match["wd"])
+    return days.weekday_before(anchor, weekday) if earlier else days.next_weekday(anchor, weekday)
+
+
 def _in_week(weeks: int) -> Resolve:
     return lambda match, today: days.weekday_of_week(today, int(match["wd"]), weeks)
 
@@ -140,6 +160,24 @@ _GONE = [
     rf"{_CAME}(?:the )?{_ANY_D}",
     r"(?:dun|past day|past week|past month) ",
 ]
+# days named by a holiday whose date is not known here
+_UNKNOWN = [
+    rf"(?:the )?(?:{_ANY_D}{_GUN}|day |week )(?:after|till) (?:the )?movable ",
+    rf"movable {_BEHIND_ANCHOR.replace('(?P<rel>', '(?:')}(?:(?:ordinal1|#1\??|week|day) )*(?:{_ANY_D}{_GUN})?",
+]
+_RELATIVE: list[tuple[str, Resolve]] = [
+    (pattern, _beside_anchor)
+    for anchor in _ANCHORS
+    for pattern in (
+        rf"(?:the )?(?:(?:next|coming|ordinal1) )?{_D}{_GUN}(?:right )?(?P<rel>after) (?:the )?{anchor}",
+        rf"the {_D}{_GUN}(?:right )?(?P<rel>till) (?:the )?{anchor}",
+        rf"{_N}(?P<unit>day|week) (?P<rel>after|till) (?:the )?{anchor}",
+        rf"(?:the )?day (?P<rel>after|till) (?:the )?{anchor}",
+        rf"{anchor}{_BEHIND_ANCHOR}(?:(?:ordinal1|#1\??) )?{_D}{_GUN}",
+        rf"{anchor}(?P<rel>next|past) day ",
+        rf"{anchor}{_N}(?P<unit>day|week) (?P<rel>later|ago) ",
+    )
+]
 # (rule, function that resolves its match)
 _DATES: list[tuple[str, Resolve]] = [
     (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", _written),
@@ -164,7 +202,7 @@ _DATES: list[tuple[str, Resolve]] = [
     (rf"in {_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? (?:time )?(?!and a half )", _ahead),
     (rf"{_N}day by tomorrow ", lambda match, today: days.after(today, _number(match) + 1)),
     (rf"{_N}(?P<unit>week|fortnight) today ", _ahead),
-    (r"(?:nextweek today|today nextweek|this time nextweek|nextweek this time) ", _in_days(7)),
+    (r"(?:nextweek today|today nextweek|today week|this time nextweek|nextweek this time) ", _in_days(7)),
     (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
     (rf"(?:the )?day after {_D}", _after_day),
     (rf"D[te](?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
@@ -199,8 +237,9 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
 # (rule, function that resolves its match, whether the day is named by more than its weekday)
 GONE = [rule(pattern) for pattern in _GONE]
 RULES: list[tuple[re.Pattern[str], Resolve, bool]] = [
+    *((rule(pattern), reading, True) for pattern, reading in _RELATIVE),
     *((pattern, _nothing, False) for pattern in GONE),
-    *((rule(pattern), _nothing, False) for pattern in _NO_DAYS),
+    *((rule(pattern), _nothing, False) for pattern in (*_NO_DAYS, *_UNKNOWN)),
     *((rule(pattern), reading, True) for pattern, reading in _DATES),
     *((rule(pattern), reading, False) for pattern, reading in _WEEKDAYS),
 ]

@@ -266,6 +266,9 @@ def test_at_most_one_in_a_hundred_other_questions_is_taken_for_an_intent() -> No
         ("yarın açık mısınız", "Yarın (Cumartesi) günü 10:00-14:00"),
         ("are you open christmas day", "public holidays we are closed"),
         ("1 ocakta açık mısınız", "resmî tatillerde kapalıyız"),
+        ("are you open the monday after christmas", "28 December 2026 we are open"),
+        ("29 ekimden sonraki pazartesi açık mısınız", "1 Kasım 2027 Pazartesi günü 09:00-18:00"),
+        ("saat?", "şu anda açığız; bugün 18:00"),
     ],
 )
 def test_opening_hours_are_computed(message: str, holds: str) -> None:

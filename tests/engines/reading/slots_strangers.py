@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tests.engines.reading.slots_cases import cases
+from tests.engines.reading.slots_cases import FRIDAY, cases
 
 MONDAY = datetime(2026, 8, 10, 14, 0)  # noqa: DTZ001 - the bot's local wall time
 
@@ -337,3 +337,22 @@ I bought 3 last time ->
 """
 
 CASES = cases(_SENTENCES, MONDAY) + cases(_MORE, MONDAY) + cases(_STILL_MORE, MONDAY)
+
+# Days that are named by another day: a holiday, a date, a week.
+_BESIDE = """
+29 Ekim'den sonraki pazartesi gelsem -> d=2027-11-01
+29 ekimden önceki cuma -> d=2027-10-22
+23 nisandan bir gün önce -> d=2027-04-22
+yılbaşından sonraki ilk pazartesi olsun -> d=2027-01-04
+kurban bayramından sonraki salı ->
+bayramdan sonra gelirim ->
+the friday after 1 january -> d=2027-01-08
+the monday after christmas -> d=2026-12-28
+the day after christmas -> d=2026-12-26
+the monday before christmas -> d=2026-12-21
+two days before 24 december -> d=2026-12-22
+the friday after easter ->
+the day after new year's day -> d=2027-01-02
+"""
+
+CASES += cases(_BESIDE, FRIDAY)

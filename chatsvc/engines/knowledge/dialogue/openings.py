@@ -14,7 +14,7 @@ _FILE = WordFile("knowledge/dialogue/openings.txt")
 _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == "asks"))
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
-_BUSINESS = _FILE.pattern("business")
+_BUSINESS, _BESIDE_HOLIDAY = _FILE.pattern("business"), _FILE.pattern("beside_holiday")
 _NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
 _HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
@@ -95,12 +95,13 @@ def asked_before(turn: Turn) -> bool:
 def day_of(message: VisitorMessage) -> date | None:
     """The day that the message names, by date, weekday or the name of a holiday."""
     today = message.now.date()
+    beside = _BESIDE_HOLIDAY.search(message.line)  # "the Monday after Christmas" is another day
     for phrase, name in _NAMED:
-        if phrase in message.line:
+        if phrase in message.line and not beside:
             month, day = map(int, name.split("-"))
             this_year = date(today.year, month, day)
             return this_year if this_year >= today else date(today.year + 1, month, day)
-    if _THANKSGIVING in message.line:
+    if _THANKSGIVING in message.line and not beside:
         return _thanksgiving(today.year)
     return message.heard.day
 
