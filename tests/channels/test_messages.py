@@ -106,6 +106,24 @@ async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
     assert await perform(services, ADMIN, "knowledge.unanswered", {"bot": caller.bot}) == []
 
 
+async def test_a_late_turn_of_an_erased_message_settles_no_other(visitor: Visitor, caller: Caller) -> None:
+    services = caller.app.services
+
+    async def arrive(user_id: str) -> int:
+        message = await channel_messages.receive(
+            services, ArrivedMessage(caller.account, caller.bot, "web", user_id, "hello", user_id, services.clock())
+        )
+        assert message is not None
+        return message.number
+
+    erased = await arrive("first")
+    await erasure.erase(services, ADMIN, user_id="first", bot=caller.bot)
+    later = await arrive("second")
+    assert later > erased
+    assert not await stored.settle(services.db, erased, None)
+    assert [one.number for one in await stored.pending(services.db)] == [later]
+
+
 async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, clock: FakeClock) -> None:
     await visitor.say("hello", key="k")
     clock.advance(8 * 86_400 - 1)

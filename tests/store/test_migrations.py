@@ -171,3 +171,18 @@ def test_every_table_is_strict(path: Path) -> None:
     tables = rows(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%'")
     assert len(tables) >= 10
     assert [name for name, strict in tables if not strict] == []
+
+
+def test_numbers_of_messages_go_on_behind_those_of_an_earlier_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbered = next(place for place, step in enumerate(MIGRATIONS) if "AUTOINCREMENT" in step)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "MIGRATIONS", MIGRATIONS[:numbered])
+        connect(path, writes=True, key=KEY).close()
+    insert = "INSERT INTO messages (conversation, id, role, content, created_at) VALUES (1, 'id', 'user', 'hello', 1)"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(insert)
+    # The connection that migrates numbers by the new declaration at once.
+    with closing(connect(path, writes=True, key=KEY)) as connection:
+        for statement in ("PRAGMA foreign_keys=OFF", "DELETE FROM messages", insert):
+            connection.execute(statement)
+        assert connection.execute("SELECT number FROM messages").fetchall() == [(2,)]

@@ -495,6 +495,18 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE channels ADD COLUMN seen_at INTEGER;
     ALTER TABLE channels ADD COLUMN verified_at INTEGER;
     """,
+    # 16: numbers of messages are never used again, since turns, deliveries and visitors' browsers hold them after an erasure.
+    # AUTOINCREMENT does not change the rows on disk, so the declaration alone is rewritten: copying a million rows takes many seconds.
+    # RESET reads the schema again; other connections do so since a table was created.
+    """
+    CREATE TABLE messages_sequence (number INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
+    DROP TABLE messages_sequence;
+    PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = replace(sql, 'number INTEGER PRIMARY KEY,', 'number INTEGER PRIMARY KEY AUTOINCREMENT,')
+        WHERE type = 'table' AND name = 'messages';
+    PRAGMA writable_schema = RESET;
+    INSERT INTO sqlite_sequence (name, seq) SELECT 'messages', coalesce(max(number), 0) FROM messages;
+    """,
 )
 
 
