@@ -123,6 +123,7 @@ def release(ctx: click.Context, conversation_id: str, as_json: bool) -> None:
     """Give a conversation back to the bot.
 
     The visitor reads one notice, and the bot answers the next message. A conversation that nobody took stays with the bot.
+    Where an operator has the conversation, it is given back in that operator's name.
 
     \b
     Examples:

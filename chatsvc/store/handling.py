@@ -102,14 +102,18 @@ async def release(
     notice: Callable[[Conversation], NoticeSentence],
     applied: Callable[[object], None],
 ) -> Conversation | None:
-    """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope."""
+    """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope.
+
+    `notice` is called with the conversation as it is, and may refuse; on the interface its sentence is not said.
+    """
 
     def unit(connection: Connection) -> Conversation | None:
         found = _found(connection, accounts, conversation_id)
         if found is None or found[0].handling == "bot":
             return found[0] if found else None
+        sentence = notice(found[0])
         if found[0].channel != "api":
-            say(connection, found[1], notice(found[0]))
+            say(connection, found[1], sentence)
         return _set(connection, found[1], "bot", None, None)
 
     return await db.write(unit, applied)

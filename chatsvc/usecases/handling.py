@@ -71,16 +71,25 @@ async def reply(services: Services, caller: Caller, *, conversation: str, text: 
     return _existing(written, conversation)
 
 
-async def release(services: Services, caller: Caller, *, conversation: str) -> Conversation:
-    """Give a conversation back to the bot, which says so once."""
+async def release(services: Services, caller: Caller, *, conversation: str, yes: bool = False) -> Conversation:
+    """Give a conversation back to the bot, which says so once. An operator gives another's back only with `yes`.
+
+    A local user releases for the operator who has it, as with a reply.
+    """
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, 1)
     found = _existing(thread, conversation).conversation
     account = await services.account_cache.account(_existing(await _account(services, caller, conversation), conversation))
     bot = account.bots.get(found.chatbot_id) if account else None
     if bot is None:
         raise refusals.conversation_not_found(conversation=conversation)
-    notice = await _notice(services, bot, found, "")
-    released = await stored.release(services.db, caller.scope.accounts, conversation, lambda _: notice, _changed(services))
+    said, own = await _notice(services, bot, found, ""), await _handler(services, caller, conversation, None)
+
+    def notice(found: Conversation) -> NoticeSentence:
+        if found.handling == OPERATOR and not yes and own.id is not None and not _is_same(found, own):
+            raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
+        return said
+
+    released = await stored.release(services.db, caller.scope.accounts, conversation, notice, _changed(services))
     return _existing(released, conversation)
 
 

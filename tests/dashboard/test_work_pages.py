@@ -209,6 +209,8 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
     assert dict(inserted.values(inserted.forms("conversation.reply")[0]))["text"] == "Half written\n\nYes, from 10 to 14."
     assert "No entry matches." in (await owner.post(f"{path}/find", {"find": "zzzz qqqq"})).text
     assert (await reader.post(f"{path}/find", typed)).status == 403
+    other = await editor.submit(path, "conversation.release")
+    assert (other.status, "Owner already has this conversation." in other.alert) == (422, True)
     back = await owner.submit(path, "conversation.release")
     assert ("The bot has the conversation again." in back.text, "has this conversation" in back.text) == (True, False)
     assert (await reader.post(f"{path}/reply", {"text": "x"})).status == 403
@@ -259,7 +261,8 @@ async def test_a_conversation_of_the_interface_taken_by_the_command_line_is_give
     await site.do("conversation.take", conversation=found.id)
     taken = await editor.get(path)
     assert (taken.forms("conversation.take"), taken.forms("conversation.reply")) == ([], [])
-    back = await editor.submit(path, "conversation.release")
+    assert (await editor.submit(path, "conversation.release")).status == 422
+    back = await editor.submit(path, "conversation.release", yes="1")
     assert "The bot has the conversation again." in back.text
 
 

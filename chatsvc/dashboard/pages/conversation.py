@@ -90,8 +90,12 @@ async def show_typing(page: Page) -> HttpResponse:
 
 
 async def release(page: Page) -> HttpResponse:
-    """Give the conversation back to the bot."""
-    await page.perform("conversation.release", conversation=page.params["conversation"])
+    """Give the conversation back to the bot; that of another operator only with `yes`."""
+    fields = await page.form()
+    try:
+        await page.perform("conversation.release", conversation=page.params["conversation"], yes=fields.checked("yes"))
+    except Refused as fault:
+        return await _show(page, fault)
     return page.redirect(_here(page), done="released")
 
 
