@@ -40,11 +40,16 @@ class RecoveryCodes(NamedTuple):
     codes: list[str]
 
 
-async def enable(services: Services, caller: Caller) -> OfferedSecret:
-    """Offer the operator a new secret; raises `second_factor_on` and `session_needed`."""
-    operator = (await own(services, caller)).operator
+async def enable(services: Services, caller: Caller, *, password: str) -> OfferedSecret:
+    """Offer the operator a new secret; raises `second_factor_on`, `password_wrong`, `too_many_attempts` and `session_needed`.
+
+    Asks for the password: with a session that was left open, a stranger could else lock the operator out.
+    """
+    signed_in = await own(services, caller)
+    operator = signed_in.operator
     if operator.second_factor:
         raise refusals.second_factor_on()
+    await confirm_password(services, signed_in, password)
     secret = base64.b32encode(os.urandom(_SECRET_BYTES)).decode()
     name = row_name("operators", operator.id)
 

@@ -145,7 +145,7 @@ async def test_pages_are_never_framed_or_kept(site: Site, owner: Client) -> None
 
 
 async def test_reading_changes_nothing(site: Site, owner: Client) -> None:
-    await owner.submit("/me", "totp.enable", follow=False)
+    await owner.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     head = await owner.request("HEAD", "/shown")
     assert (head.status, head.body) == (200, "")
     assert len((await owner.get("/shown")).secrets()) == 2

@@ -64,10 +64,12 @@ async def test_a_set_up_link_works_once_and_a_bad_one_is_no_page(site: Site, any
 async def test_a_new_session_token_comes_with_every_step_of_the_sign_in(site: Site) -> None:
     client = await join(site, "second@example.com")
     tokens = [cookie.value for cookie in client.session.cookie_jar]
-    await client.submit("/me", "totp.enable")
+    await client.submit("/me", "totp.enable", password=PASSWORD)
     page = await client.get("/shown")
     assert page.status == 410
-    offered = await client.submit("/me", "totp.enable", follow=False)
+    wrong = await client.submit("/me", "totp.enable", password="wrong")
+    assert (wrong.status, wrong.alert) == (422, "Your present password is not right.")
+    offered = await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     assert offered.headers["Location"] == "/shown"
     shown = await client.get("/shown")
     secret, uri = shown.secrets()
@@ -106,7 +108,7 @@ async def test_a_new_session_token_comes_with_every_step_of_the_sign_in(site: Si
 
 async def test_a_half_finished_sign_in_ends_after_ten_minutes(site: Site) -> None:
     client = await join(site, "half@example.com")
-    shown = await client.submit("/me", "totp.enable")
+    shown = await client.submit("/me", "totp.enable", password=PASSWORD)
     await client.submit("/me", "totp.confirm", code=code_of(shown.secrets()[0], site.clock))
     waiting = await site.client()
     await sign_in(waiting, "half@example.com", PASSWORD)
@@ -194,7 +196,7 @@ async def test_signing_out_by_address_shows_a_button(site: Site) -> None:
 
 async def test_secrets_are_shown_to_their_session_alone_and_once(site: Site) -> None:
     client = await join(site, "once@example.com")
-    answer = await client.submit("/me", "totp.enable", follow=False)
+    answer = await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     cookie = answer.headers["Set-Cookie"].partition(";")[0]
     stranger = await site.client("reader")
     assert (await stranger.get("/shown", headers={"Cookie": cookie})).status in (303, 410, 200)
@@ -204,6 +206,6 @@ async def test_secrets_are_shown_to_their_session_alone_and_once(site: Site) -> 
     shown = await client.get("/shown")
     assert (len(shown.secrets()), shown.headers["Cache-Control"]) == (2, "no-store")
     assert (await client.get("/shown")).status == 410
-    await client.submit("/me", "totp.enable", follow=False)
+    await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     site.clock.advance(601)
     assert (await client.get("/shown")).status == 410

@@ -83,7 +83,7 @@ def code_of(secret: str, clock: FakeClock, steps: int = 0) -> str:
 async def with_second_factor(team: Team, clock: FakeClock) -> tuple[str, list[str]]:
     """Switch an operator's second factor on; secret and recovery codes."""
     caller = await team.acting(await team.join())
-    offered = await team.do("totp.enable", caller)
+    offered = await team.do("totp.enable", caller, password=PASSWORD)
     confirmed = await team.do("totp.confirm", caller, code=code_of(offered.secret, clock))
     clock.advance(60)
     return offered.secret, confirmed.codes
@@ -263,7 +263,7 @@ async def test_a_second_factor_takes_each_code_once(team: Team, clock: FakeClock
     half = await team.acting(waiting)
     assert half.scope.roles == {}
     for operation in ("totp.enable", "session.list", "operator.language"):
-        given = {"language": "tr"} if operation == "operator.language" else {}
+        given = {"operator.language": {"language": "tr"}, "totp.enable": {"password": PASSWORD}}.get(operation, {})
         assert await team.refusal(operation, half, **given) == "session_needed"
     assert await team.refusal("session.verify", half, code="000 000") == "code_wrong"
     right = code_of(secret, clock, -1)
@@ -290,14 +290,15 @@ async def test_a_second_factor_is_confirmed_before_it_counts_and_ends_with_the_p
     caller = await team.acting(made)
     assert await team.refusal("totp.confirm", caller, code="000000") == "second_factor_off"
     assert await team.refusal("totp.disable", caller, password=PASSWORD) == "second_factor_off"
-    offered = await team.do("totp.enable", caller)
+    assert await team.refusal("totp.enable", caller, password=OTHER) == "password_wrong"
+    offered = await team.do("totp.enable", caller, password=PASSWORD)
     assert f"secret={offered.secret}&issuer=chatsvc" in offered.uri
     assert (await team.sign_in()).session.verified
     wrong = code_of(offered.secret, clock, 9)
     assert await team.refusal("totp.confirm", caller, code=wrong) == "code_wrong"
     await team.do("totp.confirm", caller, code=code_of(offered.secret, clock))
     assert not (await team.sign_in()).session.verified
-    assert await team.refusal("totp.enable", caller) == "second_factor_on"
+    assert await team.refusal("totp.enable", caller, password=PASSWORD) == "second_factor_on"
     assert await team.refusal("totp.disable", caller, password="wrong") == "password_wrong"
     await team.do("totp.disable", caller, password=PASSWORD)
     assert (await team.sign_in()).session.verified
@@ -385,7 +386,7 @@ async def test_secrets_stay_out_of_the_store_the_log_and_the_audit_log(
     token = await team.token()
     made = await team.do("password.set", ANONYMOUS, token=token, password=PASSWORD)
     caller = await team.acting(made)
-    offered = await team.do("totp.enable", caller)
+    offered = await team.do("totp.enable", caller, password=PASSWORD)
     codes = (await team.do("totp.confirm", caller, code=code_of(offered.secret, clock))).codes
     wrong = "the wrong password of Ada"
     await team.refusal("session.create", ANONYMOUS, email=wrong, password=wrong, address=ADDRESS)

@@ -126,6 +126,7 @@ async def test_without_a_session_nobody_performs_an_operation_on_it(name: str, a
         "session.verify": {"code": "000000"},
         "session.revoke": {"session": UNKNOWN},
         "password.set": {"password": "three plain words"},
+        "totp.enable": {"password": "x"},
         "totp.confirm": {"code": "000000"},
         "totp.disable": {"password": "x"},
         "operator.language": {"language": "tr"},

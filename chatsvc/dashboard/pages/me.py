@@ -63,7 +63,7 @@ async def set_password(page: Page) -> HttpResponse:
 async def offer_secret(page: Page) -> HttpResponse:
     """Make a secret for the authenticator app and show it once."""
     try:
-        offered = await page.perform("totp.enable")
+        offered = await page.perform("totp.enable", password=(await page.form()).raw("password"))
     except Refused as fault:
         return await show(page, fault)
     secrets = {page.text("me.totp_secret"): offered.secret, page.text("me.totp_uri"): offered.uri}
