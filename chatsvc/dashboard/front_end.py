@@ -8,6 +8,7 @@ from contextlib import suppress
 from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
+from chatsvc.dashboard.pages.waiting import PATH as WAITING_PATH
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.templating import load, static_files
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 async def _not_found(page: Page) -> HttpResponse:
     return page.fail(404)
 
+
+_REFRESH = "Chatsvc-Refresh"  # sent by static/app.js
 
 _NOWHERE = Route("GET", "other", _not_found, Access.PUBLIC)
 
@@ -63,7 +66,8 @@ class Dashboard:
     async def _answer(self, request: HttpRequest) -> HttpResponse:
         public_url = self._services.config.server.public_url
         token = session_cookie.token(request, public_url)
-        signed_in = await sessions.find(self._services, token, request.client_address) if token else None
+        is_act = not _is_background(request)
+        signed_in = await sessions.find(self._services, token, request.client_address, is_act=is_act) if token else None
         if signed_in is not None and signed_in.session.verified:
             request.authenticated()
             request.principal = signed_in.operator.id
@@ -129,6 +133,11 @@ class Dashboard:
         if request is not None:
             request.error = type(fault).__name__
         return responses.fault(fault.status, languages.choose(request), request_id)
+
+
+def _is_background(request: HttpRequest) -> bool:
+    """Report whether the script of an open page asks by itself, which does not keep a session alive."""
+    return request.path == WAITING_PATH or _REFRESH in request.headers
 
 
 def _detour(page: Page) -> str | None:

@@ -130,12 +130,12 @@ async def operator_of_link(services: Services, token: str) -> Operator | None:
     return await stored_operators.of_link(services.db, operators.digest(token), services.clock())
 
 
-async def find(services: Services, token: str, address: str = "") -> SignedIn | None:
-    """Find the live session of a token, and note its use once a minute."""
+async def find(services: Services, token: str, address: str = "", *, is_act: bool = True) -> SignedIn | None:
+    """Find the live session of a token. An act of its operator is noted once a minute; what a page reads by itself is none."""
     found, now = await stored.find(services.db, operators.digest(token)), services.clock()
     if found is None or not operators.is_live(found.session, now):
         return None
-    if found.session.verified and now - found.session.last_seen_at >= SEEN_EVERY_MS:
+    if is_act and found.session.verified and now - found.session.last_seen_at >= SEEN_EVERY_MS:
         await stored.see(services.db, found.session.id, now, address or found.session.address)
     return found
 

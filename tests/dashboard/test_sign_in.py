@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from chatsvc.domain.operators import SECOND_FACTOR_MS
+from chatsvc.domain.operators import IDLE_MS, SECOND_FACTOR_MS
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import PASSWORD, Site
 from tests.usecases.test_operators import code_of
@@ -144,6 +144,20 @@ async def test_a_changed_password_ends_the_other_sessions(site: Site) -> None:
     assert (done.status, "your other sessions have ended" in done.text) == (200, True)
     assert (await other.get("/me", follow=False)).status == 303
     assert (await sign_in(await site.client(), "change@example.com", NEW)).status == 303
+
+
+async def test_what_an_open_page_reads_by_itself_does_not_keep_a_session_alive(site: Site) -> None:
+    client = await site.client("reader")
+    for _ in range(3):
+        site.clock.advance(IDLE_MS / 1000 / 4)
+        assert (await client.get("/waiting")).status == 200
+        assert (await client.get("/", headers={"Chatsvc-Refresh": "1"})).status == 200
+    assert (await client.get("/inbox")).status == 200
+    site.clock.advance(IDLE_MS / 1000 - 1)
+    assert (await client.get("/waiting", follow=False)).status == 200
+    site.clock.advance(1)
+    assert (await client.get("/waiting", follow=False)).status == 303
+    assert (await client.get("/", follow=False)).status == 303
 
 
 async def test_sessions_are_listed_and_revoked(site: Site) -> None:

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Page, Route
 
 from chatsvc.store import exchanges
 from tests.dashboard.site import PASSWORD, Site
+from tests.store.inspection import execute
 from tests.store.support import ignore, new_exchange
 
 
@@ -129,3 +130,15 @@ async def test_the_visitor_sees_that_a_reply_is_being_typed(site: Site, tab: Pag
     async with tab.expect_response("**/typing") as answer:
         await tab.locator("textarea[name=text]").press_sequentially("One")
     assert ((await answer.value).status, services.events.is_typing((bot, "web", "watched"), "operator")) == (204, True)
+
+
+async def test_an_open_page_leads_to_the_sign_in_once_the_session_has_ended(site: Site, tab: Page) -> None:
+    sent = []
+    tab.on("request", lambda request: sent.append(request.headers.get("chatsvc-refresh")))
+    async with tab.expect_response("**/waiting"):
+        await tab.goto(f"{site.app.url}/inbox")
+    assert "1" in sent
+    await execute(
+        site.app, "DELETE FROM operator_sessions WHERE operator_id = (SELECT id FROM operators WHERE email = :1)", site.email("editor")
+    )
+    await tab.wait_for_url(f"{site.app.url}/login?next=%2Finbox", timeout=15_000)

@@ -20,7 +20,9 @@
     }
 
     async function refresh(part) {
-      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "error" });
+      // The header keeps a session from living on in a tab that nobody uses; once it has ended, the page leads to the sign-in.
+      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "manual", headers: { "Chatsvc-Refresh": "1" } });
+      if (answer.type === "opaqueredirect" && !hasTypedText()) location.reload();
       if (!answer.ok) throw new Error(`status ${answer.status}`);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
       if (!fresh || isBusy(part)) return;
@@ -73,6 +75,10 @@
     for (const one of unfolded) find(one)?.setAttribute("open", "");
     if (focused) find(focused)?.focus({ preventScroll: true });
     part.dispatchEvent(new Event("refreshed"));
+  }
+
+  function hasTypedText() {
+    return [...document.querySelectorAll("input, textarea")].some((field) => field.value !== field.defaultValue);
   }
 
   // Settings kept in this browser; null where it keeps none.
