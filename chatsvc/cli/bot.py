@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
-from chatsvc.cli.knowledge import read_text
+from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.output import F, call, call_all, echo, json_option, show, to_json
 from chatsvc.cli.words import ACCOUNT, BOT, TIER
 

@@ -9,15 +9,15 @@ import click
 
 from chatsvc.cli import progress
 from chatsvc.cli.files import InputFile, InputPath, OutputFile, OutputPath
+from chatsvc.cli.knowledge_questions import lint, search, unanswered
+from chatsvc.cli.knowledge_reading import parsed_knowledge, read_files, read_knowledge
 from chatsvc.cli.output import call, call_all, counted, echo, json_option, show, written
 from chatsvc.cli.words import BOT
 from chatsvc.domain import terminal
-from chatsvc.domain.errors import CommandError
-from chatsvc.domain.models import Bot, Entry, Synonyms
+from chatsvc.domain.models import Bot
 from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "language", "question", "alt", "source")
-_AT_ONCE = 64 * 1024 * 1024  # bytes of all files of one call
 FILE = InputPath()
 
 
@@ -34,35 +34,8 @@ def knowledge() -> None:
     """
 
 
-def read_text(path: InputFile) -> str:
-    """Read a file as UTF-8; raises CommandError."""
-    from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
-
-    try:
-        return decode(path.name, _bytes_of(path))
-    except KnowledgeFileError as fault:
-        raise CommandError(str(fault)) from None
-
-
-def _bytes_of(path: InputFile) -> bytes:
-    """Read at most one byte more than allowed: the file may be an endless device."""
-    from chatsvc.domain.knowledge_files import MAX_BYTES
-
-    with path.open() as file:
-        return file.read(MAX_BYTES + 1)
-
-
-def read_files(ctx: click.Context, bot: str, paths: tuple[InputFile, ...]) -> list[dict[str, Any]]:
-    """Read knowledge files in a process of their own, in the bot's language. Raises CommandError with every fault of every file."""
-    from chatsvc.usecases.file_reading import FileReader
-
-    if sum(path.stat().st_size for path in paths) > _AT_ONCE:
-        raise CommandError(f"these files have more than {_AT_ONCE // 1024 // 1024} MB together; add them one after the other")
-    files = [(path.name, _bytes_of(path)) for path in paths]
-    # Started before the call: after it root is the data folder's owner, who may not be allowed to execute the program.
-    with FileReader() as reader:
-        language = call(ctx, "bot.show", bot=bot)["language"]
-        return reader.read(files, language)
+for command in (search, lint, unanswered):
+    knowledge.add_command(command)
 
 
 @knowledge.command()
@@ -111,8 +84,8 @@ def _preview(ctx: click.Context, bot: str, files: list[dict[str, Any]], as_json:
         shown = call(ctx, "bot.show", bot=bot)
         added = [from_file(file) for file in files]
         names, sources = [file.name for file in added], list(dict.fromkeys(source for file in added for source in file.sources))
-        before = KnowledgeContent(*_whole(ctx, bot)[1:])
-        rest = _knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
+        before = KnowledgeContent(*read_knowledge(ctx, bot)[1:])
+        rest = parsed_knowledge(call(ctx, "knowledge.kept", bot=bot, files=names, sources=sources))
         after = KnowledgeContent(
             [*rest[0], *(entry for file in added for entry in file.entries)],
             [*rest[1], *(group for file in added for group in file.synonyms)],
@@ -215,140 +188,6 @@ def undo(ctx: click.Context, bot: str, change: str, as_json: bool) -> None:
 
 @knowledge.command()
 @click.argument("bot", type=BOT)
-@click.argument("text", required=False)
-@click.option("--file", "file", type=FILE, help="A file with one question a line.")
-@json_option
-@click.pass_context
-def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
-    """Search a bot's knowledge for a question, and show whether the bot would answer.
-
-    Shows up to five entries, best first, each with a score from 0 to 1 and the reason it was found. No message is charged.
-
-    \b
-    Examples:
-      chatsvc knowledge search 6f1c... "are you open on sundays?"
-      chatsvc knowledge search 6f1c... --file questions.txt --json
-    """
-    if (text is None) == (file is None):
-        raise click.UsageError("give a TEXT or --file, one of them")
-    questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
-    with progress.shown("searching"):
-        found = call(ctx, "knowledge.search", bot=bot, questions=questions)
-    if as_json:
-        show(found if file else found[0], True)
-        return
-    for finding in found:
-        echo(one_line(finding["question"]))
-        echo(one_line(f"  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})"))
-        for entry in finding["entries"]:
-            echo(one_line(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]"))
-            if entry["why"]:
-                echo(f"        {one_line('; '.join(entry['why']))}")
-
-
-def _whole(ctx: click.Context, bot: str) -> tuple[str, list[Entry], list[Synonyms]]:
-    """Return a bot's language, entries and synonyms."""
-    told = call(ctx, "knowledge.export", bot=bot)
-    return (told["language"], *_knowledge(told))
-
-
-def _knowledge(told: dict[str, Any]) -> tuple[list[Entry], list[Synonyms]]:
-    """Return the entries and synonyms of an operation's JSON."""
-    entries = [Entry(**{**entry, "alt": tuple(entry["alt"])}) for entry in told["entries"]]
-    return entries, [Synonyms(tuple(group["words"]), group["source"]) for group in told["synonyms"]]
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, not only for a sample.")
-@json_option
-@click.pass_context
-def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
-    """Report weak entries of a bot's knowledge, worst first. It changes nothing.
-
-    With many entries only a sample of the phrasings is searched for; --all searches for every one, which takes minutes.
-
-    \b
-    answers_another     a phrasing of one entry finds another one first
-    duplicate_phrasing  two entries have the same phrasing
-    near_duplicate      two entries are nearly the same
-    overlap             questions made from one entry are answered by another one
-    foreign_language    an entry seems to be in another language than it says
-    easily_missed       questions made from an entry do not find it; the five worst
-    long_answer         hardly a chat message any more
-
-    \b
-    Examples:
-      chatsvc knowledge lint 6f1c...
-      chatsvc knowledge lint 6f1c... --all --json
-    """
-    # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
-    from chatsvc.usecases import knowledge_lint
-
-    with progress.shown("reading") as told:
-        language, entries, synonyms = _whole(ctx, bot)
-        found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
-    searched, phrasings = knowledge_lint.searched(entries)
-    if searched < phrasings and not everything:
-        echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
-    if as_json:
-        rows = [{"kind": one.kind, "entry": one.entry, "other": one.other, "text": one.text} for one in found]
-        show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
-        return
-    for one in found:
-        echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))
-    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of questions.")
-@click.option("--markdown", is_flag=True, help="Print them as entries to fill in.")
-@click.option("--clear", is_flag=True, help="Delete them all.")
-@json_option
-@click.pass_context
-def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
-    """List unanswered questions, most frequent first, each with the nearest entry.
-
-    Similar questions form one group. With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
-
-    \b
-    Examples:
-      chatsvc knowledge unanswered 6f1c... --markdown > new.md
-      chatsvc knowledge add 6f1c... new.md
-      chatsvc knowledge unanswered 6f1c... --clear
-    """
-    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
-    from chatsvc.domain.knowledge_files.writing import question
-
-    if markdown and (clear or as_json):
-        raise click.UsageError("--markdown goes neither with --json nor with --clear")
-    if clear:
-        show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
-        return
-    with progress.shown("grouping"):
-        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
-    if markdown:
-        for group in found:
-            echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
-    elif as_json or not found:
-        show(found, as_json)
-    else:
-        for group in found:
-            _describe(group)
-
-
-def _describe(group: dict[str, Any]) -> None:
-    nearest = group["nearest"]
-    echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
-    for other in group["asked"][1:]:
-        echo(f"        {one_line(other)}")
-    if nearest:
-        echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
-
-
-@knowledge.command()
-@click.argument("bot", type=BOT)
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "csv", "markdown"]), help="The default follows from FILE's ending, else it is jsonl."
 )
@@ -374,7 +213,7 @@ def export(ctx: click.Context, bot: str, form: str | None, output: OutputFile | 
     form = form or by_ending.get(output.suffix.lower() if output else "")
     if form is None:
         raise click.UsageError(f"{output} ends with none of .jsonl, .csv and .md: say with --format what it is to be")
-    _, entries, synonyms = _whole(ctx, bot)
+    _, entries, synonyms = read_knowledge(ctx, bot)
     if as_json:
         show([{**entry._asdict(), "alt": list(entry.alt)} for entry in entries], True)
         return

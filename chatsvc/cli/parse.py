@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from chatsvc.cli.files import InputFile, InputPath
-from chatsvc.cli.knowledge import read_text
+from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.output import echo, fields, json_option, show
 from chatsvc.domain import language as languages
 from chatsvc.domain import times

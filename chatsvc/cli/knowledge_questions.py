@@ -1,0 +1,136 @@
+"""`chatsvc knowledge search`, `lint` and `unanswered`: questions and the entries that answer them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chatsvc.cli import progress
+from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.knowledge_reading import read_knowledge, read_text
+from chatsvc.cli.output import call, counted, echo, json_option, show
+from chatsvc.cli.words import BOT
+from chatsvc.domain.terminal import one_line
+
+
+@click.command()
+@click.argument("bot", type=BOT)
+@click.argument("text", required=False)
+@click.option("--file", "file", type=InputPath(), help="A file with one question a line.")
+@json_option
+@click.pass_context
+def search(ctx: click.Context, bot: str, text: str | None, file: InputFile | None, as_json: bool) -> None:
+    """Search a bot's knowledge for a question, and show whether the bot would answer.
+
+    Shows up to five entries, best first, each with a score from 0 to 1 and the reason it was found. No message is charged.
+
+    \b
+    Examples:
+      chatsvc knowledge search 6f1c... "are you open on sundays?"
+      chatsvc knowledge search 6f1c... --file questions.txt --json
+    """
+    if (text is None) == (file is None):
+        raise click.UsageError("give a TEXT or --file, one of them")
+    questions = [text] if text is not None else [line.strip() for line in read_text(file).splitlines() if line.strip()]  # type: ignore[arg-type]
+    with progress.shown("searching"):
+        found = call(ctx, "knowledge.search", bot=bot, questions=questions)
+    if as_json:
+        show(found if file else found[0], True)
+        return
+    for finding in found:
+        echo(one_line(finding["question"]))
+        echo(one_line(f"  {finding['decision']} ({finding['confidence']:.2f}, {finding['language']})"))
+        for entry in finding["entries"]:
+            echo(one_line(f"  {entry['score']:.2f}  {entry['question']}  [{entry['id']}]"))
+            if entry["why"]:
+                echo(f"        {one_line('; '.join(entry['why']))}")
+
+
+@click.command()
+@click.argument("bot", type=BOT)
+@click.option("--all", "everything", is_flag=True, help="Search for every phrasing, not only for a sample.")
+@json_option
+@click.pass_context
+def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
+    """Report weak entries of a bot's knowledge, worst first. It changes nothing.
+
+    With many entries only a sample of the phrasings is searched for; --all searches for every one, which takes minutes.
+
+    \b
+    answers_another     a phrasing of one entry finds another one first
+    duplicate_phrasing  two entries have the same phrasing
+    near_duplicate      two entries are nearly the same
+    overlap             questions made from one entry are answered by another one
+    foreign_language    an entry seems to be in another language than it says
+    easily_missed       questions made from an entry do not find it; the five worst
+    long_answer         hardly a chat message any more
+
+    \b
+    Examples:
+      chatsvc knowledge lint 6f1c...
+      chatsvc knowledge lint 6f1c... --all --json
+    """
+    # Here and not in the service: it takes a processor to itself, for minutes where there is much to look at.
+    from chatsvc.usecases import knowledge_lint
+
+    with progress.shown("reading") as told:
+        language, entries, synonyms = read_knowledge(ctx, bot)
+        found = knowledge_lint.findings(entries, language, [group.words for group in synonyms], everything=everything, progress=told)
+    searched, phrasings = knowledge_lint.searched(entries)
+    if searched < phrasings and not everything:
+        echo(f"{searched:,} of {phrasings:,} phrasings were searched for; --all searches for every one", err=True)
+    if as_json:
+        rows = [{"kind": one.kind, "entry": one.entry, "other": one.other, "text": one.text} for one in found]
+        show([{name: value for name, value in row.items() if value is not None} for row in rows], True)
+        return
+    for one in found:
+        echo(one_line(f"{one.kind:<18}  {one.text}  [{one.entry}{f', {one.other}' if one.other else ''}]"))
+    echo(f"{counted(len(entries), 'entry', 'entries')}, {counted(len(found), 'finding', 'findings')}", err=True)
+
+
+@click.command()
+@click.argument("bot", type=BOT)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of questions.")
+@click.option("--markdown", is_flag=True, help="Print them as entries to fill in.")
+@click.option("--clear", is_flag=True, help="Delete them all.")
+@json_option
+@click.pass_context
+def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
+    """List unanswered questions, most frequent first, each with the nearest entry.
+
+    Similar questions form one group. With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
+
+    \b
+    Examples:
+      chatsvc knowledge unanswered 6f1c... --markdown > new.md
+      chatsvc knowledge add 6f1c... new.md
+      chatsvc knowledge unanswered 6f1c... --clear
+    """
+    # Before the call, for after it root has become the data folder's owner, who may not be allowed to read the program.
+    from chatsvc.domain.knowledge_files.writing import question
+
+    if markdown and (clear or as_json):
+        raise click.UsageError("--markdown goes neither with --json nor with --clear")
+    if clear:
+        show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
+        return
+    with progress.shown("grouping"):
+        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
+    if markdown:
+        for group in found:
+            echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")
+    elif as_json or not found:
+        show(found, as_json)
+    else:
+        for group in found:
+            _describe(group)
+
+
+def _describe(group: dict[str, Any]) -> None:
+    nearest = group["nearest"]
+    echo(one_line(f"{group['count']:>6}  {group['question']}  ({group['language']}, {group['last_asked_at']})"))
+    for other in group["asked"][1:]:
+        echo(f"        {one_line(other)}")
+    if nearest:
+        echo(one_line(f"        nearest: {nearest['score']:.2f}  {nearest['question']}  [{nearest['id']}]"))
