@@ -41,7 +41,7 @@ class Call:
 
 @dataclass
 class Fault:
-    """What the next calls of a method get instead: an answer, silence for `delay_s`, or a connection that breaks.
+    """A fault of the next calls of a method: an answer, silence for `delay_s`, or a broken connection.
 
     `before`: it is not carried out; else it is, and only the answer is lost.
     """
