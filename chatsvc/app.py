@@ -154,6 +154,9 @@ class App:
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
         await services.outbox.start()
+        # Stopped before the turns in flight are waited for.
+        self._undo.append(services.answers.close)
+        self._undo.append(self._poll_telegram())
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
@@ -185,6 +188,14 @@ class App:
             await self.listeners.close()
 
         return close
+
+    def _poll_telegram(self) -> Callable[[], Awaitable[None]]:
+        """Begin to ask Telegram for messages; return the function that ends it."""
+        from chatsvc.channels.telegram.pollers import TelegramPollers
+
+        pollers = TelegramPollers(self.services)
+        pollers.start()
+        return pollers.stop
 
     async def _show_metrics(self, db: GroupCommitDatabase) -> None:
         place = self.config.metrics.listen

@@ -58,7 +58,7 @@ REACH: dict[str, set[str]] = {
     "metrics": {"chatsvc", "domain", "store", "usecases"},
     "http": {"domain", "log"},
     "api": {"domain", "config", "store", "usecases", "http"},
-    "channels": {"domain", "config", "store", "usecases", "log", "http"},
+    "channels": {"background", "chatsvc", "domain", "config", "store", "outbound", "usecases", "log", "http"},
     "dashboard": {"doctor", "domain", "config", "store", "usecases", "log", "http"},
     "tls": {"domain"},
     "acme": {"chatsvc", "domain", "config", "outbound", "tls"},

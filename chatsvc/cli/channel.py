@@ -12,7 +12,7 @@ from chatsvc.cli.words import BOT, SET_CHANNEL
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("channel", "state", "created_at", "updated_at")
+COLUMNS = ("channel", "state", "fault", "seen_at", "created_at", "updated_at")
 _FILES = ("token", "app_secret", "verify_token")
 
 
@@ -46,6 +46,9 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     the list, and --site "" empties it: then nobody may embed the widget. The token of a platform is confirmed by a call: a refused one is
     not kept; where the platform cannot be reached, the channel is set with a warning. Tokens are stored encrypted and never shown again.
 
+    For telegram: write /newbot to @BotFather in Telegram, answer its questions, save the token that it gives you in a file, and name the
+    file. No public address is needed.
+
     \b
     Examples:
       chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
@@ -77,7 +80,8 @@ def _secret(file: InputFile | None) -> str | None:
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
     """List the channels of a bot.
 
-    Shows whether each is active, paused, or lacks its secret after an import. Tokens are masked.
+    Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), and when its
+    last message came. Tokens are masked.
 
     \b
     Examples:

@@ -134,6 +134,13 @@ SENTENCES: dict[str, Words] = {
     "webhook_refused": Words("the address of the bot {bot!r} is refused: {reason}", _TARGET),
     "webhook_unresolved": Words("the host of the bot {bot!r} does not resolve: {reason}", _TARGET),
     "webhook_good": Words("bot {bot!r}: {host}"),
+    "channel_token_refused": Words(
+        "{channel} refuses the token of the bot {bot!r}", "give the new one with `chatsvc channel set`; @BotFather shows Telegram's"
+    ),
+    "channel_token_elsewhere": Words(
+        "another program asks {channel} for the messages of the bot {bot!r}",
+        "stop that program, or give the bot a token of its own: /revoke at @BotFather, then `chatsvc channel set`",
+    ),
     "examination_unfinished": Words("it was not finished within {seconds} s", "examine it from a shell: chatsvc doctor"),
 }
 

@@ -149,7 +149,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "channel_unknown": "there is no channel {channel!r}; there are {known}",
     "channel_not_found": "the bot {bot} has no channel {channel}: set it with `chatsvc channel set`",
     "channel_setting_unfitting": "the channel {channel} has no setting {settings}",
-    "channel_incomplete": "the channel {channel} needs {missing}",
+    "channel_incomplete": "the channel {channel} needs {missing}: see `chatsvc channel set --help`",
     "channel_paused": "the channel {channel} of the bot {bot} is paused: resume it with `chatsvc channel resume`",
     "channel_secret_missing": "the channel {channel} of the bot {bot} has no secret: give it with `chatsvc channel set`",
     "channel_secret_unusable": "the secret of the channel {channel} of the bot {bot} cannot be opened, since it was sealed with another"

@@ -12,6 +12,7 @@ from pathlib import Path
 from chatsvc.config import Config
 from chatsvc.doctor import owner, report
 from chatsvc.doctor.report import Finding
+from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
 from chatsvc.domain.times import with_millis
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.folder import Folder
@@ -125,6 +126,16 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
     # One process writes and checkpoints on one connection, so the fault of older versions is not met.
     findings.append((report.sqlite_good if sqlite_is_fixed() else report.sqlite_old)(version=sqlite_version()))
     return findings + [report.knowledge_empty(bot=name) for name in found.mute], found
+
+
+_CHANNEL_FAULTS = {TOKEN_REFUSED: report.channel_token_refused, TOKEN_ELSEWHERE: report.channel_token_elsewhere}
+
+
+def channels(examined: Examined | None) -> Iterator[Finding]:
+    """Name the faults that messaging platforms have told."""
+    for bot, channel, fault in examined.faulty_channels if examined else ():
+        if fault in _CHANNEL_FAULTS:
+            yield _CHANNEL_FAULTS[fault](bot=bot, channel=channel)
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:

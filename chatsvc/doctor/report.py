@@ -139,4 +139,7 @@ webhook_refused = _code("webhook_refused", "webhooks", FAULT, "bot", "reason")
 webhook_unresolved = _code("webhook_unresolved", "webhooks", FAULT, "bot", "reason")
 webhook_good = _code("webhook_good", "webhooks", OK, "bot", "host")
 
+channel_token_refused = _code("channel_token_refused", "channels", FAULT, "bot", "channel")
+channel_token_elsewhere = _code("channel_token_elsewhere", "channels", FAULT, "bot", "channel")
+
 examination_unfinished = _code("examination_unfinished", "examination", WARNING, "seconds")

@@ -121,11 +121,18 @@ async def note_seen(db: Database, channel_id: str, now: int) -> None:
     await db.write(unit)
 
 
-async def active(db: Database, channel: str) -> list[tuple[str, str]]:
-    """List bot and channel id of the active channels of a kind."""
+async def of_kind(db: Database, channel: str) -> list[SealedChannel]:
+    """List the channels of a kind in all accounts."""
 
-    def unit(connection: Connection) -> list[tuple[str, str]]:
-        return connection.execute("SELECT bot_id, id FROM channels WHERE channel = ? AND state = 'active'", (channel,)).fetchall()
+    def unit(connection: Connection) -> list[SealedChannel]:
+        rows = connection.execute(
+            f"""
+            SELECT {_OF_CHANNEL}, h.secrets, b.account_id FROM channels h JOIN bots b ON b.id = h.bot_id
+            JOIN accounts a ON a.id = b.account_id AND a.deleted_at IS NULL WHERE h.channel = ? ORDER BY h.created_at, h.id
+            """,
+            (channel,),
+        )
+        return [SealedChannel(_channel(row[:-2]), *row[-2:]) for row in rows]
 
     return await db.read(unit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.channels import Channel
@@ -63,6 +63,8 @@ class ChannelCache:
         self._db, self._key = db, key
         self._bots: dict[str, dict[str, OpenChannel]] = {}
         self._generation = 0
+        # Called when a bot's channels have changed.
+        self.observers: list[Callable[[str], None]] = []
 
     async def of_bot(self, bot_id: str) -> Mapping[str, OpenChannel]:
         """Return the channels of a bot by their kind; raises StoreUnavailable."""
@@ -81,3 +83,5 @@ class ChannelCache:
         """Drop the channels of a bot."""
         self._generation += 1
         self._bots.pop(bot_id, None)
+        for observer in self.observers:
+            observer(bot_id)

@@ -16,6 +16,7 @@ from chatsvc.store.conversations import Thread
 from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
+from tests.channels.bot_api import BotApi
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
@@ -54,6 +55,13 @@ async def platform() -> AsyncIterator[Platform]:
 def config(config: Config, platform: Platform) -> Config:
     """The configuration with both platforms on loopback."""
     return replace(config, channels=Channels(platform.url, f"{platform.url}/v26.0"))
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[BotApi]:
+    """A running Bot API."""
+    async with BotApi() as running:
+        yield running
 
 
 class Visitor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +20,6 @@ from tests.channels.bot_api import TOKEN, BotApi, Fault
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
-
-
-@pytest.fixture
-async def api() -> AsyncIterator[BotApi]:
-    """A running Bot API."""
-    async with BotApi() as running:
-        yield running
 
 
 @pytest.fixture

@@ -78,13 +78,14 @@ async def test_an_impossible_setting_is_refused(caller: Caller, channel: str, se
 
 async def test_a_token_is_confirmed_by_a_call_and_a_refused_one_is_not_kept(caller: Caller, platform: Platform) -> None:
     made = await put(caller, "telegram", token=TOKEN)
-    assert (made.channel.identity, made.warning, platform.seen) == ("123", None, [f"/bot{TOKEN}/getMe -"])
+    # The poller asks too, from then on.
+    assert (made.channel.identity, made.warning, platform.seen[0]) == ("123", None, f"/bot{TOKEN}/getMe -")
     platform.status, platform.body = 401, {"ok": False, "error_code": 401, "description": "Unauthorized"}
     with pytest.raises(Refused, match="Unauthorized") as refused:
         await put(caller, "telegram", token="456:another")
     assert refused.value.code == "token_refused"
     assert await secrets(caller) == {"telegram": {"token": TOKEN}}
-    assert caller.app.services.egress.opened["telegram"] == 2
+    assert caller.app.services.egress.opened["telegram"] >= 2
 
 
 async def test_whatsapp_is_confirmed_by_its_phone_number(caller: Caller, platform: Platform) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import times
+from chatsvc.domain.channels import PLATFORMS
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
@@ -48,7 +49,16 @@ def channel(result: Channel) -> Json:
     """Write a channel; each secret that it has is masked."""
     secrets = {"telegram": ["token"], "whatsapp": ["token", "app_secret", "verify_token"]}.get(result.channel, [])
     held = None if result.state == "needs_secret" else MASK
-    return {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held), **_channel_times(result)}
+    made = {"channel": result.channel, "state": result.state, **result.settings, **dict.fromkeys(secrets, held)}
+    return {**made, **_platform_state(result), **_channel_times(result)}
+
+
+def _platform_state(result: Channel) -> Json:
+    """Write what the platform shows of a channel. A widget has none."""
+    if result.channel not in PLATFORMS:
+        return {}
+    instants = {name: getattr(result, name) for name in ("fault_at", "seen_at", "verified_at")}
+    return {"fault": result.fault, **{name: None if at is None else times.without_fraction(at) for name, at in instants.items()}}
 
 
 def _channel_times(result: Channel) -> Json:

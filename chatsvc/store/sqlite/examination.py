@@ -15,11 +15,19 @@ STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
 FIXED = (3, 51, 3)  # before it, two connections that write and checkpoint at the same instant can damage a database
 
 
+_CHANNEL_FAULTS = 15  # the schema's version from which on they are kept
+_FAULTY = """
+    SELECT bots.name, channel, fault FROM channels JOIN bots ON bots.id = bot_id
+    WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
+"""
+
+
 class Examined(NamedTuple):
     """Result of an examination.
 
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
-    mute: names of active bots without knowledge, of the tiers that answer from knowledge alone.
+    mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
+    and the fault that its platform has told.
     """
 
     problems: list[str]
@@ -29,6 +37,7 @@ class Examined(NamedTuple):
     check: bytes | None
     webhooks: list[tuple[str, str]]
     mute: list[str]
+    faulty_channels: list[tuple[str, str, str]]
 
 
 def sqlite_is_fixed() -> bool:
@@ -66,6 +75,8 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
                 "SELECT bots.name, url FROM webhooks JOIN bots ON bots.id = bot_id WHERE url IS NOT NULL ORDER BY number LIMIT 100"
             ).fetchall()
             version = schema_version(connection)
+            # Before a migration there are none.
+            faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
     except sqlite3.Error as fault:
         raise StoreUnavailable(str(fault)) from fault
     return Examined(
@@ -76,6 +87,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
         check[0] if check else None,
         hooks,
         [name for name, model in bots if model in tiers],
+        faulty,
     )
 
 

@@ -1,0 +1,1 @@
+"""Telegram: asks for messages by long polling, so that it works behind any firewall."""

@@ -1,0 +1,74 @@
+"""Pollers of all bots with an active Telegram channel: started, replaced and ended as channels change."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from chatsvc import background
+from chatsvc.channels.telegram.poller import TelegramPoller
+from chatsvc.domain.channels import TELEGRAM
+from chatsvc.outbound.telegram import TelegramClient
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import channel_states
+from chatsvc.usecases.services import Services
+
+LOOK_EVERY_S = 5.0
+FAULT_PAUSE_S = 5.0
+
+
+class _Polling(NamedTuple):
+    token: str
+    client: TelegramClient
+    task: asyncio.Task[None]
+
+
+class TelegramPollers:
+    """The pollers of this process, by the channel's id."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._running: dict[str, _Polling] = {}
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Poll from now on."""
+        self._services.channels.observers.append(lambda _: self._changed.set())
+        self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
+
+    async def _look(self) -> None:
+        """Compare the pollers with the channels, then wait for a change."""
+        self._changed.clear()
+        try:
+            await self._adjust()
+        finally:
+            try:
+                async with asyncio.timeout(LOOK_EVERY_S):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    async def _adjust(self) -> None:
+        wanted = {one.channel.id: one for one in await channel_states.active(self._services, TELEGRAM)}
+        for identifier, polling in list(self._running.items()):
+            if identifier not in wanted or wanted[identifier].secrets["token"] != polling.token:
+                await self._end(identifier)
+        for identifier, channel in wanted.items():
+            if identifier not in self._running:
+                token = channel.secrets["token"]
+                client = TelegramClient(self._services.egress, self._services.config.channels.telegram_api_url, token)
+                poller = TelegramPoller(self._services, channel, client)
+                self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
+
+    async def _end(self, identifier: str) -> None:
+        polling = self._running.pop(identifier)
+        await background.cancel(polling.task)
+        await polling.client.close()
+
+    async def stop(self) -> None:
+        """End all pollers. What was not confirmed comes again after the next start."""
+        if self._task is not None:
+            await background.cancel(self._task)
+        for identifier in list(self._running):
+            await self._end(identifier)

@@ -1,0 +1,179 @@
+"""Reading of Telegram's updates, without any input or output.
+
+An update is either a message to the bot or nothing: edits, reactions, service messages and what is said in a group to others are passed
+over. Everything in an update comes from strangers and may have any form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.channels import START
+
+# Updates that Telegram is asked for.
+WANTED = ("message", "callback_query")
+# Contents that are no text, by the field that holds them. An animation has a document beside it.
+_KINDS = (
+    "animation",
+    "photo",
+    "video_note",
+    "video",
+    "voice",
+    "audio",
+    "document",
+    "sticker",
+    "venue",
+    "location",
+    "contact",
+    "poll",
+    "dice",
+    "story",
+    "game",
+    "paid_media",
+    "checklist",
+)
+_GROUPS = frozenset({"group", "supergroup"})
+_COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|$)")
+_BLANKS = re.compile(r"[ \t]{2,}")
+MOST_TEXT = 4096
+
+
+class Myself(NamedTuple):
+    """The bot's own account at Telegram. The id, and the name by which it is mentioned."""
+
+    id: int
+    username: str
+
+
+class ReadMessage(NamedTuple):
+    """A visitor's message. `at` is Telegram's time in milliseconds, None for a button; `query_id` is that of a pressed button.
+
+    `reply_to` is the id of the message that it answers, `speaker` the name of the person.
+    """
+
+    update_id: int
+    chat: int
+    text: str
+    kind: str | None
+    at: int | None
+    query_id: str | None = None
+    reply_to: int | None = None
+    speaker: str = ""
+
+
+def update_id_of(update: object) -> int | None:
+    """Return the id of an update. None for anything else."""
+    number = update.get("update_id") if isinstance(update, dict) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
+    """Read an update. None for one that needs no answer."""
+    number = update_id_of(update)
+    if number is None:
+        return None
+    query = update.get("callback_query")
+    if isinstance(query, dict):
+        return _button(number, query)
+    message = update.get("message")
+    return _message(number, message, me) if isinstance(message, dict) else None
+
+
+def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
+    """Read a pressed button. Its text is found among the buttons of the message by the data that came back."""
+    message, data, query_id = query.get("message"), query.get("data"), query.get("id")
+    if not isinstance(message, dict) or not isinstance(data, str) or not isinstance(query_id, str):
+        return None
+    chat, keyboard = _chat(message), _object(message.get("reply_markup")).get("inline_keyboard")
+    rows = keyboard if isinstance(keyboard, list) else []
+    buttons = [button for row in rows if isinstance(row, list) for button in row if isinstance(button, dict)]
+    texts = [_clean(button.get("text")) for button in buttons if button.get("callback_data") == data]
+    if chat is None or not texts or not texts[0]:
+        return None
+    return ReadMessage(number, chat, texts[0], None, None, query_id, None, _speaker(query.get("from")))
+
+
+def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
+    chat, place = _chat(message), _object(message.get("chat")).get("type")
+    sender = _object(message.get("from"))
+    if chat is None or sender.get("is_bot") is True or place not in ("private", *_GROUPS):
+        return None
+    text = _clean(message.get("text")) or _clean(message.get("caption"))
+    if place in _GROUPS:
+        if not _is_addressed(message, text, me):
+            return None
+        text = _without_mention(text, me)
+    kind = None if text else _kind(message)
+    command = _COMMAND.match(text)
+    if command and command[2] and command[2].lower() == me.username.lower():
+        text = f"/{command[1]}{text[command.end() :]}"
+    if command and command[1] == "start":
+        text, kind = "/start", START
+    if not text:
+        if kind is None:
+            return None
+        text = f"[{kind}]"
+    at, reply_to = message.get("date"), _object(message.get("reply_to_message")).get("message_id")
+    return ReadMessage(
+        number,
+        chat,
+        text[:MOST_TEXT],
+        kind,
+        at * 1000 if isinstance(at, int) and 0 < at < 1 << 40 else None,
+        None,
+        reply_to if isinstance(reply_to, int) else None,
+        _speaker(sender),
+    )
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _chat(message: Mapping[str, Any]) -> int | None:
+    chat = _object(message.get("chat")).get("id")
+    return chat if isinstance(chat, int) and not isinstance(chat, bool) else None
+
+
+def _speaker(sender: object) -> str:
+    names = [_clean(_object(sender).get(name)) for name in ("first_name", "last_name")]
+    return " ".join(name for name in names if name)[:200]
+
+
+def _clean(text: object) -> str:
+    """Return a text that can be stored."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "").strip() if isinstance(text, str) else ""
+
+
+def _kind(message: Mapping[str, Any]) -> str | None:
+    return next((kind for kind in _KINDS if message.get(kind)), None)
+
+
+def _is_addressed(message: Mapping[str, Any], text: str, me: Myself) -> bool:
+    """Report whether a message in a group is meant for the bot: a mention, an answer to it, or a command with its name."""
+    answered = _object(message.get("reply_to_message"))
+    if _object(answered.get("from")).get("id") == me.id:
+        return True
+    if _mention(me).search(text):
+        return True
+    return any(
+        _object(entity).get("type") == "text_mention" and _object(_object(entity).get("user")).get("id") == me.id
+        for name in ("entities", "caption_entities")
+        for entity in _list(message.get(name))
+    )
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else []
+
+
+def _mention(me: Myself) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9_@])(?:/[A-Za-z0-9_]{{1,32}})?@{re.escape(me.username)}(?![A-Za-z0-9_])", re.IGNORECASE)
+
+
+def _without_mention(text: str, me: Myself) -> str:
+    """Take the bot's name out of a message, except behind a command."""
+    bare = re.compile(rf"(?<![A-Za-z0-9_@/])@{re.escape(me.username)}(?![A-Za-z0-9_])[,:]?", re.IGNORECASE)
+    return _BLANKS.sub(" ", bare.sub("", text)).strip()

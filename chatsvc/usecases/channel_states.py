@@ -1,0 +1,24 @@
+"""States of channels that their platforms show: faults of a token, the last update."""
+
+from __future__ import annotations
+
+from chatsvc.domain.channels import ACTIVE, Channel
+from chatsvc.store import channels as stored
+from chatsvc.usecases.channel_secrets import OpenChannel, opened
+from chatsvc.usecases.services import Services
+
+
+async def note_fault(services: Services, channel: Channel, fault: str | None) -> None:
+    """Keep why a platform refuses a channel, None where it does not any more."""
+    await stored.note_fault(services.db, channel.id, fault, services.clock())
+
+
+async def note_seen(services: Services, channel: Channel) -> None:
+    """Keep the time of an update of a channel."""
+    await stored.note_seen(services.db, channel.id, services.clock())
+
+
+async def active(services: Services, channel: str) -> list[OpenChannel]:
+    """List the active channels of a kind, opened; those without secrets are left out."""
+    found = [opened(services.secret, one) for one in await stored.of_kind(services.db, channel)]
+    return [one for one in found if one.channel.state == ACTIVE and one.secrets]

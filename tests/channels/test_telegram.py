@@ -1,0 +1,359 @@
+"""Telegram over real HTTP: polling, buttons, groups, faults of the token, and what its network does."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatsvc.channels.telegram import updates
+from chatsvc.channels.telegram.updates import Myself, ReadMessage
+from chatsvc.config import Config
+from chatsvc.config.model import Channels
+from chatsvc.engines import Reply
+from chatsvc.store import channel_messages as stored
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import channel_messages, conversations
+from chatsvc.usecases.administration import perform
+from tests.channels.bot_api import NAME, TOKEN, BotApi, Fault, chats
+from tests.channels.conftest import begun
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store.inspection import execute
+
+ME = Myself(123456, NAME)
+
+
+@pytest.fixture
+def config(config: Config, api: BotApi) -> Config:
+    """The configuration with Telegram on loopback."""
+    return replace(config, channels=Channels(api.url, f"{api.url}/v26.0"))
+
+
+@pytest.fixture
+async def bot(caller: Caller, api: BotApi) -> Caller:
+    """The owner of a bot with an active Telegram channel."""
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
+    return caller
+
+
+async def act(caller: Caller, operation: str) -> Any:
+    return await perform(caller.app.services, ADMIN, f"channel.{operation}", {"bot": caller.bot, "channel": "telegram"})
+
+
+async def listed(caller: Caller) -> Any:
+    """The bot's Telegram channel."""
+    (found,) = await perform(caller.app.services, ADMIN, "channel.list", {"bot": caller.bot})
+    return found
+
+
+async def thread(caller: Caller, chat: int = 7) -> Any:
+    """The conversation of a chat."""
+    page = await conversations.list_all(caller.app.services, ADMIN, bot=caller.bot)
+    found = next(one.id for one in page.items if one.user_id == str(chat))
+    return await conversations.show(caller.app.services, ADMIN, conversation=found)
+
+
+async def until_fault(caller: Caller, fault: str | None) -> None:
+    async with asyncio.timeout(10):
+        while (await listed(caller)).fault != fault:  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+
+
+async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Caller, api: BotApi, clock: FakeClock) -> None:
+    api.message(text="hello", at=clock() // 1000 - 60)
+    await api.until(lambda: bool(api.sent) and api.unconfirmed() == 0)
+    assert api.texts() == ["echo: hello"]
+    found = await thread(bot)
+    assert (found.conversation.channel, found.conversation.source_page_host) == ("telegram", "")
+    # The time is Telegram's, not that of the arrival.
+    assert found.messages[0].created_at == (clock() // 1000 - 60) * 1000
+    assert api.of("deleteWebhook") == [{"drop_pending_updates": False}]
+    assert all(set(call["allowed_updates"]) == {"message", "callback_query"} for call in api.of("getUpdates"))
+    assert (await listed(bot)).seen_at == clock()
+    shown = await perform(bot.app.services, ADMIN, "account.show", {"account": bot.account})
+    assert shown.messages_used == 1
+    usage = (await bot.get("/conversations", params={"channel": "telegram"})).json["data"]
+    assert [one["session_id"] for one in usage] == ["telegram:7"]
+
+
+async def test_updates_that_come_again_in_any_order_are_answered_once(bot: Caller, api: BotApi) -> None:
+    api.times, api.shuffled = 3, True
+    for number in range(30):
+        api.message(chat=number % 5, text=f"message {number}")
+    await api.until(lambda: len(api.sent) == 30 and api.unconfirmed() == 0)
+    await asyncio.sleep(0.3)
+    assert chats(api.sent) == {chat: [f"echo: message {n}" for n in range(chat, 30, 5)] for chat in range(5)}
+
+
+async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures, receive = 2, stored.receive
+
+    async def failing(*given: Any) -> Any:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise StoreUnavailable("the disk is full")
+        return await receive(*given)
+
+    monkeypatch.setattr(stored, "receive", failing)
+    monkeypatch.setattr("chatsvc.channels.telegram.poller._STORE_PAUSE_S", 0.05)
+    api.message(text="hello")
+    await api.until(lambda: bool(api.sent))
+    assert api.texts() == ["echo: hello"]
+    assert failures < 0
+
+
+async def test_a_question_back_has_buttons_whose_text_is_the_visitors(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
+    engine.script = lambda turn: Reply(f"heard: {turn.message}", choices=("Opening hours?", "Prices?") if turn.message == "hm" else ())
+    api.message(text="hm")
+    await api.until(lambda: bool(api.sent))
+    assert api.sent[0].buttons == ["Opening hours?", "Prices?"]
+    api.press(api.sent[0], 1)
+    await api.until(lambda: len(api.sent) == 2 and bool(api.answered_queries))
+    assert api.texts() == ["heard: hm", "heard: Prices?"]
+    assert [one.content for one in (await thread(bot)).messages if one.role == "user"] == ["hm", "Prices?"]
+
+
+async def test_the_beginning_is_the_greeting_and_costs_nothing(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
+    await perform(bot.app.services, ADMIN, "bot.set", {"bot": bot.bot, "greeting": "Welcome to Acme"})
+    api.message(text="/start from-the-poster")
+    await api.until(lambda: bool(api.sent))
+    assert (api.texts(), engine.turns) == (["Welcome to Acme"], [])
+    shown = await perform(bot.app.services, ADMIN, "account.show", {"account": bot.account})
+    assert shown.messages_used == 0
+
+
+async def test_what_is_no_text_gets_one_sentence_and_a_caption_is_text(bot: Caller, api: BotApi) -> None:
+    api.message(text="good morning to all of you")
+    api.message(photo=[{"file_id": "a"}])
+    api.message(sticker={"file_id": "b"})
+    api.message(photo=[{"file_id": "c"}], caption="What does this one cost?")
+    await api.until(lambda: len(api.sent) == 3)
+    assert [text[:10] for text in api.texts()] == ["echo: good", "I can only", "echo: What"]
+    assert [one.content for one in (await thread(bot)).messages if one.role == "user"][1:3] == ["[photo]", "[sticker]"]
+
+
+async def test_a_reply_that_takes_long_shows_that_it_is_being_written(
+    bot: Caller, api: BotApi, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsvc.channels.telegram.poller.TYPING_AFTER_S", 0.05)
+    monkeypatch.setattr("chatsvc.channels.telegram.poller.TYPING_EVERY_S", 0.05)
+    engine.gate = asyncio.Event()
+    api.message(text="hello")
+    await api.until(lambda: len(api.of("sendChatAction")) >= 2)
+    assert api.of("sendChatAction")[0] == {"chat_id": 7, "action": "typing"}
+    engine.gate.set()
+    await api.until(lambda: bool(api.sent))
+    count = len(api.of("sendChatAction"))
+    await asyncio.sleep(0.2)
+    assert len(api.of("sendChatAction")) <= count + 1
+
+
+async def test_a_paused_channel_is_not_polled_and_goes_on_where_it_was(bot: Caller, api: BotApi) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    await act(bot, "pause")
+    await asyncio.sleep(0.1)
+    api.message(text="hello")
+    asked = len(api.of("getUpdates"))
+    await asyncio.sleep(0.3)
+    assert (len(api.of("getUpdates")), api.unconfirmed()) == (asked, 1)
+    await act(bot, "resume")
+    await api.until(lambda: bool(api.sent))
+    assert api.texts() == ["echo: hello"]
+
+
+async def test_a_removed_channel_is_not_polled_any_more(bot: Caller, api: BotApi) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    await act(bot, "remove")
+    await asyncio.sleep(0.1)
+    asked = len(api.calls)
+    api.message(text="hello")
+    await asyncio.sleep(0.3)
+    assert len(api.calls) == asked
+
+
+async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
+    bot: Caller, api: BotApi, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pause in ("_REFUSED_PAUSE_S", "_ELSEWHERE_PAUSE_S"):
+        monkeypatch.setattr(f"chatsvc.channels.telegram.poller.{pause}", 0.05)
+    await api.until(lambda: bool(api.of("getUpdates")))
+    api.fail("getUpdates", *[Fault(401, "Unauthorized")] * 3)
+    api.message(text="one")
+    await until_fault(bot, "token_refused")
+    assert (await listed(bot)).fault_at == clock()
+    examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
+    assert ("channel_token_refused", {"bot": "Desk", "channel": "telegram"}) in [(one.code, one.facts) for one in examined.findings]
+    await until_fault(bot, None)
+    api.fail("getUpdates", *[Fault(409, "Conflict: terminated by other getUpdates request")] * 20)
+    api.message(text="two")
+    await until_fault(bot, "token_elsewhere")
+    await until_fault(bot, None)
+    await api.until(lambda: len(api.sent) == 2)
+
+
+async def test_a_webhook_set_elsewhere_is_removed_without_dropping_updates(caller: Caller, api: BotApi) -> None:
+    api.webhooks.add(TOKEN)
+    api.message(text="before the bot was here")
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "telegram", "token": TOKEN})
+    await api.until(lambda: bool(api.sent))
+    assert api.webhooks == set()
+    api.webhooks.add(TOKEN)
+    api.fail("getUpdates", Fault(409, "Conflict: can't use getUpdates method while webhook is active"))
+    api.message(text="hello")
+    await api.until(lambda: len(api.sent) == 2)
+    await api.until(lambda: len(api.of("deleteWebhook")) == 2)
+    assert (await listed(caller)).fault is None
+
+
+async def test_a_busy_or_broken_platform_is_asked_again(bot: Caller, api: BotApi) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    faults = [Fault(429, "", {"retry_after": 1}), Fault(breaks=True), Fault(500), Fault(400, "Bad Request")]
+    for fault in faults[:3]:
+        api.fail("getUpdates", fault)
+    api.message(text="hello")
+    await api.until(lambda: bool(api.sent))
+    assert api.texts() == ["echo: hello"]
+
+
+async def test_one_bots_dead_platform_delays_no_others(bot: Caller, api: BotApi, make_caller: Any) -> None:
+    other, token = await make_caller(), "777:another-bot"
+    api.tokens[token] = "another_bot"
+    await perform(other.app.services, ADMIN, "channel.set", {"bot": other.bot, "channel": "telegram", "token": token})
+    api.script = lambda call: Fault(delay_s=20.0) if call.token == TOKEN and call.method == "sendMessage" else None
+    for chat in range(40):
+        api.message(chat=chat, text="to the dead one")
+    await api.until(lambda: len(api.of("sendMessage")) == 16)
+    api.message(chat=1, text="hello", token=token)
+    await api.until(lambda: any(one.token == token for one in api.sent), timeout_s=3)
+    # The service need not wait for them at its end.
+    other.app.services.outbox.stopping = True
+
+
+async def test_an_erased_visitor_leaves_digests_alone(bot: Caller, api: BotApi) -> None:
+    api.message(chat=4711, text="my secret")
+    await api.until(lambda: bool(api.sent))
+    done = await perform(bot.app.services, ADMIN, "conversation.erase", {"user_id": "4711", "bot": bot.bot})
+    assert (done.erased.conversations, done.erased.messages) == (1, 2)
+    assert await execute(bot.app, "SELECT count(*) FROM messages") == [(0,)]
+    assert [len(digest) for (digest,) in await execute(bot.app, "SELECT digest FROM incoming_keys")] == [32]
+
+
+async def test_a_message_older_than_a_day_is_kept_without_an_answer(bot: Caller, api: BotApi, clock: FakeClock) -> None:
+    api.message(text="yesterday", at=clock() // 1000 - 86_500)
+    api.message(text="today", at=clock() // 1000)
+    await api.until(lambda: bool(api.sent))
+    assert api.texts() == ["echo: today"]
+
+
+async def test_a_person_who_has_the_conversation_answers_in_the_app(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
+    api.message(text="hello")
+    await api.until(lambda: bool(api.sent))
+    conversation = (await thread(bot)).conversation.id
+    await perform(bot.app.services, ADMIN, "conversation.reply", {"conversation": conversation, "text": "Selin here"})
+    await api.until(lambda: len(api.sent) == 2)
+    api.message(text="thank you")
+    await asyncio.sleep(0.3)
+    assert api.texts() == ["echo: hello", "Selin here"]
+    assert len(engine.turns) == 1
+
+
+async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
+    services = bot.app.services
+    services.answers._of_account = 1  # the limit of a test
+    engine.gate = asyncio.Event()
+    for chat in range(3):
+        api.message(chat=chat, text="hello")
+    await begun(engine, 1)
+    await asyncio.sleep(0.2)
+    assert len(engine.turns) == 1
+    engine.gate.set()
+    await api.until(lambda: len(api.sent) == 3)
+
+
+async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures, answer = 2, channel_messages.answer
+
+    async def failing(*given: Any) -> None:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise StoreUnavailable("the disk is full")
+        await answer(*given)
+
+    monkeypatch.setattr(channel_messages, "answer", failing)
+    monkeypatch.setattr("chatsvc.usecases.channel_answers.STORE_PAUSE_S", 0.05)
+    api.message(text="hello")
+    await api.until(lambda: bool(api.sent))
+    assert failures < 0
+
+
+# The reading of updates.
+
+PRIVATE = {"chat": {"id": 7, "type": "private"}, "from": {"id": 7, "is_bot": False, "first_name": "Selin"}, "date": 100, "message_id": 5}
+GROUP = {**PRIVATE, "chat": {"id": -50, "type": "supergroup"}}
+OWN = {"message_id": 3, "from": {"id": 123456, "is_bot": True}}
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "kind"),
+    [
+        ({**PRIVATE, "text": "hello"}, "hello", None),
+        ({**PRIVATE, "text": "/start"}, "/start", "start"),
+        ({**PRIVATE, "text": "/startle me"}, "/startle me", None),
+        ({**PRIVATE, "text": "/help"}, "/help", None),
+        ({**PRIVATE, "text": "a\0b\ud800"}, "ab?", None),
+        ({**PRIVATE, "text": "x" * 5000}, "x" * 4096, None),
+        ({**PRIVATE, "voice": {"file_id": "a"}}, "[voice]", "voice"),
+        ({**PRIVATE, "animation": {"file_id": "a"}, "document": {"file_id": "a"}}, "[animation]", "animation"),
+        ({**PRIVATE, "document": {"file_id": "a"}, "caption": "my file"}, "my file", None),
+        ({**GROUP, "text": f"@{NAME} when do you open?"}, "when do you open?", None),
+        ({**GROUP, "text": f"when do you open, @{NAME.upper()}?"}, "when do you open, ?", None),
+        ({**GROUP, "text": f"/hours@{NAME}"}, "/hours", None),
+        ({**GROUP, "text": f"/start@{NAME}"}, "/start", "start"),
+        ({**GROUP, "text": "and on Sundays?", "reply_to_message": OWN}, "and on Sundays?", None),
+        ({**GROUP, "photo": [1], "reply_to_message": OWN}, "[photo]", "photo"),
+        ({**GROUP, "text": "Desk, hi", "entities": [{"type": "text_mention", "user": {"id": 123456}}]}, "Desk, hi", None),
+    ],
+)
+def test_a_message_to_the_bot_is_read(message: dict[str, Any], text: str, kind: str | None) -> None:
+    reply_to = message.get("reply_to_message", {}).get("message_id")
+    read = updates.read({"update_id": 1, "message": message}, ME)
+    assert read == ReadMessage(1, message["chat"]["id"], text, kind, 100_000, None, reply_to, "Selin")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {},
+        {"update_id": True, "message": {**PRIVATE, "text": "hello"}},
+        {"update_id": 1},
+        {"update_id": 1, "message": "no object"},
+        {"update_id": 1, "message": {**PRIVATE}},
+        {"update_id": 1, "message": {**PRIVATE, "text": " \0 "}},
+        {"update_id": 1, "message": {**PRIVATE, "new_chat_members": [{"id": 5}]}},
+        {"update_id": 1, "message": {**PRIVATE, "text": "hello", "from": {"id": 9, "is_bot": True}}},
+        {"update_id": 1, "message": {**PRIVATE, "text": "hello", "chat": {"id": 7, "type": "channel"}}},
+        {"update_id": 1, "message": {**PRIVATE, "text": "hello", "chat": {"type": "private"}}},
+        {"update_id": 1, "message": {**GROUP, "text": "hello everybody"}},
+        {"update_id": 1, "message": {**GROUP, "text": "/start"}},
+        {"update_id": 1, "message": {**GROUP, "text": f"mail me at info@{NAME}.example or a@{NAME}"}},
+        {"update_id": 1, "message": {**GROUP, "text": f"@{NAME}s are others"}},
+        {"update_id": 1, "message": {**GROUP, "text": "/hours@another_bot"}},
+        {"update_id": 1, "message": {**GROUP, "text": "to Ayse", "reply_to_message": {"message_id": 3, "from": {"id": 5}}}},
+        {"update_id": 1, "edited_message": {**PRIVATE, "text": "hello"}},
+        {"update_id": 1, "message_reaction": {"chat": {"id": 7}}},
+        {"update_id": 1, "callback_query": {"id": "1", "data": "0", "message": {"chat": {"id": 7}}}},
+        {"update_id": 1, "callback_query": {"id": "1", "data": "0"}},
+        {"update_id": 1, "callback_query": {"id": 1, "data": "0", "message": {"chat": {"id": 7}}}},
+        {
+            "update_id": 1,
+            "callback_query": {"id": "1", "data": "0", "message": {"chat": {"id": 7}, "reply_markup": {"inline_keyboard": 5}}},
+        },
+    ],
+)
+def test_an_update_that_needs_no_answer_is_passed_over(update: dict[str, Any]) -> None:
+    assert updates.read(update, ME) is None
