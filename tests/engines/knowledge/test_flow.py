@@ -247,7 +247,7 @@ CASES = [
         [
             ("30 Şubat saat 15'e randevu istiyorum", "Takvimde böyle bir gün yok. Hangi gün"),
             ("31 Kasım", "Takvimde böyle bir gün yok. Hangi gün"),
-            ("31/11", "Takvimde böyle bir gün yok. Hangi gün"),
+            ("31/11", "Takvimde böyle bir gün yok. Tarihi 25.11.2026 gibi"),
             ("yarın", "Adınızı"),
             "Ayşe",
             MAIL,

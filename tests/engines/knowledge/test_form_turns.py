@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import date, time
+from itertools import pairwise
 
 import pytest
 
@@ -358,3 +359,78 @@ def test_a_booking_made_elsewhere_is_changed_by_the_team(message: str) -> None:
     assert kept.request_type in ("other", "contact")
     assert kept.date is None
     assert message in kept.message
+
+
+# Names, repetitions, and what the form has no field for
+
+
+def test_the_name_is_not_asked_for_a_third_time() -> None:
+    guest = Guest()
+    guest.say("book a table tomorrow at 7pm for 3")
+    assert "a first name" in guest.say("i'd rather not").text
+    assert guest.say("no i wont").text.startswith("No problem, we can do without a name. Could you give me a phone number")
+    kept = guest.capture("07700 900 445", "yes")
+    assert (kept.visitor_name, kept.visitor_phone) == (None, "+447700900445")
+
+
+def test_an_unusual_name_is_taken_when_it_is_said_again() -> None:
+    guest = Guest()
+    guest.say("book a table tomorrow at 7pm for 3")
+    assert "didn't catch your name" in guest.say("window").text
+    assert "phone number" in guest.say("sunny bunny").text
+    assert guest.capture("07700 900 445", "yes").visitor_name == "sunny bunny"
+
+
+@pytest.mark.parametrize(
+    ("said", "name"), [("hasan abi diyin", "hasan"), ("efe işte", "efe"), ("it's me ayşe", "ayşe"), ("MURAT.", "MURAT")]
+)
+def test_a_name_is_found_between_its_fillers(said: str, name: str) -> None:
+    guest = turk()
+    guest.say("yarın akşam 8e 3 kişilik masa istiyorum")
+    assert guest.capture(said, "0532 111 22 33", "evet").visitor_name == name
+
+
+def test_the_name_said_again_is_no_telephone_number() -> None:
+    guest = turk()
+    guest.say("yarın akşam 8e 3 kişilik masa istiyorum")
+    assert "telefon" in guest.say("bıcır").text
+    assert guest.say("bıcır diyorlar bana").text.startswith("Tamam.")
+
+
+def test_no_reply_of_a_form_comes_twice_in_a_row() -> None:
+    guest = turk()
+    guest.say("yarın akşam 8e 3 kişilik masa istiyorum")
+    said = [guest.say(message).text for message in ("tamam", "teşekkürler", "teşekkürler", "merhaba", "merhaba", "0532 111 22 33", "tamam")]
+    assert all(before != after for before, after in pairwise(said))
+
+
+def test_how_many_come_is_no_hour() -> None:
+    guest = Guest()
+    guest.say("put me down for thursday")
+    assert "What time" in guest.say("we'll be 4").text
+    kept = guest.capture("8", "dave", "07700 900222", "yep")
+    assert (kept.time, kept.message) == (time(20), "put me down for thursday\nwe'll be 4")
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        (["beni arar mısınız yarın öğlene kadar", "menü hakkında", "Ayşe", "0532 777 88 99", "evet"], "yarın öğlene kadar"),
+        (["beni arayın lütfen", "menü hakkında", "Ayşe", "akşam 5ten sonra", "0532 777 88 99", "evet"], "akşam 5ten sonra"),
+        (["beni arayın lütfen", "menü hakkında", "Ayşe", "0532 777 88 99 sabah arayın", "evet"], "sabah arayın"),
+        (["beni arayın lütfen", "menü hakkında", "Ayşe", "0532 777 88 99", "evet ama öğleden sonra", "evet"], "öğleden sonra"),
+    ],
+)
+def test_when_to_call_back_stands_in_the_message(said: list[str], holds: str) -> None:
+    kept = turk().capture(*said)
+    assert kept.request_type == "contact"
+    assert holds in kept.message
+
+
+def test_a_request_that_is_not_sent_yet_is_not_taken_for_sent() -> None:
+    guest = turk()
+    guest.say("yarın akşam 8e 3 kişilik masa istiyorum")
+    assert guest.say("ne zamandı rezervasyonum?").text.startswith("Talebinizi henüz iletmedim. ")
+    guest.say("Ece")
+    guest.say("0532 777 88 99")
+    assert guest.say("rezervasyonum onaylandı mı?").text.startswith("Talebinizi henüz iletmedim.\n\nÖzetliyorum:")

@@ -36,7 +36,7 @@ class RequestDraft:
 
     `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
     the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, and "resume" if the
-    visitor was asked whether to continue.
+    visitor was asked whether to continue. `nameless`: the name was asked for in vain, and is asked for no more.
     """
 
     request_type: str
@@ -52,6 +52,7 @@ class RequestDraft:
     more: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()  # owner's fields: name and value; "" if the visitor gives none
     asides: int = 0
+    nameless: bool = False
 
     @property
     def is_appointment(self) -> bool:
@@ -72,7 +73,7 @@ class RequestDraft:
         for field in form.fields:
             if field.name not in dict(self.extra):
                 return f"x.{field.name}"
-        if self.name is None:
+        if self.name is None and not self.nameless:
             return "name"
         return "contact" if self.email is None and self.phone is None else None
 
@@ -111,6 +112,7 @@ def dump(draft: RequestDraft, now_ms: int) -> str:
         "n": draft.name,
         "e": draft.email,
         "p": draft.phone,
+        "u": draft.nameless,
         "a": list(draft.more),
         "f": [list(pair) for pair in draft.extra],
     }
@@ -142,6 +144,7 @@ def load(dialogue: str | None, now_ms: int) -> RequestDraft | None:
             phone=_text(kept, "p"),
             more=_texts(kept, "a"),
             extra=_pairs(kept, "f"),
+            nameless=kept.get("u") is True,
         )
     except (ValueError, RecursionError):
         return None

@@ -38,6 +38,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if request_type == "other" and not about:
         about = True
     draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
+    if not about and heard.names_when:
+        draft = drafts.with_more(draft, turn.message)  # when the visitor wants to be called
     if before is not None:
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft, whole=volunteered))

@@ -18,12 +18,18 @@ _NOON = time(12)
 _FIRST_BARE = 7  # the first hour that is taken for the morning as said
 _OFFERS_WAY_OUT = 2  # misunderstood answers in a row, from which on the bot says how to leave the form
 _GIVES_UP = 4  # and from which on it closes the form
+_WITH_A_WAY = frozenset({"date", "time", "message", "name", "contact", "phone", "email", "confirm", "change"})
 _MOST_ASIDES = 1  # questions in a row after which the open question is repeated
 
 
 def local_time(turn: Turn) -> datetime:
     """Return the wall time of the turn in the bot's time zone."""
     return times.local(turn.now_ms, turn.bot.timezone)
+
+
+def last_reply(turn: Turn) -> str:
+    """Return the bot's last words in the conversation; "" if there are none."""
+    return next((past.content for past in reversed(turn.history) if past.role != "user"), "")
 
 
 def with_values(draft: RequestDraft, heard: Utterance) -> RequestDraft:
@@ -140,8 +146,13 @@ class FormReplies:
         return self._reply(draft, asked, f"{lead}{between}{self._question(asked, draft)}", missed=draft.missed)
 
     def _misunderstood(self, hint: str = "") -> Reply:
-        """Give an example. The second time also another way to answer and the way out; in the end close the form."""
+        """Give an example. The second time also another way to answer and the way out; in the end close the form.
+
+        The name is not asked for a third time.
+        """
         draft, missed = self.draft, self.draft.missed + 1
+        if draft.asked == "name" and missed >= _OFFERS_WAY_OUT:
+            return self._settle_name()
         if missed >= _GIVES_UP:
             return Reply(self.say("given_up"))
         asked, told = draft.asked, field_names(draft, self.say)
@@ -150,7 +161,23 @@ class FormReplies:
             said += [self.say(f"way.{asked}", fields=told), self.say("way.out")]
         return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
 
+    def _settle_name(self) -> Reply:
+        """Take what was said for the name if it can be one, else continue without a name."""
+        name = hearing.possible_name(self.turn.message, self.heard)
+        if name is not None:
+            return replace(self, draft=replace(self.draft, name=name)).proceed(self.say("noted"))
+        return replace(self, draft=replace(self.draft, nameless=True)).proceed(self.say("no.name"))
+
+    def _otherwise(self, text: str, draft: RequestDraft, asked: str) -> str:
+        """Return a reply that was given just before, with another way to answer its question or the way out."""
+        question = self._question(asked, draft)
+        way = self.say(f"way.{asked}", fields=field_names(draft, self.say)) if asked in _WITH_A_WAY else ""
+        hints = [hint for hint in (way, self.say("way.out")) if hint and hint not in text]
+        return f"{' '.join([text.removesuffix(question).rstrip(), *hints[:1]])} {question}"
+
     def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0) -> Reply:
+        if asked != "resume" and text == last_reply(self.turn):
+            text = self._otherwise(text, draft, asked)
         return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
 
     def _finish(self) -> Reply:

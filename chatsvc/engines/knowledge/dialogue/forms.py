@@ -25,9 +25,11 @@ from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import FormReplies, local_time, with_values
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.reading.folding import words
 from chatsvc.engines.reading.language_detection import is_word
 
 _PART_OF_DAY = 4  # words of a message that only names one
+_AROUND_A_NAME = 2  # words beside a name that is repeated
 _LEAST_KNOWN = 2  # words of a detail of the matter that some list knows
 
 
@@ -49,6 +51,8 @@ class FormTurn(FormReplies):
             return self._ask(field)
         if heard.question:
             return self._answer_question()
+        if (kept := self._with_when()) is not self:
+            return kept._finish() if hearing.agrees(self.turn.message, heard) else kept.proceed(self.say("noted"))
         if hearing.agrees(self.turn.message, heard):
             return self._finish()
         if hearing.denies(self.turn.message):
@@ -72,6 +76,8 @@ class FormTurn(FormReplies):
         if heard.question and (answered := self._answered()):
             return answered
         taken = self._with_values(heard)
+        if not heard.substance(1) and (kept := taken._with_when()) is not taken:
+            return kept._repeat_question(self.say("noted"))
         if not heard.substance(1) or hearing.is_nod(self.turn.message):
             return taken.proceed() if taken.draft != self.draft else self._small_talk() or self._misunderstood()
         return replace(taken, draft=replace(taken.draft, opening=drafts.opening_of(self.turn.message))).proceed()
@@ -95,11 +101,25 @@ class FormTurn(FormReplies):
             return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
             return self._wish_repeated() or self._greeted() or self._answer_question()
+        if (kept := self._with_when()) is not self:
+            return kept._repeat_question(self.say("noted"))
         again = self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
         again = again or self._small_talk() or self._wish_repeated()
         if again is None and hearing.agrees(self.turn.message, heard) and not draft.missed:
             return self._misunderstood(self.say("noted"))
-        return again or (None if heard.garbled else self._answered()) or self._insult() or self._detail() or self._misunderstood()
+        return (
+            again
+            or (None if heard.garbled else self._answered())
+            or self._insult()
+            or self._named_again()
+            or self._detail()
+            or self._misunderstood()
+        )
+
+    def _named_again(self) -> Reply | None:
+        """Take an answer for the name that was not understood for one before. "sunny bunny"."""
+        asked_again = self.draft.asked == "name" and self.draft.missed
+        return self._settle_name() if asked_again and hearing.possible_name(self.turn.message, self.heard) else None
 
     def _part_of_day(self) -> Reply | None:
         """Ask for the hour where only a part of the day is named. "morning" is no greeting there."""
@@ -120,8 +140,9 @@ class FormTurn(FormReplies):
 
     def _names_a_visit(self) -> bool:
         """Return whether a message in a call-back request names only a day and an hour."""
-        heard = self.heard
-        return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question
+        heard, wish = self.heard, wishes.of(self.turn.message, self.heard)
+        called = wish is not None and wish.request_type == "contact"  # "call me tomorrow at 3" names the hour of the call
+        return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question and not called
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed. Show the summary again if none is."""
@@ -166,6 +187,14 @@ class FormTurn(FormReplies):
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""
         if self.heard.question or not self.heard.substance(2) or hearing.is_nod(self.turn.message):
+            return self._with_when()
+        return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
+
+    def _with_when(self) -> FormTurn:
+        """Keep the day or the hour that suits the visitor where the request has no field for it: "after 5 pm"."""
+        wish = wishes.of(self.turn.message, self.heard)
+        other = wish is not None and wish.request_type != self.draft.request_type
+        if self.draft.is_appointment or other or self.heard.question or not self.heard.names_when:
             return self
         return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
@@ -190,12 +219,19 @@ class FormTurn(FormReplies):
             return self._repeat_question(self.say("why"))
         if (way := self.heard.proposes_contact) and self.draft.asked in ("contact", "phone", "email"):
             return self._ask(way, self.say("noted"))
+        if self._asks_after_request():
+            return self.proceed(self.say("not_sent")) if self.draft.asked == "confirm" else self._repeat_question(self.say("not_sent"))
         if known := self._answered():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
         if week and self.draft.asked in ("date", "time") and self.heard.about_times:
             return self._repeat_question(self.say("hours", hours=self._hours(week)))
         return self._repeat_question(self.say("unknown"))
+
+    def _asks_after_request(self) -> bool:
+        """Return whether the visitor takes the request for sent. "ne zamandı randevum?"."""
+        wanted = intents.of(self.turn.message)
+        return not self.turn.captured and ("own" in wanted or ("status" in wanted and self.draft.asked == "confirm"))
 
     def _small_talk(self) -> Reply | None:
         recognised = smalltalk.kind_of(self.turn)
@@ -252,6 +288,9 @@ class FormTurn(FormReplies):
     def _value_repeated(self) -> Reply | None:
         """Acknowledge a value that is known already: "Monday" again is no question about Mondays."""
         draft, heard = self.draft, self.heard
+        said = words(self.turn.message)
+        if draft.name and set(words(draft.name)) <= set(said) and len(said) <= len(words(draft.name)) + _AROUND_A_NAME:
+            return self._repeat_question(self.say("noted"))
         if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
             return None
         return self.proceed() if draft.asked == "confirm" else self._repeat_question(self.say("noted"))

@@ -100,6 +100,11 @@ class Utterance:
         return bool(_COUNTS.search(self.line))
 
     @property
+    def names_when(self) -> bool:
+        """True if it names a day, an hour or a part of the day."""
+        return self.day is not None or self.clock is not None or self.part_of_day
+
+    @property
     def puzzled(self) -> bool:
         """True if the visitor does not understand the question."""
         return bool(_PUZZLED.search(self.line))
@@ -136,6 +141,7 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     kind = _KINDS.get(asked)
     plain = len(text) <= _BARE and kind and getattr(reading.slots, kind) is None and not _REFUSES.search(line)
     plain = plain and not _ANY.search(line)  # the "first available" day is not the first of the month
+    plain = plain and not (_COUNTS.search(line) and not re.search(r"\d", _COUNTS.sub(" ", line)))  # "we'll be 4" is no hour
     proposed = kind in ("date", "time") and bool(_PROPOSES.search(line))
     plain = plain and (proposed or not (question or is_nod(text)))
     # "make it 4 pm" holds a time: its 4 is no day of the month
@@ -152,7 +158,7 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     named = told_names.trimmed(slots.name) if slots.name else None
     if named is None and (asked == "name" or _FIELDS["name"].search(line)):
         named = _pointed_name(text)
-    least = told_names.CAPITAL if question or is_nod(text) else told_names.PLAIN
+    least = told_names.CAPITAL if question or is_nod(text) or _REFUSES.search(line) else told_names.PLAIN
     told = told_names.find(text, reading, asked=asked == "name", least=least)
     if told and (named is None or folded(told.value).startswith(folded(named))):
         named, reading = told.value, Reading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never)
@@ -275,6 +281,16 @@ def bare_name(message: str, before: str | None) -> str | None:
     if not (known or goes_on or all(word[0].isupper() for word in text.split())):
         return None
     return contacts.own_name(text, [message]) if NOT_NAMES.isdisjoint(bases[1:]) else None
+
+
+def possible_name(message: str, heard: Utterance) -> str | None:
+    """Return what may be meant for a name, where one was asked for again and again. A word or a few, of letters."""
+    text = message.strip().strip(" .,;:!")
+    if heard.question or heard.refuses or denies(message) or is_nod(message) or "insult" in intents.of(message):
+        return None
+    if len(words(text)) > _LONGEST_NAME or any(told_names.is_no_name(word) for word in words(text)):
+        return None
+    return contacts.own_name(text, [message])
 
 
 def _readable(message: str) -> str:

@@ -178,5 +178,10 @@ def _is_ordinary(base: str, capital: bool = False, *, later: bool = False) -> bo
     return not capital and (is_word(base) or (not later and bool(lexicon.of_word(base))))
 
 
+def is_no_name(base: str) -> bool:
+    """Return whether a folded word can be nobody's name."""
+    return base in _EVERYDAY or base in _AROUND or base in BUSINESS or bool(_VERB.match(base))
+
+
 def _base(word: re.Match[str]) -> str:
     return folded(_COPULA.sub("", word[0]).rstrip("."))
