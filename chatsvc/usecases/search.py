@@ -14,9 +14,9 @@ from chatsvc.usecases.services import Services
 log = logging.getLogger(__name__)
 
 PAUSE_S = 0.02
-# Seconds of pause for each second of work, while few requests are in flight and while many are.
+# Seconds of pause for each second of work, while the service has few requests and while it has many.
 QUIET_PAUSE, BUSY_PAUSE = 2, 40
-FEW_REQUESTS = 2
+FEW_REQUESTS = 2  # in flight, or answered since the last batch: one caller who sends without a pause keeps the writer busy too
 REPORT_EVERY_S = 60.0
 MANY = 1_000  # conversations in the queue whose progress is logged
 BEFORE_SEARCH = 4  # batches
@@ -57,16 +57,20 @@ async def work_off(services: Services) -> None:
         return
     loop = asyncio.get_running_loop()
     reported = 0.0
-    began = loop.time()
+    began, answered = loop.time(), _answered(services)
     while await search.index(services.db, words_of) == search.BATCH:
         now = loop.time()
         if now - reported > REPORT_EVERY_S:
             left, reported = await search.backlog(services.db), now
             if left > MANY:
                 log.info("search index: %d conversations left", left)
-        share = QUIET_PAUSE if services.tallies.in_flight <= FEW_REQUESTS else BUSY_PAUSE
-        await asyncio.sleep(max(PAUSE_S, share * (now - began)))
-        began = loop.time()
+        is_quiet = max(services.tallies.in_flight, _answered(services) - answered) <= FEW_REQUESTS
+        await asyncio.sleep(max(PAUSE_S, (QUIET_PAUSE if is_quiet else BUSY_PAUSE) * (now - began)))
+        began, answered = loop.time(), _answered(services)
+
+
+def _answered(services: Services) -> int:
+    return sum(services.tallies.requests.values())
 
 
 async def catch_up(services: Services) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from unittest.mock import patch
+import itertools
+from unittest.mock import AsyncMock, Mock, patch
+
+import pytest
 
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import Conversation
@@ -48,6 +51,30 @@ async def test_a_long_queue_is_worked_off_in_the_background_and_a_search_says_so
             await search.work_off(services)
     assert await stored.backlog(services.db) == 0
     assert await search.is_complete(services)
+
+
+@pytest.mark.parametrize(("answered", "share"), [(2, search.QUIET_PAUSE), (3, search.BUSY_PAUSE)])
+async def test_the_index_pauses_longer_while_requests_are_answered(caller: conftest.Caller, answered: int, share: int) -> None:
+    services, loop, paused = caller.app.services, Mock(), list[float]()
+    # Each batch takes a second.
+    loop.time.side_effect = itertools.count()
+    batches = [stored.BATCH, stored.BATCH, 0]
+
+    async def index(*_: object) -> int:
+        for _request in range(answered):
+            services.tallies.request("POST /messages", 200, "", 0.001)
+        return batches.pop(0)
+
+    async def sleep(seconds: float) -> None:
+        paused.append(seconds)
+
+    with (
+        patch.object(stored, "is_complete", AsyncMock(return_value=False)),
+        patch.object(stored, "index", index),
+        patch.object(search, "asyncio", Mock(get_running_loop=lambda: loop, sleep=sleep)),
+    ):
+        await search.work_off(services)
+    assert paused == [share, share]
 
 
 async def test_an_imported_account_is_indexed(caller: conftest.Caller) -> None:
