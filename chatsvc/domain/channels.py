@@ -67,6 +67,10 @@ class SetChannel(NamedTuple):
     warning: str | None
 
 
+class TooManyConversations(Exception):
+    """As many conversations as a channel permits have begun today; the message is not stored."""
+
+
 def first_delivery(channel: str, role: str) -> str | None:
     """Return the delivery state of a new message of the team. A widget gets the bot's replies at once, the interface has no states."""
     if channel not in SETTABLE:

@@ -9,9 +9,11 @@ import hashlib
 import hmac
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from functools import lru_cache
 
 VISITOR, SITE = "visitor", "site"
 _MOST = 2000  # characters
+_KEPT = 4096  # tokens of which the result is kept
 
 
 def _mac(key: str, kind: str, text: bytes) -> bytes:
@@ -22,13 +24,16 @@ def _encoded(raw: bytes) -> str:
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
+# A frame sends its tokens with every call.
+@lru_cache(maxsize=_KEPT)
 def sign(key: str, kind: str, *parts: str) -> str:
     """Make a token of a kind."""
     text = json.dumps(parts, separators=(",", ":")).encode()
     return f"{_encoded(text)}.{_encoded(_mac(key, kind, text))}"
 
 
-def read(key: str, kind: str, token: str) -> list[str] | None:
+@lru_cache(maxsize=_KEPT)
+def read(key: str, kind: str, token: str) -> tuple[str, ...] | None:
     """Return the parts of a token. None for one that was not made with this key for this kind."""
     if len(token) > _MOST or not token.isascii():
         return None
@@ -39,8 +44,7 @@ def read(key: str, kind: str, token: str) -> list[str] | None:
         return None
     if not hmac.compare_digest(given, _mac(key, kind, text)):
         return None
-    parts: list[str] = json.loads(text)
-    return parts
+    return tuple(json.loads(text))
 
 
 def user_id_of(key: str, bot_id: str, first: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from chatsvc.http.request import HttpRequest
@@ -42,6 +43,7 @@ class ClientAddresses:
         return str(found) if found else peer
 
 
+@lru_cache(maxsize=4096)
 def share_of(address: str) -> str:
     """Return the key under which an address is counted. The address itself, or the /64 network of an IPv6 address."""
     found = _parse(address.partition("%")[0])

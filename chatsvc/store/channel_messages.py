@@ -1,4 +1,4 @@
-"""Messages of the channels. Stored before they are answered, and replies stored before they are sent.
+"""Turns and replies of the channels. Replies are stored before they are sent.
 
 A visitor's message is `pending` until its turn is settled: by a reply, by a sentence in place of one, or by silence while an operator
 has the conversation. A reply with the delivery state `queued` waits to be sent.
@@ -7,129 +7,17 @@ has the conversation. A reply with the delivery state `queued` waits to be sent.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import NamedTuple
 
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.models import CHANNELS, Conversation, Message
-from chatsvc.domain.times import DAY_MS
 from chatsvc.store import search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
-from chatsvc.store.database import Connection, Database
-from chatsvc.store.exchanges import id_by_time, new_ids
+from chatsvc.store.database import Connection, Database, Together
+from chatsvc.store.exchanges import new_ids
+from chatsvc.store.incoming_messages import FIELDS, FROM, STORED, StoredMessage
 
-# Platforms deliver again for up to seven days.
-KEYS_MS = 8 * DAY_MS
 _MOST_NUMBER = 2**63 - 1
-_CLEANED = 8  # old keys deleted with each new one
-
-
-class NewMessage(NamedTuple):
-    """A visitor's message as its channel brought it. `digest` is that of the key with which it was sent, `at` its time.
-
-    `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
-    """
-
-    account_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    text: str
-    digest: bytes
-    at: int
-    source_page_host: str = ""
-    kind: str | None = None
-
-
-class StoredMessage(NamedTuple):
-    """A stored message of a visitor. `is_new` is False where it had come before; `text` is what came first.
-
-    `begins`: it is the first of its conversation. `handling` is that of the conversation where no other message waits, else None.
-    """
-
-    number: int
-    conversation_id: str
-    bot_id: str
-    channel: str
-    user_id: str
-    text: str
-    at: int
-    source_page_host: str
-    kind: str | None = None
-    is_new: bool = False
-    begins: bool = False
-    handling: str | None = None
-
-
-_FIELDS = "m.number, c.id, c.bot_id, c.channel, c.user_id, m.content, m.created_at, c.source_page_host, m.kind"
-_FROM = "FROM messages m JOIN conversations c ON c.number = m.conversation"
-_STORED = f"SELECT {_FIELDS} {_FROM}"
-
-
-async def receive(db: Database, message: NewMessage, applied: Callable[[StoredMessage | None], None]) -> StoredMessage | None:
-    """Store a visitor's message. Return the stored one for a key that came before, None where that or the account was erased."""
-
-    def unit(connection: Connection) -> StoredMessage | None:
-        m = message
-        if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
-            return None
-        if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (m.digest,)).fetchone():
-            row = connection.execute(f"{_STORED} WHERE m.incoming = ?", (m.digest,)).fetchone()
-            return StoredMessage(*row) if row else None
-        connection.execute(
-            "DELETE FROM incoming_keys WHERE digest IN (SELECT digest FROM incoming_keys WHERE bot_id = ? AND created_at <= ? LIMIT ?)",
-            (m.bot_id, m.at - KEYS_MS, _CLEANED),
-        )
-        connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
-        conversation, begins = _conversation(connection, m)
-        search.queue(connection, [conversation])
-        cursor = connection.execute(
-            """
-            INSERT INTO messages (conversation, id, role, content, created_at, incoming, kind, pending)
-            VALUES (?, ?, 'user', ?, ?, ?, ?, 1)
-            """,
-            (conversation, *new_ids(1), m.text, m.at, m.digest, m.kind),
-        )
-        row = connection.execute(
-            f"""
-            SELECT {_FIELDS}, CASE WHEN EXISTS (SELECT 1 FROM messages o WHERE o.conversation = ?2 AND o.pending = 1 AND o.number < ?1)
-                THEN NULL ELSE c.handling END {_FROM} WHERE m.number = ?1
-            """,
-            (cursor.lastrowid, conversation),
-        ).fetchone()
-        return StoredMessage(*row[:-1])._replace(is_new=True, begins=begins, handling=row[-1])
-
-    return await db.write(unit, applied)
-
-
-def _conversation(connection: Connection, m: NewMessage) -> tuple[int, bool]:
-    """Insert or update the conversation of a visitor's message. Returns its number, and whether it is new."""
-    row = connection.execute(
-        """
-        UPDATE conversations SET message_count = message_count + 1, last_message_at = max(last_message_at, ?4),
-            updated_at = max(updated_at, ?4), source_page_host = CASE ?5 WHEN '' THEN source_page_host ELSE ?5 END
-        WHERE bot_id = ?1 AND channel = ?2 AND user_id = ?3 RETURNING number
-        """,
-        (m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
-    ).fetchone()
-    if row:
-        return int(row[0]), False
-    cursor = connection.execute(
-        """
-        INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
-            source_page_host)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?6, 1, ?7)
-        """,
-        (id_by_time(m.at), m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.source_page_host),
-    )
-    connection.execute(
-        """
-        INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)
-        ON CONFLICT DO UPDATE SET conversations = conversations + 1
-        """,
-        (m.account_id, m.bot_id, m.channel),
-    )
-    return int(cursor.lastrowid or 0), True
 
 
 async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
@@ -138,7 +26,7 @@ async def unsettled(db: Database, message: StoredMessage) -> list[tuple[StoredMe
     def unit(connection: Connection) -> list[tuple[StoredMessage, str]]:
         rows = connection.execute(
             f"""
-            SELECT {_FIELDS}, c.handling {_FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
+            SELECT {FIELDS}, c.handling {FROM} WHERE m.pending = 1 AND (m.created_at, m.number) <= (?1, ?2) AND c.bot_id = ?3
                 AND c.channel = ?4 AND c.user_id = ?5 ORDER BY m.created_at, m.number
             """,
             (message.at, message.number, message.bot_id, message.channel, message.user_id),
@@ -238,7 +126,7 @@ async def pending(db: Database) -> list[UnfinishedTurn]:
     """List the messages of all channels whose turns are not settled, oldest first."""
 
     def unit(connection: Connection) -> list[UnfinishedTurn]:
-        rows = connection.execute(f"SELECT c.account_id, c.bot_id, m.number {_FROM} WHERE m.pending = 1 ORDER BY m.number")
+        rows = connection.execute(f"SELECT c.account_id, c.bot_id, m.number {FROM} WHERE m.pending = 1 ORDER BY m.number")
         return [UnfinishedTurn(*row) for row in rows]
 
     return await db.read(unit)
@@ -248,7 +136,7 @@ async def pending_message(db: Database, number: int) -> StoredMessage | None:
     """Read a message whose turn is not settled. None where it has been settled or erased."""
 
     def unit(connection: Connection) -> StoredMessage | None:
-        row = connection.execute(f"{_STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
+        row = connection.execute(f"{STORED} WHERE m.pending = 1 AND m.number = ?", (number,)).fetchone()
         return StoredMessage(*row) if row else None
 
     return await db.read(unit)
@@ -261,25 +149,33 @@ class News(NamedTuple):
     messages: list[Message]
 
 
+class _NewsQuery(NamedTuple):
+    visitor: tuple[str, str, str]
+    after: int
+    before: int
+    limit: int
+
+
+# The messages as one text: fetching a row releases the interpreter lock and acquires it again. The origin of a reply is nobody's here.
+_ITS_MESSAGE = ", ".join("NULL" if name == "evidence" else name for name in Message._fields)
+_NEWS = f"""
+    SELECT {COLUMNS}, (SELECT json_group_array(json_array({_ITS_MESSAGE})) FROM (
+        SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > ? AND number < ? ORDER BY number DESC LIMIT ?))
+    FROM conversations c WHERE bot_id = ? AND channel = ? AND user_id = ?
+"""
+
+
+def _news(connection: Connection, queries: list[_NewsQuery]) -> list[News | None]:
+    found = [connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone() for q in queries]
+    return [row and News(Conversation(*row[:-1]), [Message(*one) for one in reversed(json.loads(row[-1]))]) for row in found]
+
+
 async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: int, before: int | None = None) -> News | None:
     """Read messages of a conversation (bot, channel, user) numbered between `after` and `before`. None where there is none.
 
     Of more than `limit` messages the newest are read.
     """
-
-    def unit(connection: Connection) -> News | None:
-        row = connection.execute(
-            f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ?", visitor
-        ).fetchone()
-        if row is None:
-            return None
-        rows = connection.execute(
-            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = ? AND number > ? AND number < ? ORDER BY number DESC LIMIT ?",
-            (row[-1], after, _MOST_NUMBER if before is None else before, limit),
-        ).fetchall()
-        return News(Conversation(*row[:-1]), [Message(*one) for one in reversed(rows)])
-
-    return await db.read(unit)
+    return await db.read(Together(_news, _NewsQuery(visitor, after, _MOST_NUMBER if before is None else before, limit)))
 
 
 async def deliver(db: Database, numbers: list[int], delivery: str, error: str | None = None) -> None:
@@ -309,19 +205,6 @@ async def rate(db: Database, visitor: tuple[str, str, str], message_id: str, fee
         )
 
     return await db.write(unit)
-
-
-async def begun_since(db: Database, bot_id: str, channel: str, since: int) -> int:
-    """Count a bot's conversations on a channel that began at or after a time."""
-
-    def unit(connection: Connection) -> int:
-        row = connection.execute(
-            "SELECT count(*) FROM conversations WHERE bot_id = ?1 AND channel = ?2 AND last_message_at >= ?3 AND created_at >= ?3",
-            (bot_id, channel, since),
-        ).fetchone()
-        return int(row[0])
-
-    return await db.read(unit)
 
 
 _RECENT_CONVERSATIONS = 100  # of each channel

@@ -142,16 +142,20 @@ def _messages(connection: Connection, exchanges: list[NewExchange], numbers: lis
     at_once(connection, begin, "(?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def _is_wanted(connection: Connection, x: NewExchange) -> bool:
-    """Settle the turn of a message that its channel has stored. False where it was settled or an operator took over meanwhile."""
-    if x.stored is None:
-        return True
-    row = connection.execute(
-        "UPDATE messages SET pending = NULL WHERE number = ? AND pending = 1"
-        " RETURNING (SELECT handling FROM conversations WHERE number = conversation)",
-        (x.stored,),
-    ).fetchone()
-    return bool(row == ("bot",))
+def _settled(connection: Connection, exchanges: list[NewExchange]) -> set[int]:
+    """Settle the turns of messages that their channels have stored. Return those that still needed the bot's reply.
+
+    Not among them: a turn that was settled before, or in a conversation that an operator took over meanwhile.
+    """
+    numbers = [x.stored for x in exchanges if x.stored is not None]
+    rows = at_once(
+        connection,
+        "UPDATE messages SET pending = NULL WHERE pending = 1 AND number IN (",
+        "?",
+        numbers,
+        ") RETURNING number, (SELECT handling FROM conversations WHERE number = conversation)",
+    )
+    return {number for number, handling in rows if handling == "bot"}
 
 
 def _usage(connection: Connection, exchanges: list[NewExchange]) -> None:
@@ -229,7 +233,8 @@ def _accounts(connection: Connection, ids: Iterable[str]) -> dict[str, _Balance]
 def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts | None]:
     """Write exchanges in order; the result is that of writing them one by one."""
     accounts = _accounts(connection, {x.account_id for x in exchanges})
-    wanted = [x.account_id in accounts and _is_wanted(connection, x) for x in exchanges]
+    settled = _settled(connection, [x for x in exchanges if x.account_id in accounts])
+    wanted = [x.account_id in accounts and (x.stored is None or x.stored in settled) for x in exchanges]
     kept = [x for x, is_wanted in zip(exchanges, wanted, strict=True) if is_wanted]
     numbers = _conversations(connection, kept)
     search.queue(connection, numbers)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chatsvc import background
-from chatsvc.store.channel_messages import StoredMessage
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.usecases import channel_messages
 
 if TYPE_CHECKING:

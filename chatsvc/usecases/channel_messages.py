@@ -18,8 +18,9 @@ from chatsvc.domain.hand_off import BOT, WAITING
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, SendMessage
 from chatsvc.engines import EngineError
 from chatsvc.store import channel_messages as stored
-from chatsvc.store import conversations
-from chatsvc.store.channel_messages import NewMessage, NoticeSentence, StoredMessage
+from chatsvc.store import conversations, incoming_messages
+from chatsvc.store.channel_messages import NoticeSentence
+from chatsvc.store.incoming_messages import NewMessage, StoredMessage
 from chatsvc.usecases import suggestions, turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.conversation_locks import Busy
@@ -34,6 +35,7 @@ class ArrivedMessage(NamedTuple):
     """A visitor's message as a channel brings it. `key` identifies it on the channel, `at` is its time in milliseconds.
 
     `kind` is None for a text, START for the beginning of a conversation, and else that of its content, such as "photo".
+    most_new: conversations that may begin on the channel in a UTC day, None for any number.
     """
 
     account_id: str
@@ -45,6 +47,7 @@ class ArrivedMessage(NamedTuple):
     at: int
     page_host: str = ""
     kind: str | None = None
+    most_new: int | None = None
 
 
 class _ChannelTurn(NamedTuple):
@@ -69,9 +72,13 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
 
 
 async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
-    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since."""
+    """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
+
+    Raises TooManyConversations.
+    """
     a = arrived
-    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest_of(a.bot_id, a.channel, a.key), a.at, a.page_host, a.kind)
+    digest = digest_of(a.bot_id, a.channel, a.key)
+    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest, a.at, a.page_host, a.kind, a.most_new)
 
     def applied(message: StoredMessage | None) -> None:
         if message is not None and message.is_new:
@@ -82,7 +89,7 @@ async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage 
             services.events.stop_typing(conversation, "visitor")
             services.events.notify(conversation)
 
-    return await stored.receive(services.db, new, applied)
+    return await incoming_messages.store(services.db, new, applied)
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:

@@ -109,7 +109,6 @@ class WebVisits:
         self._services = services
         self._messages = Limiter(limits.web_per_minute)
         self._polls = Limiter(limits.web_per_minute * POLLS)
-        self._begun: dict[str, tuple[int, int]] = {}
         self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
 
     def take_message(self, widget: Widget, place: str) -> Slot:
@@ -154,29 +153,10 @@ class WebVisits:
         now = self._services.clock()
         return max(1, (times.start_of_day(now) + times.DAY_MS - now) // 1000)
 
-    async def may_send(self, widget: Widget, user_id: str) -> bool:
-        """Report whether a visitor may send. A new conversation must be within the bot's number of the day."""
-        services, bot_id = self._services, widget.bot.id
-        today = times.start_of_day(services.clock())
-        if self._begun.get(bot_id, (0, 0))[0] != today:
-            # Counted anew after a restart, so that the limit holds for the day.
-            count = await stored.begun_since(services.db, bot_id, WEB, today)
-            if len(self._begun) >= _MOST_BOTS:
-                self._begun.clear()
-            if self._begun.get(bot_id, (0, 0))[0] != today:
-                self._begun[bot_id] = today, count
-        if self._begun[bot_id][1] < services.config.limits.web_daily:
-            return True
-        return await stored.news(services.db, widget.conversation(user_id), 0, 0) is not None
-
-    def _count(self, bot_id: str, conversations: int) -> None:
-        day, count = self._begun.get(bot_id, (0, 0))
-        self._begun[bot_id] = day, count + conversations
-
     async def send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         """Store a message and settle its turn. False where the visitor was erased after the same message came first.
 
-        Raises Overloaded over `max_in_flight`, and over the account's half of it.
+        Raises Overloaded over `max_in_flight` and over the account's half of it, TooManyConversations over `web_daily`.
         """
         state = self._services.account_cache.cached(widget.account_id)
         tallies, most = self._services.tallies, self._services.config.limits.max_in_flight
@@ -192,15 +172,18 @@ class WebVisits:
 
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         services, host = self._services, "" if site == LINK else host_of(site)
-        arrived = ArrivedMessage(widget.account_id, widget.bot.id, WEB, user_id, text, f"{user_id} {key}", services.clock(), host)
-        # Counted while it is not known whether the conversation is new, so that a burst does not pass the limit.
-        self._count(widget.bot.id, 1)
-        message = None
-        try:
-            message = await channel_messages.receive(services, arrived)
-        finally:
-            if message is None or not message.begins:
-                self._count(widget.bot.id, -1)
+        arrived = ArrivedMessage(
+            widget.account_id,
+            widget.bot.id,
+            WEB,
+            user_id,
+            text,
+            f"{user_id} {key}",
+            services.clock(),
+            host,
+            most_new=services.config.limits.web_daily,
+        )
+        message = await channel_messages.receive(services, arrived)
         if message is None:
             return False
         await channel_messages.answer(services, widget.account_id, message)
@@ -224,16 +207,13 @@ class WebVisits:
     async def wait(self, widget: Widget, user_id: str, after: int, known: str, timeout_s: float) -> WidgetNews | None:
         """Read like `read`, and where nothing is new wait for it. `known` is the state that the widget shows already."""
         key, events = widget.conversation(user_id), self._services.events
-        before = await self.read(widget, user_id, after)
-        if before is None or before.messages or before.state != known:
-            return before
-        # Anything may happen between the read and the wait: the waiter stands before the second read.
+        # The waiter stands before the read, so that nothing is missed in between.
         async with events.waiting_for(key) as news:
             now = await self.read(widget, user_id, after)
-            if now != before:
+            if now is None or now.messages or now.state != known:
                 return now
             # A typing mark ends without a word.
-            await news.wait(min(timeout_s, TYPING_S) if before.typing else timeout_s)
+            await news.wait(min(timeout_s, TYPING_S) if now.typing else timeout_s)
         return await self.read(widget, user_id, after)
 
     def type(self, widget: Widget, user_id: str) -> None:

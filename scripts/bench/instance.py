@@ -86,7 +86,8 @@ class Instance:
         with self._filling() as connection:
             _insert(connection, "conversations", CONVERSATION, map(row, range(count)), count)
             connection.execute(
-                "INSERT INTO conversation_counts SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
+                "INSERT INTO conversation_counts (account_id, bot_id, channel, conversations)"
+                " SELECT account_id, bot_id, channel, count(*) FROM conversations GROUP BY 1, 2, 3"
             )
 
     def usage(self, count: int) -> None:

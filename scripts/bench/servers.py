@@ -156,7 +156,8 @@ class _OneCommit:
         number, count = rows[0]
         if count == 2:
             await db.execute(
-                "INSERT INTO conversation_counts VALUES (?, ?, ?, 1) ON CONFLICT DO UPDATE SET conversations = conversations + 1",
+                "INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, 1)"
+                " ON CONFLICT DO UPDATE SET conversations = conversations + 1",
                 (account, x.chatbot_id, x.channel),
             )
         await db.executemany(

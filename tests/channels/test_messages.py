@@ -11,6 +11,7 @@ import pytest
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.store import channel_messages as stored
+from chatsvc.store import incoming_messages
 from chatsvc.store.database import Database
 from chatsvc.usecases import accounts, bots, channel_messages, erasure
 from chatsvc.usecases.administration import perform
@@ -132,8 +133,8 @@ async def test_keys_are_kept_for_eight_days(visitor: Visitor, caller: Caller, cl
     clock.advance(1)
     await visitor.say("another key")
     digest = channel_messages.digest_of(caller.bot, "web", "k")
-    new = stored.NewMessage(caller.account, caller.bot, "web", "else", "hello", digest[::-1], clock())
-    assert await stored.receive(caller.app.services.db, new, lambda _: None)
+    new = incoming_messages.NewMessage(caller.account, caller.bot, "web", "else", "hello", digest[::-1], clock())
+    assert await incoming_messages.store(caller.app.services.db, new, lambda _: None)
 
 
 @pytest.mark.parametrize(

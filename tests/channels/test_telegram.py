@@ -13,7 +13,7 @@ from chatsvc.channels.telegram.updates import Myself, ReadMessage
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.engines import Reply
-from chatsvc.store import channel_messages as stored
+from chatsvc.store import incoming_messages
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
@@ -89,7 +89,7 @@ async def test_updates_that_come_again_in_any_order_are_answered_once(bot: Calle
 
 
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, receive = 2, stored.receive
+    failures, receive = 2, incoming_messages.store
 
     async def failing(*given: Any) -> Any:
         nonlocal failures
@@ -98,7 +98,7 @@ async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, mon
             raise StoreUnavailable("the disk is full")
         return await receive(*given)
 
-    monkeypatch.setattr(stored, "receive", failing)
+    monkeypatch.setattr(incoming_messages, "store", failing)
     monkeypatch.setattr("chatsvc.channels.telegram.poller._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))

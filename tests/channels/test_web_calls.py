@@ -14,11 +14,13 @@ from aiohttp import ClientResponse, ClientSession
 
 from chatsvc.app import App
 from chatsvc.config import Config
+from chatsvc.domain.limiter import Limiter, Slot
 from chatsvc.engines import Reply
 from chatsvc.usecases.administration import perform
 from tests.channels.conftest import begun
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.store.inspection import execute
 
 SHOP = "https://shop.example.com"
 FRAMED = {"Referer": f"{SHOP}/", "Sec-Fetch-Dest": "iframe"}
@@ -395,6 +397,26 @@ class TestLimits:
         clock.advance(86_400)
         frame.token = ""
         assert (await frame.send())[0] == 200
+
+    async def test_the_number_of_a_day_is_exact_for_many_at_once(self, frame: Frame, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+        limits = replace(app.config.limits, web_per_minute=1000, max_in_flight=200)
+        monkeypatch.setattr(app.services, "config", replace(app.config, limits=limits))
+        calls = [Frame(app, frame.session, frame.bot) for _ in range(30)]
+        for one in calls:
+            one.data = frame.data
+        # The slots of a minute are of no interest here.
+        monkeypatch.setattr(Limiter, "take", lambda *_: Slot(True, 1000, 1000, 0))
+        assert (await calls[0].send())[0] == 200
+        statuses = [
+            status for status, _ in await asyncio.gather(*(one.send(key=f"one-of-many-at-once-{place}") for place, one in enumerate(calls)))
+        ]
+        # The first goes on with its conversation, two more may begin.
+        assert (statuses[0], statuses.count(200), statuses.count(429)) == (200, 3, 27)
+        rows = await execute(app, "SELECT conversations, begun FROM conversation_counts WHERE channel = 'web'")
+        assert rows == [(3, 3)]
+        # What was refused may be sent again under its key, and is refused again.
+        refused = statuses.index(429)
+        assert (await calls[refused].send(key=f"one-of-many-at-once-{refused}"))[0] == 429
 
     async def test_too_many_messages_at_once_are_refused(self, frame: Frame, engine: ScriptedEngine) -> None:
         engine.gate = asyncio.Event()

@@ -12,6 +12,7 @@ from typing import Any
 
 from chatsvc.channels.web.refusal import CallRefused
 from chatsvc.domain import times
+from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.models import Message
 from chatsvc.http.client_address import share_of
 from chatsvc.http.faults import BodyTooLarge
@@ -44,12 +45,12 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     slot = visits.take_message(widget, share_of(request.client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
-    if not await visits.may_send(widget, user_id):
-        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow())
     request.authenticated()
     try:
         if not await visits.send(widget, user_id, text.strip(), key, site):
             raise CallRefused(410, "erased")
+    except TooManyConversations:
+        raise CallRefused(429, "too_many_conversations", visits.seconds_until_tomorrow()) from None
     except Overloaded:
         raise CallRefused(503, "service_unavailable", 2) from None
     news = await visits.read(widget, user_id, after)

@@ -507,6 +507,13 @@ MIGRATIONS: tuple[str, ...] = (
     PRAGMA writable_schema = RESET;
     INSERT INTO sqlite_sequence (name, seq) SELECT 'messages', coalesce(max(number), 0) FROM messages;
     """,
+    # 17: `begun` of the conversations of a bot and channel began on `day`, counted in days since 1970.
+    """
+    ALTER TABLE conversation_counts ADD COLUMN day INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE conversation_counts ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX messages_pending;
+    CREATE INDEX messages_pending ON messages (conversation, number) WHERE pending = 1;
+    """,
 )
 
 
