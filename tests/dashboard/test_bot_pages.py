@@ -9,6 +9,7 @@ import pytest
 from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
+from chatsvc.usecases import channel_states
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site
 
@@ -162,5 +163,27 @@ async def test_an_owner_sets_pauses_and_removes_the_widget(site: Site, owner: Cl
     assert [one.state for one in await site.do("channel.list", bot=site.mine.bot)] == ["paused"]
     await owner.submit(path, "channel.resume")
     assert (await owner.submit(path, "channel.remove")).status == 422
+    await owner.submit(path, "channel.remove", yes="1")
+    assert await site.do("channel.list", bot=site.mine.bot) == []
+
+
+async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, where = f"/bots/{site.mine.bot}/channels", {"channel": "telegram"}
+    assert "@BotFather" in (await owner.get(path)).body
+    refused = await owner.submit(path, "channel.set", where=where, token="no token of mine")
+    assert (refused.status, "no token of mine" in refused.body) == (422, False)
+    monkeypatch.setattr(site.app.services.egress, "allowed", False)  # the token cannot be confirmed
+    page = await owner.submit(path, "channel.set", where=where, token="123:a-token")
+    assert "could not be reached" in page.body
+    assert "123:a-token" not in page.body
+    (telegram,) = await site.do("channel.list", bot=site.mine.bot)
+    assert (telegram.identity, telegram.state) == ("123", "active")
+    await channel_states.note_fault(site.app.services, telegram, "token_elsewhere")
+    await channel_states.note_seen(site.app.services, telegram)
+    page = await owner.get(path)
+    assert "Another program asks" in page.body
+    assert "Last message" in page.body
+    await owner.submit(path, "channel.pause")
+    assert "Another program asks" not in (await owner.get(path)).body
     await owner.submit(path, "channel.remove", yes="1")
     assert await site.do("channel.list", bot=site.mine.bot) == []

@@ -1,12 +1,14 @@
-"""Channels of a bot. The web widget with its line of HTML, and the state of each channel."""
+"""Channels of a bot: how each is set up, its state, and the widget's line of HTML."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, WEB
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, Channel
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
@@ -14,28 +16,26 @@ TEMPLATE = "channels.html"
 
 
 async def show(page: Page) -> HttpResponse:
-    """Show the channels that are set, and the form of the web widget."""
+    """Show each channel with its state and the form that sets it."""
     return page.render(TEMPLATE, **await _values(page))
 
 
-async def _values(page: Page, typed: dict[str, Any] | None = None) -> dict[str, Any]:
+async def _values(page: Page, channel: str = "", typed: Typed | None = None, warning: str | None = None) -> dict[str, Any]:
+    """Return the values of the page. `typed` takes the place of what is kept in the form of one channel."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
     channels = {one.channel: one for one in await page.perform("channel.list", bot=bot.id)}
-    web, snippet = channels.pop(WEB, None), None
-    kept: dict[str, Any] = {"site": "", "any_link": False, "title": "", "color": DEFAULT_COLOR, "privacy_url": ""}
-    if web:
-        snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet
-        kept = {name: web.text(name) or kept[name] for name in ("title", "color", "privacy_url")}
-        kept |= {"site": "\n".join(site for site in web.sites if site != ANY_LINK), "any_link": ANY_LINK in web.sites}
+    snippet = (await page.perform("channel.snippet", bot=bot.id)).snippet if WEB in channels else None
     public_url = page.services.config.server.public_url.rstrip("/")
+    kept = {name: form.kept(channels.get(name)) for name, form in FORMS.items()}
     return {
         "bot": bot,
-        "web": web,
-        "others": list(channels.values()),
+        "channels": channels,
         "snippet": snippet,
         "link": f"{public_url}/chat/{bot.id}",
         "any_link": ANY_LINK,
-        "typed": typed or kept,
+        "typed": kept | ({channel: typed} if typed is not None else {}),
+        "warning": warning,
+        "now": page.services.clock(),
     }
 
 
@@ -43,22 +43,57 @@ def _path(page: Page) -> str:
     return f"/bots/{page.params['bot']}/channels"
 
 
-async def put(page: Page) -> HttpResponse:
-    """Set the web widget: sites one a line, looks and privacy notice."""
-    fields = await page.form()
+Typed = dict[str, Any]
+
+
+class ChannelForm(NamedTuple):
+    """Form of a channel: values that it shows at first, and the settings that it sends with what was typed.
+
+    Secrets are never shown again, so they are no part of what was typed.
+    """
+
+    kept: Callable[[Channel | None], Typed]
+    read: Callable[[Fields], tuple[dict[str, object], Typed]]
+
+
+def _kept_web(web: Channel | None) -> Typed:
+    if web is None:
+        return {"site": "", "any_link": False, "title": "", "color": DEFAULT_COLOR, "privacy_url": ""}
+    looks = {"title": web.text("title") or "", "color": web.text("color") or DEFAULT_COLOR, "privacy_url": web.text("privacy_url") or ""}
+    return {**looks, "site": "\n".join(site for site in web.sites if site != ANY_LINK), "any_link": ANY_LINK in web.sites}
+
+
+def _read_web(fields: Fields) -> tuple[dict[str, object], Typed]:
+    """Read sites one a line, looks and privacy notice."""
     sites = [line.strip() for text in fields.all("site") for line in text.splitlines() if line.strip()]
-    typed = {
-        "site": "\n".join(site for site in sites if site != ANY_LINK),
-        "any_link": ANY_LINK in sites,
-        "title": fields.text("title"),
-        "color": fields.text("color"),
-        "privacy_url": fields.text("privacy_url"),
-    }
-    looks = {name: typed[name] for name in ("title", "color", "privacy_url")}
+    looks = {name: fields.text(name) for name in ("title", "color", "privacy_url")}
+    shown = "\n".join(site for site in sites if site != ANY_LINK)
+    return {"sites": sites, **looks}, {**looks, "site": shown, "any_link": ANY_LINK in sites}
+
+
+def _read_telegram(fields: Fields) -> tuple[dict[str, object], Typed]:
+    return {"token": fields.optional("token")}, {}
+
+
+# A channel's form is in the template channel_NAME.html.
+FORMS: Mapping[str, ChannelForm] = {
+    WEB: ChannelForm(_kept_web, _read_web),
+    TELEGRAM: ChannelForm(lambda _: {}, _read_telegram),
+}
+
+
+async def put(page: Page) -> HttpResponse:
+    """Set a channel."""
+    fields = await page.form()
+    channel = fields.text("channel")
+    form = FORMS.get(channel, FORMS[WEB])
+    settings, typed = form.read(fields)
     try:
-        await page.perform("channel.set", bot=page.params["bot"], channel=WEB, sites=sites, **looks)
+        done = await page.perform("channel.set", bot=page.params["bot"], channel=channel, **settings)
     except Refused as fault:
-        return page.refused(TEMPLATE, fault, **await _values(page, typed))
+        return page.refused(TEMPLATE, fault, **await _values(page, channel, typed))
+    if done.warning:
+        return page.render(TEMPLATE, **await _values(page, warning=channel))
     return page.redirect(_path(page), done="saved")
 
 
