@@ -210,16 +210,16 @@ class Page:
         """Redirect and delete the cookie of the session."""
         return responses.redirect(local(path), [("Set-Cookie", session_cookie.drop(self.services.config.server.public_url))])
 
-    def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:
+    async def show_once(self, secrets: Mapping[str, str], back: str, title: str | None = None) -> HttpResponse:
         """Redirect to a page that shows secrets (label -> secret) once, with a link `back`."""
         content = {"title": title, "secrets": list(secrets.items()), "back": local(back)}
-        sealed = shown_once.seal(self.services, self.session.id, content)
+        sealed = await shown_once.seal(self.services, self.session.id, content)
         return responses.redirect(SHOWN_PATH, [("Set-Cookie", self._shown_cookie(sealed, shown_once.VALID_MS // 1000))])
 
-    def take_shown(self) -> tuple[dict[str, Any] | None, tuple[str, str]]:
+    async def take_shown(self) -> tuple[dict[str, Any] | None, tuple[str, str]]:
         """Return the secret to be shown once, if any. The header with it deletes it in the browser."""
         name = session_cookie.name(self.services.config.server.public_url, _SHOWN_COOKIE)
-        content = shown_once.unseal(self.services, self.session.id, self.request.cookies.get(name, ""))
+        content = await shown_once.take(self.services, self.session.id, self.request.cookies.get(name, ""))
         return content, ("Set-Cookie", self._shown_cookie("", 0))
 
     def _shown_cookie(self, value: str, max_age_s: int) -> str:

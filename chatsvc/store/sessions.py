@@ -55,6 +55,25 @@ async def see(db: Database, session_id: str, now: int, address: str) -> None:
     await db.write(unit)
 
 
+async def set_to_show(db: Database, session_id: str, digest: bytes) -> None:
+    """Write the digest of the secret that a session has to show; an earlier one is not shown any more."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE operator_sessions SET to_show = ? WHERE id = ?", (digest, session_id))
+
+    await db.write(unit)
+
+
+async def take_to_show(db: Database, session_id: str, digest: bytes) -> bool:
+    """Use up the secret that a session has to show. False where it was shown before."""
+
+    def unit(connection: Connection) -> bool:
+        done = connection.execute("UPDATE operator_sessions SET to_show = NULL WHERE id = ? AND to_show = ?", (session_id, digest))
+        return done.rowcount == 1
+
+    return await db.write(unit)
+
+
 async def choose_account(db: Database, session_id: str, account_id: str) -> None:
     """Write the account chosen in a session."""
 

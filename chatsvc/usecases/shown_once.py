@@ -1,4 +1,7 @@
-"""Secrets that a page shows once. Sealed for the browser's cookie, so that any process can show them and none keeps them."""
+"""Secrets that a page shows once. Sealed for the browser's cookie, so that any process can show them and none keeps them.
+
+The session's row has a digest until the secret is shown: a copy of the cookie shows nothing afterwards.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from chatsvc.domain import operators
+from chatsvc.store import sessions
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 
@@ -15,22 +20,26 @@ PURPOSE = "shown once"
 VALID_MS = 600_000
 
 
-def seal(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
-    """Encrypt content for one session, for ten minutes. Returns a value that a cookie can hold."""
-    until = services.clock() + VALID_MS
-    sealed = sealing.seal(services.secret(PURPOSE), json.dumps({"until": until, "content": dict(content)}), _row(session_id))
+async def seal(services: Services, session_id: str, content: Mapping[str, Any]) -> str:
+    """Encrypt content that a session shows next, within ten minutes. Returns a value that a cookie can hold."""
+    token, until = operators.new_token(), services.clock() + VALID_MS
+    text = json.dumps({"token": token, "until": until, "content": dict(content)})
+    await sessions.set_to_show(services.db, session_id, operators.digest(token))
+    sealed = sealing.seal(services.secret(PURPOSE), text, _row(session_id))
     return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
-def unseal(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
-    """Decrypt content; None where it is another session's, expired or changed."""
+async def take(services: Services, session_id: str, text: str) -> dict[str, Any] | None:
+    """Decrypt content and use it up. None where it is another session's, shown already, expired or changed."""
     try:
         sealed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         found = json.loads(sealing.unseal_with_any(services.secret.every(PURPOSE), sealed, _row(session_id)))
     except (binascii.Error, ValueError, sealing.Unsealable):
         return None
+    if services.clock() >= found["until"] or not await sessions.take_to_show(services.db, session_id, operators.digest(found["token"])):
+        return None
     content: dict[str, Any] = found["content"]
-    return content if services.clock() < found["until"] else None
+    return content
 
 
 def _row(session_id: str) -> str:

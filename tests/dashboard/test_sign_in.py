@@ -219,7 +219,12 @@ async def test_secrets_are_shown_to_their_session_alone_and_once(site: Site) -> 
     assert (theft.status, theft.secrets()) == (410, [])
     shown = await client.get("/shown")
     assert (len(shown.secrets()), shown.headers["Cache-Control"]) == (2, "no-store")
-    assert (await client.get("/shown")).status == 410
+    gone = await client.get("/shown")
+    assert (gone.status, "This was shown already" in gone.text) == (410, True)
+    # Neither does a copy of the cookies.
+    kept = [f"{one.key}={one.value}" for one in client.session.cookie_jar if one.key == "chatsvc_session"]
+    copied = await stranger.get("/shown", headers={"Cookie": f"{cookie}; {kept[0]}"})
+    assert (copied.status, copied.secrets()) == (410, [])
     await client.submit("/me", "totp.enable", password=PASSWORD, follow=False)
     site.clock.advance(601)
     assert (await client.get("/shown")).status == 410

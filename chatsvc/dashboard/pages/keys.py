@@ -33,7 +33,7 @@ async def create(page: Page) -> HttpResponse:
         made = await page.perform("key.create", account=page.account_id, name=name or None, expires=expires or None)
     except Refused as fault:
         return page.refused("keys.html", fault, name=name, expires=expires, **await _keys(page))
-    return page.show_once({made.key.label or made.key.prefix: made.secret}, PATH, page.text("keys.once"))
+    return await page.show_once({made.key.label or made.key.prefix: made.secret}, PATH, page.text("keys.once"))
 
 
 async def revoke(page: Page) -> HttpResponse:

@@ -67,7 +67,7 @@ async def offer_secret(page: Page) -> HttpResponse:
     except Refused as fault:
         return await show(page, fault)
     secrets = {page.text("me.totp_secret"): offered.secret, page.text("me.totp_uri"): offered.uri}
-    return page.show_once(secrets, SECOND_FACTOR, page.text("me.totp_secret_title"))
+    return await page.show_once(secrets, SECOND_FACTOR, page.text("me.totp_secret_title"))
 
 
 async def confirm_secret(page: Page) -> HttpResponse:
@@ -77,7 +77,7 @@ async def confirm_secret(page: Page) -> HttpResponse:
     except Refused as fault:
         return await show(page, fault)
     secrets = {page.text("me.recovery_code", place=place): code for place, code in enumerate(confirmed.codes, 1)}
-    return page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
+    return await page.show_once(secrets, SECOND_FACTOR, page.text("me.recovery_title"))
 
 
 async def disable_second_factor(page: Page) -> HttpResponse:

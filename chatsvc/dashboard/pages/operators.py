@@ -47,12 +47,12 @@ async def add(page: Page) -> HttpResponse:
         )
     except Refused as fault:
         return await show(page, fault, typed)
-    return _show_link(page, made)
+    return await _show_link(page, made)
 
 
-def _show_link(page: Page, made: NewOperator) -> HttpResponse:
+async def _show_link(page: Page, made: NewOperator) -> HttpResponse:
     back = _path(made.operator.email)
-    return page.show_once(
+    return await page.show_once(
         {page.text("operators.link_of", email=made.operator.email): made.link or ""}, back, page.text("operators.link_title")
     )
 
@@ -119,7 +119,7 @@ async def link(page: Page) -> HttpResponse:
         made = await page.perform("operator.link", email=page.params["email"])
     except Refused as fault:
         return await show_one(page, fault)
-    return _show_link(page, made)
+    return await _show_link(page, made)
 
 
 async def remove(page: Page) -> HttpResponse:

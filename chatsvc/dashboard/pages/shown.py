@@ -11,7 +11,7 @@ async def show(page: Page) -> HttpResponse:
     """Show the secrets of the form before, and delete them from the browser."""
     if page.request.method == "HEAD":
         return page.render("shown_gone.html")
-    content, forget = page.take_shown()
+    content, forget = await page.take_shown()
     if content is None:
         return page.render("shown_gone.html", status=410, more=[forget])
     return page.render("shown.html", more=[forget], **content)

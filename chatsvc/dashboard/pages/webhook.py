@@ -51,12 +51,12 @@ async def put(page: Page) -> HttpResponse:
         )
     except Refused as fault:
         return page.refused(TEMPLATE, fault, **await _values(page, typed))
-    return _shown_once(page, made) if made.signing_key else page.redirect(_path(page), done="saved")
+    return await _shown_once(page, made) if made.signing_key else page.redirect(_path(page), done="saved")
 
 
-def _shown_once(page: Page, made: WebhookSettings) -> HttpResponse:
+async def _shown_once(page: Page, made: WebhookSettings) -> HttpResponse:
     secrets = {page.text("webhook.signing_key"): made.signing_key or ""}
-    return page.show_once(secrets, _path(page), page.text("webhook.signing_key"))
+    return await page.show_once(secrets, _path(page), page.text("webhook.signing_key"))
 
 
 async def test(page: Page) -> HttpResponse:
@@ -75,7 +75,7 @@ async def rotate(page: Page) -> HttpResponse:
         made = await page.perform("webhook.rotate", bot=page.params["bot"])
     except Refused as fault:
         return page.refused(TEMPLATE, fault, **await _values(page))
-    return _shown_once(page, made)
+    return await _shown_once(page, made)
 
 
 async def remove(page: Page) -> HttpResponse:

@@ -514,6 +514,8 @@ MIGRATIONS: tuple[str, ...] = (
     DROP INDEX messages_pending;
     CREATE INDEX messages_pending ON messages (conversation, number) WHERE pending = 1;
     """,
+    # 18: the digest of the secret that a session has to show, once; null once it was shown.
+    "ALTER TABLE operator_sessions ADD COLUMN to_show BLOB",
 )
 
 
