@@ -39,12 +39,16 @@ class EmailTaken(Exception):
 
 
 class Credentials(NamedTuple):
-    """An operator's password hash and sealed secrets. `totp_used` is the time step of the last code."""
+    """An operator's password hash and sealed secrets. `totp_used` is the time step of the last code.
+
+    `known_networks` are those from which the operator has signed in; see sign_in_delays.network.
+    """
 
     password: str | None
     totp: bytes | None
     totp_offered: bytes | None
     totp_used: int
+    known_networks: list[str]
 
 
 class SetupLink(NamedTuple):
@@ -83,8 +87,10 @@ async def credentials(db: Database, operator_id: str) -> Credentials | None:
     """Read an operator's password hash and sealed secrets."""
 
     def unit(connection: Connection) -> Credentials | None:
-        row = connection.execute("SELECT password, totp, totp_offered, totp_used FROM operators WHERE id = ?", (operator_id,)).fetchone()
-        return Credentials(*row) if row else None
+        row = connection.execute(
+            "SELECT password, totp, totp_offered, totp_used, known_networks FROM operators WHERE id = ?", (operator_id,)
+        ).fetchone()
+        return Credentials(*row[:-1], json.loads(row[-1])) if row else None
 
     return await db.read(unit)
 

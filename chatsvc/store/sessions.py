@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chatsvc.domain.operators import IDLE_MS, SESSION_MS, Operator, OperatorSession, SignedIn
+from chatsvc.domain.operators import IDLE_MS, KNOWN_NETWORKS, SESSION_MS, Operator, OperatorSession, SignedIn
+from chatsvc.domain.sign_in_delays import network
 from chatsvc.store import facts
 from chatsvc.store.database import Connection, Cursor, Database
 from chatsvc.store.operators import find_in, link_in
@@ -233,6 +235,10 @@ def _insert(connection: Connection, session: OperatorSession, digest: bytes) -> 
     now = session.created_at
     connection.execute("DELETE FROM operator_sessions WHERE created_at <= ? OR last_seen_at <= ?", (now - SESSION_MS, now - IDLE_MS))
     connection.execute(_INSERT, (digest, *session))
+    if session.verified and session.address:
+        (held,) = connection.execute("SELECT known_networks FROM operators WHERE id = ?", (session.operator_id,)).fetchone()
+        known = list(dict.fromkeys([network(session.address), *json.loads(held)]))[:KNOWN_NETWORKS]
+        connection.execute("UPDATE operators SET known_networks = ? WHERE id = ?", (json.dumps(known), session.operator_id))
 
 
 def _session(row: Sequence[Any]) -> OperatorSession:

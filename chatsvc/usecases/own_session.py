@@ -20,9 +20,9 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
     return found
 
 
-def begin_attempt(services: Services, email: str, address: str) -> SignInAttempt:
+def begin_attempt(services: Services, email: str, place: str, *, is_known: bool) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
-    begun = services.sign_in_delays.begin(email, address, services.clock())
+    begun = services.sign_in_delays.begin(email, place, services.clock(), is_known=is_known)
     if isinstance(begun, int):
         raise refusals.too_many_attempts(retry_after=begun)
     return begun
@@ -30,7 +30,7 @@ def begin_attempt(services: Services, email: str, address: str) -> SignInAttempt
 
 async def confirm_password(services: Services, signed_in: SignedIn, password: str) -> str:
     """Ask for the operator's password again; return its hash. Raises `password_wrong` and `too_many_attempts`."""
-    attempt = begin_attempt(services, signed_in.operator.email, signed_in.session.address)
+    attempt = begin_attempt(services, signed_in.operator.email, signed_in.session.id, is_known=True)
     held = await stored.credentials(services.db, signed_in.operator.id)
     right = await is_right(services, attempt, password, held.password if held else None)
     if not right or held is None or held.password is None:

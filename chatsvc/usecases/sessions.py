@@ -14,8 +14,10 @@ from chatsvc.domain import operators, passwords, refusals
 from chatsvc.domain.actors import Caller, Scope
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.sign_in_delays import network
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
+from chatsvc.store.operators import Credentials
 from chatsvc.usecases import password_hashing, second_factor
 from chatsvc.usecases.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.usecases.services import Services
@@ -32,9 +34,9 @@ async def create(services: Services, caller: Caller, *, email: str, password: st
     """
     del caller
     email = _typed_email(email)
-    attempt = begin_attempt(services, email, address)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
+    attempt = begin_attempt(services, email, address, is_known=_is_known(held, address))
     right = await is_right(services, attempt, password, held.password if held else None)
     if not right or operator is None or held is None or held.password is None:
         # Not the e-mail address: people type passwords into its field.
@@ -53,7 +55,8 @@ async def create(services: Services, caller: Caller, *, email: str, password: st
 async def verify(services: Services, caller: Caller, *, code: str, address: str = "") -> NewSession:
     """Complete a sign-in with a TOTP code or a recovery code. Raises `code_wrong`, `too_many_attempts` and `session_needed`."""
     waiting = await own(services, caller, verified=False)
-    attempt = begin_attempt(services, waiting.operator.email, address)
+    held = await stored_operators.credentials(services.db, waiting.operator.id)
+    attempt = begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
     step = await second_factor.used_step(services, waiting.operator, code)
     made, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
     if not await stored.verify(services.db, made.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
@@ -158,6 +161,11 @@ def _new(services: Services, operator: Operator, browser: str, address: str, *, 
     browser = browser.encode("utf-8", "replace").decode()[: operators.MOST_BROWSER]
     session = OperatorSession(str(uuid.uuid4()), operator.id, browser, address, now, now, verified, None)
     return NewSession(operator, session, token), operators.digest(token)
+
+
+def _is_known(held: Credentials | None, address: str) -> bool:
+    """Report whether the operator has signed in from the address before."""
+    return held is not None and network(address) in held.known_networks
 
 
 def _typed_email(text: str) -> str:

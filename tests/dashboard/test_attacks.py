@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from ipaddress import ip_network
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -108,6 +109,27 @@ async def test_guessing_is_slowed_down_and_never_locks_out(site: Site, anyone: C
     assert (await attempt(PASSWORD))[0] == 303
     assert (await attempt("wrong again and again"))[0] == 422
     site.clock.advance(3600)
+
+
+async def test_a_strangers_guesses_do_not_hold_up_the_owner(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        site = await open_site(tmp_path, stack, trusted_proxies=(ip_network("127.0.0.0/8"),))
+        client = await site.client()
+
+        async def attempt(password: str, address: str) -> int:
+            fields = {"email": site.email("owner"), "password": password}
+            return (await client.post("/login", fields, headers={"X-Forwarded-For": address}, follow=False)).status
+
+        assert await attempt(PASSWORD, "192.0.2.1") == 303
+        for number in range(6):
+            assert await attempt("a wrong password", "198.51.100.7") == (422 if number < 5 else 429)
+        assert await attempt(PASSWORD, "198.51.100.8") == 429
+        # Not at a place never seen before, and at a known one not even while many places guess.
+        assert await attempt(PASSWORD, "203.0.113.9") == 303
+        for number in range(20):
+            await attempt("a wrong password", f"10.0.{number}.1")
+        assert await attempt(PASSWORD, "10.1.0.1") == 429
+        assert await attempt(PASSWORD, "192.0.2.1") == 303
 
 
 async def test_an_unknown_address_reads_like_a_wrong_password(anyone: Client) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from chatsvc.domain import sign_in_delays
-from chatsvc.domain.sign_in_delays import ADDRESS_FAILURES, EMAIL_FAILURES, LONGEST_S, SignInAttempt, SignInDelays, delay_s
+from chatsvc.domain.sign_in_delays import (
+    ADDRESS_FAILURES,
+    ANYWHERE_FAILURES,
+    EMAIL_FAILURES,
+    LONGEST_S,
+    SignInAttempt,
+    SignInDelays,
+    delay_s,
+)
 
 
 def test_the_pause_grows_from_1_to_60_seconds() -> None:
@@ -13,9 +21,9 @@ def test_the_pause_grows_from_1_to_60_seconds() -> None:
     assert delay_s(10_000, 5) == 60
 
 
-def fail(delays: SignInDelays, email: str, address: str, now: int) -> int:
+def fail(delays: SignInDelays, email: str, address: str, now: int, *, is_known: bool = False) -> int:
     """Fail once; the seconds to wait where the attempt is not taken."""
-    begun = delays.begin(email, address, now)
+    begun = delays.begin(email, address, now, is_known=is_known)
     return begun if isinstance(begun, int) else 0
 
 
@@ -67,3 +75,32 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(100):
         assert fail(delays, f"{number}@x", f"192.0.2.{number}", 0) == 0
     assert len(delays._failures) == 10
+
+
+def test_a_strangers_failures_hold_nobody_up_elsewhere() -> None:
+    delays, now = SignInDelays(), 0
+    for _ in range(EMAIL_FAILURES):
+        assert fail(delays, "owner@x", "198.51.100.7", now) == 0
+    # The next address of the same network does not help a guesser.
+    assert fail(delays, "owner@x", "198.51.100.8", now) == 1
+    assert fail(delays, "owner@x", "192.0.2.1", now) == 0
+
+
+def test_guessing_from_many_networks_is_slowed_and_leaves_a_known_address_alone() -> None:
+    delays, now = SignInDelays(), 0
+    for number in range(ANYWHERE_FAILURES):
+        assert fail(delays, "owner@x", f"10.0.{number}.1", now) == 0
+    assert fail(delays, "owner@x", "10.1.0.1", now) == 1
+    for number in range(EMAIL_FAILURES):
+        assert fail(delays, "owner@x", "192.0.2.1", now, is_known=True) == 0, number
+    assert fail(delays, "owner@x", "192.0.2.1", now, is_known=True) == 1
+
+
+def test_a_right_password_does_not_forget_the_failures_of_others() -> None:
+    delays = SignInDelays()
+    for number in range(ANYWHERE_FAILURES - 1):
+        assert fail(delays, "owner@x", f"10.0.{number}.1", 0) == 0
+    own = delays.begin("owner@x", "192.0.2.1", 0)
+    assert isinstance(own, SignInAttempt)
+    delays.passed(own)
+    assert [fail(delays, "owner@x", f"10.1.{number}.1", 0) for number in range(2)] == [0, 1]

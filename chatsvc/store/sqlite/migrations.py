@@ -516,6 +516,8 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 18: the digest of the secret that a session has to show, once; null once it was shown.
     "ALTER TABLE operator_sessions ADD COLUMN to_show BLOB",
+    # 18: the networks from which an operator has signed in (JSON), which a stranger's wrong passwords do not hold up.
+    "ALTER TABLE operators ADD COLUMN known_networks TEXT NOT NULL DEFAULT '[]'",
 )
 
 
