@@ -18,7 +18,7 @@ def audit(ctx: click.Context, limit: int, since: str | None, as_json: bool) -> N
     """List administrative acts, newest first. Reading is not recorded.
 
     Each act has its time (UTC), the uid of the local user, the operation, the ids concerned, and `done`, `refused` or `failed`. The newest
-    100,000 are kept.
+    100,000 of each account are kept. The same refused act within ten minutes is one record, with the number of `times`.
 
     \b
     Examples:

@@ -136,7 +136,7 @@ class Dashboard:
 
 
 def _is_background(request: HttpRequest) -> bool:
-    """Report whether the script of an open page asks by itself, which does not keep a session alive."""
+    """Report whether an open page asks by itself. That does not keep a session alive."""
     return request.path == WAITING_PATH or _REFRESH in request.headers
 
 

@@ -12,7 +12,7 @@ class AuditRecord(NamedTuple):
     """An administrative operation: time in milliseconds, caller, account and ids concerned.
 
     `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
-    `number` is 0 until the record is stored.
+    `number` is 0 until the record is stored. A refused act that is tried again within ten minutes has one record, with the `times`.
     """
 
     at: int
@@ -23,3 +23,4 @@ class AuditRecord(NamedTuple):
     ids: Mapping[str, str]
     outcome: str | None = None
     number: int = 0
+    times: int = 1

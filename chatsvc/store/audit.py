@@ -12,6 +12,9 @@ from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
+KEPT_REFUSED = 10_000
+JOINED_MS = 600_000
+REFUSED = "refused"
 LAST = 2**63 - 1
 _COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
@@ -20,17 +23,30 @@ _OF_SOME = """
     json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
         SELECT n.number FROM audit_records n WHERE n.account_id = s.value AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
 """
+_DELETE_OLD = """
+    DELETE FROM audit_records WHERE account_id IS ?1 AND number <=
+        (SELECT number FROM audit_records WHERE account_id IS ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+"""
+_DELETE_REFUSED = """
+    DELETE FROM audit_records WHERE account_id IS ?1 AND outcome = 'refused' AND number <=
+        (SELECT number FROM audit_records WHERE account_id IS ?1 AND outcome = 'refused' ORDER BY number DESC LIMIT 1 OFFSET ?2)
+"""
 
 
 async def record(db: Database, entry: AuditRecord) -> int:
-    """Write a record, delete all but the newest KEPT; returns its number."""
+    """Write a record and return its number. Delete all but the account's newest KEPT, of which KEPT_REFUSED may be refused ones."""
 
     def unit(connection: Connection) -> int:
+        earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
+        if earlier is not None:
+            return earlier
         number: int = connection.execute(
             f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
             (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
         ).fetchone()[0]
-        connection.execute("DELETE FROM audit_records WHERE number <= ?", (number - KEPT,))
+        connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
+        if entry.outcome == REFUSED:
+            connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
         return number
 
     return await db.write(unit)
@@ -40,11 +56,40 @@ async def settle(db: Database, number: int, account_id: str | None, ids: Mapping
     """Complete a record with the outcome, and with account and ids known by now."""
 
     def unit(connection: Connection) -> None:
+        row = connection.execute(f"SELECT {_OF_COLUMNS}, r.number, r.times FROM audit_records r WHERE r.number = ?", (number,)).fetchone()
+        if row is None:
+            return
+        settled = _record(row)._replace(account_id=account_id, ids=ids, outcome=outcome)
+        if outcome == REFUSED and _repeated(connection, settled) is not None:
+            connection.execute("DELETE FROM audit_records WHERE number = ?", (number,))
+            return
         connection.execute(
             "UPDATE audit_records SET account_id = ?, ids = ?, outcome = ? WHERE number = ?", (account_id, json.dumps(ids), outcome, number)
         )
+        if outcome == REFUSED:
+            connection.execute(_DELETE_REFUSED, (account_id, KEPT_REFUSED))
 
     await db.write(unit)
+
+
+def _repeated(connection: Connection, entry: AuditRecord) -> int | None:
+    """Count a refused act in the record of the same one shortly before. Return that record's number, None where there is none.
+
+    Where no account is concerned the ids do not matter: they are of records that the actor cannot see, or that do not exist.
+    """
+    row = connection.execute(
+        """
+        UPDATE audit_records SET times = times + 1 WHERE number = (SELECT number FROM audit_records INDEXED BY audit_refused_of_actor
+            WHERE actor_id = ?1 AND operation = ?2 AND at > ?3 AND at <= ?4 AND outcome = 'refused' AND actor_kind = ?5 AND via = ?6
+            AND account_id IS ?7 AND (ids = ?8 OR ?7 IS NULL) ORDER BY at DESC LIMIT 1)
+        RETURNING number
+        """,
+        (
+            *(entry.actor.id, entry.operation, entry.at - JOINED_MS, entry.at, entry.actor.kind, entry.via),
+            *(entry.account_id, json.dumps(entry.ids)),
+        ),
+    ).fetchone()
+    return int(row[0]) if row else None
 
 
 async def page(db: Database, accounts: Accounts, since: int, limit: int, after: int = LAST) -> list[AuditRecord]:
@@ -56,7 +101,7 @@ async def page(db: Database, accounts: Accounts, since: int, limit: int, after: 
     def unit(connection: Connection) -> list[AuditRecord]:
         found = "audit_records r" if accounts is None else _OF_SOME
         rows = connection.execute(
-            f"SELECT {_OF_COLUMNS}, r.number FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
+            f"SELECT {_OF_COLUMNS}, r.number, r.times FROM {found} WHERE r.number < ?3 AND r.at >= ?2 ORDER BY r.number DESC LIMIT ?4",
             (listed(accounts), since, after, limit),
         )
         return [_record(row) for row in rows]
@@ -65,5 +110,5 @@ async def page(db: Database, accounts: Accounts, since: int, limit: int, after: 
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:
-    at, kind, actor_id, name, via, account_id, operation, ids, outcome, number = row
-    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number)
+    at, kind, actor_id, name, via, account_id, operation, ids, outcome, number, times = row
+    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number, times)

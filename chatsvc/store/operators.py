@@ -90,7 +90,10 @@ async def credentials(db: Database, operator_id: str) -> Credentials | None:
         row = connection.execute(
             "SELECT password, totp, totp_offered, totp_used, known_networks FROM operators WHERE id = ?", (operator_id,)
         ).fetchone()
-        return Credentials(*row[:-1], json.loads(row[-1])) if row else None
+        if row is None:
+            return None
+        password, totp, totp_offered, totp_used, known = row
+        return Credentials(password, totp, totp_offered, totp_used, json.loads(known))
 
     return await db.read(unit)
 

@@ -58,7 +58,7 @@ async def see(db: Database, session_id: str, now: int, address: str) -> None:
 
 
 async def set_to_show(db: Database, session_id: str, digest: bytes) -> None:
-    """Write the digest of the secret that a session has to show; an earlier one is not shown any more."""
+    """Write the digest of the secret that a session has to show. An earlier one is not shown any more."""
 
     def unit(connection: Connection) -> None:
         connection.execute("UPDATE operator_sessions SET to_show = ? WHERE id = ?", (digest, session_id))

@@ -16,7 +16,7 @@ from chatsvc.usecases.audit import list_all
 from chatsvc.usecases.services import Services
 from tests import conftest
 from tests.api.support import execute
-from tests.fakes import ADMIN, START
+from tests.fakes import ADMIN, START, FakeClock
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -164,3 +164,41 @@ async def test_the_newest_records_are_kept_and_paged(app: App, monkeypatch: pyte
     rest = await list_all(app.services, ADMIN, limit=2, after=first.next)
     assert [record.actor.id for record in first.items + rest.items] == ["6", "5", "4"]
     assert rest.next is None
+
+
+@pytest.mark.parametrize("role", [Role.READER, Role.EDITOR])
+async def test_refused_acts_of_one_operator_push_no_other_records_out(
+    app: App, make_caller: conftest.MakeCaller, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, role: Role
+) -> None:
+    monkeypatch.setattr(audit, "KEPT", 5)
+    monkeypatch.setattr(audit, "KEPT_REFUSED", 2)
+    mine, other = await make_caller(), await make_caller()
+    for business in (other, mine):
+        await perform(app.services, ADMIN, "bot.activate", {"bot": business.bot})
+    await perform(app.services, ADMIN, "account.create", {"name": "Acme"})
+    before = await records(app)
+    guesser = Caller(Actor("operator", "7", "Eve"), Scope({mine.account: role}), "web")
+    for number in range(20):
+        with pytest.raises(refusals.Refused):
+            await perform(app.services, guesser, "knowledge.remove", {"bot": f"00000000-0000-4000-8000-{number:012}", "entry": UNKNOWN})
+        clock.advance(120)
+    found = await records(app)
+    assert found[:3] == before
+    # A reader's are of the own account. An editor's are of none, where the ids say nothing, so that those of ten minutes are one.
+    expected = (mine.account, 1) if role is Role.READER else (None, 5)
+    assert [(one.account_id, one.times, one.outcome) for one in found[3:]] == [(*expected, "refused")] * 2
+
+
+async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: conftest.Caller, clock: FakeClock) -> None:
+    for _ in range(3):
+        with pytest.raises(refusals.Refused, match="text_empty"):
+            await perform(app.services, ADMIN, "bot.set", {"bot": caller.bot, "name": ""})
+    clock.advance(600)
+    with pytest.raises(refusals.Refused, match="text_empty"):
+        await perform(app.services, ADMIN, "bot.set", {"bot": caller.bot, "name": ""})
+    await perform(app.services, ADMIN, "bot.set", {"bot": caller.bot, "name": "Front desk"})
+    assert [(one.outcome, one.times, one.ids["bot"]) for one in await records(app)] == [
+        ("refused", 3, caller.bot),
+        ("refused", 1, caller.bot),
+        ("done", 1, caller.bot),
+    ]

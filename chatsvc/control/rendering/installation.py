@@ -86,6 +86,7 @@ def audit_record(result: AuditRecord) -> Json:
         "account": result.account_id,
         "ids": dict(result.ids),
         "outcome": result.outcome,
+        "times": result.times,
     }
 
 

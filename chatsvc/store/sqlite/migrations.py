@@ -516,8 +516,14 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 18: the digest of the secret that a session has to show, once; null once it was shown.
     "ALTER TABLE operator_sessions ADD COLUMN to_show BLOB",
-    # 18: the networks from which an operator has signed in (JSON), which a stranger's wrong passwords do not hold up.
+    # 19: the networks from which an operator has signed in (JSON), which a stranger's wrong passwords do not hold up.
     "ALTER TABLE operators ADD COLUMN known_networks TEXT NOT NULL DEFAULT '[]'",
+    # 20: how often a refused act was tried again within a short time; each account has its own limit of records.
+    """
+    ALTER TABLE audit_records ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
+    CREATE INDEX audit_refused ON audit_records (account_id, number) WHERE outcome = 'refused';
+    CREATE INDEX audit_refused_of_actor ON audit_records (actor_id, operation, at) WHERE outcome = 'refused';
+    """,
 )
 
 
