@@ -181,6 +181,10 @@ class BotApi:
         """Number of updates that were not confirmed."""
         return len([one for one in self._updates.get(token, []) if one["update_id"] >= self._confirmed.get(token, 0)])
 
+    def undelivered(self, token: str = TOKEN) -> int:
+        """Number of updates that were delivered less often than they are to be."""
+        return sum(self._delivered.get((token, one["update_id"]), 0) < self.times for one in self._updates.get(token, []))
+
     def fail(self, method: str, *faults: Fault) -> None:
         """Let the next calls of a method fail, one after another."""
         self.faults.setdefault(method, []).extend(faults)
