@@ -49,7 +49,7 @@ def rows(site: Site, statement: str) -> list[tuple[Any, ...]]:
 
 
 class Torture:
-    """An installation with a bot on Telegram, its visitors' messages, and what is known of them."""
+    """An installation with a bot on Telegram, and its visitors' messages."""
 
     def __init__(self, folder: Path, api: BotApi, model: ModelServer, messages: int, chats: int) -> None:
         self.api, self.chats = api, chats
@@ -84,7 +84,7 @@ class Torture:
         done = [(len(self.texts), 0)]
         counts = "SELECT coalesce(sum(role = 'user'), 0), coalesce(sum(pending = 1 OR outbox IS NOT NULL), 0) FROM messages"
         async with asyncio.timeout(PATIENCE_S):
-            while self.api.undelivered() or await asyncio.to_thread(rows, self.site, counts) != done:
+            while self.api.undelivered() or await asyncio.to_thread(rows, self.site, counts) != done:  # noqa: ASYNC110  # in another process
                 await asyncio.sleep(0.1)
 
     def check(self, kills: int) -> Figures:
@@ -115,7 +115,10 @@ class Torture:
 
 
 async def torture(folder: Path, *, messages: int, times: int, chats: int, kills: int) -> Figures:
-    """Deliver each message so many times in any order, and kill the service so many times; raises AssertionError."""
+    """Deliver each message so many times in any order while the service is killed.
+
+    Raises AssertionError.
+    """
     async with BotApi(seed=messages) as api, ModelServer(always=echo) as model:
         api.times, api.shuffled, api.send_delay_s = times, True, 0.01
         run = await asyncio.to_thread(Torture, folder, api, model, messages, chats)
