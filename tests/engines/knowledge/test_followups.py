@@ -31,6 +31,10 @@ CLINIC = {
     "Parking": "Three spaces behind the building, free. If they're full, the Mill Lane car park is 2 minutes away, £1.20 an hour.",
     "Implants": "From £2,100 per tooth. Dr. Patel does them. The whole thing takes 3 to 6 months. First a consultation, £50.",
     "Fillings": "White fillings £90 to £160 depending on size. One visit usually.",
+    "Booking": "Two weeks ahead is best, in summer four. Deposit £50, back if you cancel 5 days before.",
+    "Colour": "Full colour from £75, half head £90. Patch test 48 hours before, free. In the chair with our colour team until done.",
+    "Children": "Under 18 half price. Under 5 free. We don't see NHS children any more.",
+    "Where": "14 Castle St., next to Boots. Ring the bell. No parking, use the multi-storey on Park Rd. £1.80 an hour.",
     "Nails": "Gel £32, plain manicure £20. Chloe is in Wednesday to Saturday. Pedicure £35.",
     "Pool": "25 metres, 28 degrees. Lanes until 9pm. Kids swim Saturdays 10-12.",
     "Prices": "General English £180 a week, exam classes £240 a month. Registration £50 once. From 8 weeks 10% off.",
@@ -64,6 +68,9 @@ async def reply(message: str, spoken: str, knowledge: dict[str, str]) -> str:
         ("Fasıl", "içki dahil mi", "yerli içki sınırsız"),
         ("Fasıl", "kaçta bitiyo", "21:00-00:30"),
         ("Gece doktoru", "doktor kim", "Veteriner Onur Bey"),
+        ("Transfer", "ne zaman söylemem lazım", "Bir gün önce haber verin."),
+        ("Toplantı salonu", "numarası ne", "0532 000 11 22"),
+        ("Spa", "çocuk için", "Çocuklar 14 yaşından küçükse alınmıyor."),
     ],
 )
 async def test_a_short_message_stays_with_the_entry_spoken_of_in_turkish(spoken: str, message: str, expected: str) -> None:
@@ -83,6 +90,9 @@ async def test_a_short_message_stays_with_the_entry_spoken_of_in_turkish(spoken:
         ("Nails", "who does them", "Chloe is in"),
         ("Prices", "and registration?", "Registration £50 once."),
         ("Classes", "how many in a class", "At most 12 people in a class."),
+        ("Booking", "do i get it back", "back if you cancel 5 days before"),
+        ("Booking", "in july", "in summer four"),
+        ("Colour", "when", "Patch test 48 hours before, free."),
     ],
 )
 async def test_a_short_message_stays_with_the_entry_spoken_of_in_english(spoken: str, message: str, expected: str) -> None:
@@ -105,6 +115,34 @@ async def test_a_short_message_stays_with_the_entry_spoken_of_in_english(spoken:
 )
 async def test_another_subject_leaves_the_entry_spoken_of(knowledge: dict[str, str], spoken: str, message: str, expected: str) -> None:
     assert expected in await reply(message, spoken, knowledge)
+
+
+@pytest.mark.parametrize(
+    ("spoken", "message", "expected"),
+    [
+        ("Check-up", "and for my 7yr old?", "Under 18 half price."),
+        ("Check-up", "and the little one, hes 3", "Under 18 half price."),
+        ("Pool", "whats ur address", "14 Castle St., next to Boots."),
+        ("Where", "where can i park", "No parking, use the multi-storey on Park Rd."),
+        ("Nails", "do you do the mobility scooter repair with it", "no_answer"),
+    ],
+)
+async def test_a_message_is_understood_by_what_it_implies(spoken: str, message: str, expected: str) -> None:
+    assert expected in await reply(message, spoken, CLINIC)
+
+
+async def test_an_entry_told_earlier_answers_a_fact_that_the_last_one_lacks() -> None:
+    index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in CLINIC.items()], "en")
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
+    told = [HistoryMessage("assistant" if at % 2 else "user", text) for at, text in enumerate(("nails", CLINIC["Nails"], "fillings", ""))]
+    told[-1] = HistoryMessage("assistant", CLINIC["Fillings"])
+    said = (await KnowledgeEngine().reply(Turn(bot, "api", "who does it", tuple(told), None, index, "", 30.0, START, None, True))).text
+    assert "Chloe" in said
+
+
+async def test_a_title_in_an_unsure_message_makes_a_hedged_answer() -> None:
+    said = await reply("i lost a tooth at rugby and want implants, what would that cost me", "Pool", CLINIC)
+    assert CLINIC["Implants"] in said or "From £2,100 per tooth." in said
 
 
 async def test_a_sentence_told_alone_still_shows_what_is_spoken_of() -> None:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, spoken, texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
+from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.reading.folding import words
 
 _MOST_ASKED = 4  # questions in one message
@@ -29,7 +30,7 @@ def answer(turn: Turn, finding: SearchResult) -> Reply | None:
     if finding.decision != "answer":
         return None
     entry = finding.hits[0].entry
-    again = entry in followups.spoken_of(turn)
+    again = entry in spoken.last(turn)
     said = facts.narrowed(entry.answer, turn.message) if again else told(entry, turn.message)
     return Reply(said, evidence=Evidence.of(finding))
 
@@ -92,7 +93,8 @@ def _hit_for(turn: Turn, part: str, before: str) -> Hit | None:
     if finding.decision == "answer":
         return finding.hits[0]
     own = facts.subject(words(part))
-    shares = finding.hedged and any(followups.holds_words(finding.hits[0].entry, [word]) for word in own)
+    likely = finding.hedged and finding.confidence >= confidence.HEDGE
+    shares = likely and any(followups.holds_words(finding.hits[0].entry, [word]) for word in own)
     return finding.hits[0] if shares else None
 
 

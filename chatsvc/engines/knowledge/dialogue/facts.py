@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.engines.knowledge.search import lexicon
@@ -26,17 +27,31 @@ _NO_NAMES = _FILE.words("no_names")
 _ABBREVIATIONS, _BEFORE_NUMBERS = frozenset(_FILE.items("abbreviations")), frozenset(_FILE.items("abbreviations_before_numbers"))
 _AFTER_ORDINALS = _FILE.words("after_ordinals")
 _OF_BUSINESS = {name.removeprefix("of_business "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("of_business ")}
+_TITLED = {name.removeprefix("titled "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("titled ")}
 _PRICE = _FILE.pattern("price")
 CHILD = _FILE.text("children")
 _AGE, _GROWN_UP = _FILE.compile(r"\b(?:${age})\b"), 18
-_ABSTRACT = {"money", "time", "duration", "frequency", "quantity", "percent", "age"}  # a word that asks for one of these is no subject
+_ABSTRACT = {
+    "money",
+    "time",
+    "duration",
+    "frequency",
+    "quantity",
+    "percent",
+    "age",
+    "notice",
+    "contact",
+    "date",
+    "place",
+}  # a word that asks for one of these is no subject
 _OTHER_NUMBERS = ("money", "time", "duration", "frequency", "date", "percent")
 _CAPITAL = re.compile(r"(?<=[a-zçğıöşü,&] )[A-ZÇĞİÖŞÜ][a-zçğıöşü]{2,}")  # a name, unless it is a day or a month
 _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])|\n+")
 _LONG, _MANY = 120, 3  # characters or sentences from which an answer is rearranged
 _WORTH_NARROWING = 90  # characters of an answer of which one sentence is enough
-_FACT, _NUMBER = 1.5, 0.5  # weight of a fact asked for, and of a price or a time where a number is asked for
-_WORD, _LIGHT_WORD = 1.0, 0.5  # weight of a word of the question that names its subject, and of another one
+_FACT, _WORD, _LIGHT_WORD = 1.5, 1.0, 0.5  # weight of a fact asked for, of a word that names the subject, and of another word
+_BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
+_TITLE = 4  # words of a title that is a topic
 _NEXT = 20  # characters in which the word after a full stop is looked for
 _CLEARLY = 0.5  # a sentence must be so much better than the first one to come before it
 
@@ -45,8 +60,18 @@ def asked(question: str) -> frozenset[str]:
     """Return the kinds of fact that a question asks for."""
     line = f" {fold(question)} "
     found = frozenset(kind for kind, pattern in _ASKED.items() if pattern.search(line))
-    found = found - {"age"} or found  # "çocuk fiyatı" asks for a price
+    if "notice" in found:  # "how many days ahead" asks for no duration
+        return frozenset({"notice"})
+    if {"time", "date"} <= found:  # "when" may be answered by "48 hours before"
+        found |= {"notice"}
+    if "age" in found and (len(found) > 1 or not (is_of_minor(question) or _names_only_people(line))):
+        found -= {"age"}  # "çocuk fiyatı" asks for a price
     return found - {"quantity"} or found  # "how many days" asks for a duration
+
+
+def _names_only_people(line: str) -> bool:
+    """Return whether a question has no subject besides children."""
+    return not subject(words(_ASKED["age"].sub(" ", line)))
 
 
 def is_of_minor(question: str) -> bool:
@@ -66,6 +91,8 @@ def stated(sentence: str) -> frozenset[str]:
     """Return the kinds of fact that a sentence states."""
     line = f" {fold(sentence)} "
     found = {kind for kind, pattern in _STATED.items() if pattern.search(line)}
+    if "quantity" in found and not _counts(line):
+        found.discard("quantity")
     capitals = map(fold, _CAPITAL.findall(sentence))
     named = any(word not in _NO_NAMES and not _STATED["date"].search(f" {word} ") for word in capitals)
     first = (words(sentence) or [""])[0]
@@ -73,10 +100,8 @@ def stated(sentence: str) -> frozenset[str]:
     return frozenset(found | {"person"} if named else found)
 
 
-@lru_cache(maxsize=1_024)
-def _counts(sentence: str) -> bool:
-    """Return whether a sentence has a number that is no price, time, duration or date."""
-    line = f" {fold(sentence)} "
+def _counts(line: str) -> bool:
+    """Return whether a folded sentence has a number besides prices, times, durations and dates."""
     for kind in _OTHER_NUMBERS:
         line = _STATED[kind].sub(" ", line)
     return bool(_STATED["quantity"].search(line))
@@ -97,6 +122,14 @@ def question_of_business(kind: str, language: str) -> str | None:
     return _OF_BUSINESS.get(f"{kind} {language}")
 
 
+def is_about_business(title: str, answer: str, kind: str) -> bool:
+    """Return whether a short title names the address or contact data that the answer states."""
+    said = words(title)
+    if len(said) > _TITLE or not (_ASKED[kind].search(f" {fold(title)} ") or _TITLED[kind].search(f" {fold(title)} ")):
+        return False
+    return states_any(answer, {kind})
+
+
 def sentences(answer: str) -> list[str]:
     """Split an answer into sentences and lines, each as it stands in the answer."""
     found: list[str] = []
@@ -110,7 +143,7 @@ def sentences(answer: str) -> list[str]:
 
 
 def _is_abbreviated(before: str, after: str) -> bool:
-    """Return whether the full stop at the end of `before` belongs to an abbreviation, an initial or an ordinal."""
+    """Return whether the full stop ending `before` belongs to an abbreviation, initial or ordinal."""
     last = fold(before.rpartition(" ")[2].rpartition("\n")[2].lstrip("(/-"))
     if not last.endswith(".") or last.endswith(".."):
         return False
@@ -150,7 +183,11 @@ def narrowed(answer: str, question: str) -> str:
     second, best = sorted(scores)[-2:]
     if best < _FACT or best < second + _CLEARLY:
         return lead_with(answer, question)
-    first, last = _passage(parts, scores.index(best))
+    named = [_shared(subject(words(question)), words(part)) for part in parts]
+    at = scores.index(best)
+    if max(named) > named[at]:  # the fact is stated of something else
+        return lead_with(answer, question)
+    first, last = _passage(parts, at)
     return " ".join(parts[first:last])
 
 
@@ -175,18 +212,38 @@ def _scores(parts: Sequence[str], question: str) -> list[float]:
     own = subject(said)
     beside = [word for word in said if word not in own and word not in STOPWORDS and not word.isdigit()]
     return [
-        _weight(stated(part) & kinds, part) + _WORD * _shared(own, held) + _LIGHT_WORD * _shared(beside, held)
+        (_FACT if stated(part) & kinds else 0.0) + _WORD * _shared(own, held) + _LIGHT_WORD * _shared(beside, held)
         for part, held in ((part, words(part)) for part in parts)
     ]
 
 
-def _weight(kinds: Collection[str], sentence: str) -> float:
-    """Return the weight of the facts asked for that a sentence states."""
-    return max((_NUMBER if kind == "quantity" and not _counts(sentence) else _FACT for kind in kinds), default=0.0)
-
-
 def _shared(own: Sequence[str], held: Sequence[str]) -> int:
     """Return the number of words that stand in a sentence, by stem or concept."""
-    stems = {stem(word) for word in held}
-    concepts = {match.concept for match in lexicon.find(held)}
-    return sum(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
+    return sum(meant(word, vocabulary_of(tuple(held))) for word in own)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Words of a text, with their stems and concepts."""
+
+    words: frozenset[str]
+    stems: frozenset[str]
+    concepts: frozenset[str]
+
+
+@lru_cache(maxsize=4_096)
+def vocabulary_of(held: tuple[str, ...]) -> Vocabulary:
+    """Return the vocabulary of folded words."""
+    return Vocabulary(frozenset(held), frozenset(map(stem, held)), frozenset(match.concept for match in lexicon.find(held)))
+
+
+def meant(word: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a vocabulary has a word in any form, or a synonym."""
+    return has(word, vocabulary) or not vocabulary.concepts.isdisjoint(lexicon.of_word(word))
+
+
+def has(word: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a vocabulary has a word or another form of it. A beginning counts, which stemming leaves: "usta", "ustamız"."""
+    if stem(word) in vocabulary.stems:
+        return True
+    return len(word) >= _BEGINNING and any(one.startswith(word) and len(one) <= len(word) + _ENDING for one in vocabulary.words)

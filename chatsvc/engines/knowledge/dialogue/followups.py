@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from weakref import WeakKeyDictionary
 
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, smalltalk
+from chatsvc.engines import Hit, SearchResult, Turn, language
+from chatsvc.engines.knowledge.dialogue import facts, smalltalk, spoken
 from chatsvc.engines.knowledge.search import confidence, lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
@@ -23,14 +22,10 @@ _VERB = _FILE.pattern("verb")
 _PERSON = {"person"}  # a word beside "who" may be a role that the entry does not name: "doktor kim?"
 _SHORT = 5  # words of a message that may be a follow-up without saying so
 _LONGEST = 9  # words of a message that may be one at all
-_REPLIES = 4  # replies of the bot that are looked through for the entry spoken of
+_TOLD_BEFORE = 3  # replies in whose entries a fact without a subject is looked for
+_RIVALS = 3  # hits of a search with earlier words that may state the fact asked for
+_SURELY = 3  # an entry has one sentence with all that is asked for
 _CONTEXTS = 2  # searches with earlier words
-_MOST_STATED = 4  # entries of one reply
-_MOST_SENTENCES = 24  # of a reply
-_MOST_CACHED = 64  # replies, for each knowledge
-_stated: WeakKeyDictionary[Knowledge, dict[str, tuple[list[Entry], list[Entry]]]] = WeakKeyDictionary()
-_MOST = 3_000  # entries; in more, the reply is searched for
-_SEARCHED = 350  # characters of a reply that is searched for
 _LOOKED_BACK = 2  # earlier questions, without small talk
 _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
 
@@ -52,7 +47,7 @@ def is_open(said: Sequence[str]) -> bool:
 
 
 def is_unanswered(said: Sequence[str], finding: SearchResult) -> bool:
-    """Return whether a message that finds an answer may refer to what was said before all the same."""
+    """Return whether an answered message may still refer to what was said before."""
     kinds = facts.asked(" ".join(said))
     return (
         points(said)
@@ -72,30 +67,42 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
     It does where one of its sentences holds all words of the subject and the fact asked for, unless another entry is named. Where
     nothing else answers, one of the words or the fact are enough.
     """
-    spoken = spoken_of(turn)
-    if not spoken:
+    current = spoken.last(turn)
+    if not current:
         return None
-    asked = _asked(turn.message, said, [*spoken, *(hit.entry for hit in finding.hits)])
+    asked = _asked(turn.message, said, current, finding)
+    if not asked.own and not asked.kinds:
+        return _without_subject(said, current, finding)
     if not asked.known and (not asked.kinds or (asked.own and asked.kinds != _PERSON)):
         return None
     stays = len(said) <= _SHORT or asked.points or bool(asked.kinds)
-    for entry in spoken:
+    for entry in current:
         if stays and _answers(entry, asked) and not _is_of_another(finding, entry, asked):
             return _found(finding, entry)
-    for entry in spoken:
+    for entry in current:
         unsure = finding.decision != "answer" or finding.hits[0].entry.id == entry.id
         if unsure and _touches(entry, asked) and _is_near(finding, entry, asked):
             return _found(finding, entry)
     return None
 
 
-def _asked(message: str, said: Sequence[str], entries: Sequence[Entry]) -> _FollowUp:
+def _without_subject(said: Sequence[str], current: Sequence[Entry], finding: SearchResult) -> SearchResult | None:
+    """Return the entry spoken of for a message without subject and fact. It is found, if barely, or has one of the other words."""
+    if finding.decision == "ask" and finding.hits[0].entry in current and len(said) > 1:
+        return _found(finding, finding.hits[0].entry)
+    beside = [word for word in said if not (word in STOPWORDS or word in _POINTING or word in _OPENINGS)]
+    sharing = next((entry for entry in current if any(holds_words(entry, [word]) for word in beside)), None)
+    return _found(finding, sharing) if sharing and finding.decision != "answer" and points(said) else None
+
+
+def _asked(message: str, said: Sequence[str], current: Sequence[Entry], finding: SearchResult) -> _FollowUp:
     kinds = facts.asked(message)
-    asking = facts.asking_words(message)
-    own = [
-        word for word in facts.subject(said) if not (word in _POINTING or word in _OPENINGS or word in asking or (kinds and _is_act(word)))
-    ]
-    known = [word for word in own if any(holds(entry, [word]) for entry in entries)]
+    first = [hit.entry for hit in finding.hits[:1] if finding.decision == "answer" and facts.states_any(hit.entry.answer, kinds)]
+    # a verb is no subject, unless the answer has it: "is the book included?"
+    acts = {word for word in said if kinds and _is_act(word) and not any(holds_words(entry, [word]) for entry in first)}
+    beside = {*facts.asking_words(message), *acts, *_POINTING, *_OPENINGS}
+    own = [word for word in facts.subject(said) if word not in beside]
+    known = [word for word in own if any(holds(entry, [word]) for entry in (*current, *(hit.entry for hit in finding.hits)))]
     bare = not kinds and all(word in own or word in STOPWORDS or word in _OPENINGS for word in said)
     return _FollowUp(kinds, own, known, points(said), bare)
 
@@ -109,7 +116,7 @@ def _answers(entry: Entry, asked: _FollowUp) -> int:
     """Return how surely an entry answers, 0 to 3. All words and the fact stand in one sentence, 3; or its title is named, 2."""
     stating = [one for one in facts.sentences(entry.answer) if not asked.kinds or not facts.stated(one).isdisjoint(asked.kinds)]
     if asked.known and any(holds_all(words(one), asked.known) for one in stating):
-        return 3
+        return _SURELY
     if not any(holds_all([*words(entry.question), *words(one)], asked.known) for one in stating):
         return int(bool(stating) and bool(asked.kinds) and holds(entry, asked.known))
     return 2 if holds_all(asked.own, facts.subject(words(entry.question))) else 1
@@ -126,6 +133,8 @@ def _is_of_another(finding: SearchResult, entry: Entry, asked: _FollowUp) -> boo
         return True
     if any(_names(other, [word]) and not holds_words(entry, [word]) for word in asked.known):
         return True
+    if finding.decision == "answer" and _answers(other, asked) == _SURELY and holds_words(other, own) and not holds_words(entry, own):
+        return True  # the one spoken of holds but words of the same meaning
     if not asked.kinds:
         return finding.decision == "answer" and not holds_words(entry, asked.known)
     return _answers(other, asked) > _answers(entry, asked)
@@ -143,9 +152,11 @@ def _is_act(word: str) -> bool:
 
 
 def _touches(entry: Entry, asked: _FollowUp) -> bool:
-    """Return whether an entry holds a word of the subject, or the fact where no entry holds one."""
+    """Return whether an entry holds a word of the subject. The fact will do without known words."""
     if asked.kinds and not facts.states_any(entry.answer, asked.kinds):
         return False
+    if 2 * len(asked.known) < len([word for word in asked.own if not _is_act(word)]):
+        return False  # most of the subject is unknown
     return any(holds(entry, [word]) for word in asked.known) if asked.known else bool(asked.kinds)
 
 
@@ -161,9 +172,11 @@ def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
     The message is short and names no subject, and the entry states the fact: "how much is it?".
     """
     kinds = facts.asked(turn.message)
-    if not kinds or not said or len(said) > _SHORT or any(word not in _POINTING and word not in _OPENINGS for word in facts.subject(said)):
+    asking = facts.asking_words(turn.message)
+    named = (word for word in facts.subject(said) if not (word in _POINTING or word in _OPENINGS or word in asking))
+    if not kinds or not said or len(said) > _SHORT or any(named):
         return None
-    stating = next((entry for entry in spoken_of(turn) if facts.states_any(entry.answer, kinds)), None)
+    stating = next((entry for entry in spoken.last(turn) if facts.states_any(entry.answer, kinds)), None)
     if stating is None:
         return None
     return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(stating, 1.0),))
@@ -175,19 +188,38 @@ def questions_before(turn: Turn) -> list[str]:
     return [text for text in asked if words(text) and smalltalk.kind(words(text), turn.bot.name) is None][:_LOOKED_BACK]
 
 
-def is_sure_together(together: SearchResult, message: str) -> bool:
-    """Whether a search with earlier words answers the message, and not the earlier question alone."""
+def answered_together(together: SearchResult, message: str, context: str) -> SearchResult | None:
+    """Return the answer of a search with earlier words. None if it answers the earlier question alone.
+
+    Of a bare question for a fact it is the first near hit that states the fact of a word of the earlier question.
+    """
+    said, kinds = words(message), facts.asked(message)
+    own = facts.subject(said)
+    if _is_sure_together(together, said, own, kinds):
+        return replace(together, decision="answer")
+    if own or not kinds:
+        return None
+    about = [word for word in facts.subject(words(context)) if word not in _POINTING]
+    near = (hit.entry for hit in together.hits[:_RIVALS])
+    stating = next((entry for entry in near if any(_states_of(entry, word, kinds) for word in about)), None)
+    return _found(together, stating) if stating else None
+
+
+def _states_of(entry: Entry, word: str, kinds: frozenset[str]) -> bool:
+    """Return whether an entry states a fact about a word. Its title or the sentence has the word."""
+    stating = [one for one in facts.sentences(entry.answer) if not facts.stated(one).isdisjoint(kinds)]
+    return bool(stating) and (_names(entry, [word]) or any(holds_all(words(one), [word]) for one in stating))
+
+
+def _is_sure_together(together: SearchResult, said: Sequence[str], own: Sequence[str], kinds: frozenset[str]) -> bool:
     if together.confidence < _SURE_TOGETHER:
         return False
-    entry, said, kinds = together.hits[0].entry, words(message), facts.asked(message)
-    own = facts.subject(said)
+    entry = together.hits[0].entry
     if own:
         return holds(entry, own)
     if facts.states_any(entry.answer, kinds):
         return True
-    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
-    concepts = {match.concept for match in lexicon.find(held)}
-    return not concepts.isdisjoint(match.concept for match in lexicon.find(said))
+    return not vocabulary_of(entry).concepts.isdisjoint(match.concept for match in lexicon.find(said))
 
 
 def contexts(turn: Turn) -> list[str]:
@@ -196,68 +228,43 @@ def contexts(turn: Turn) -> list[str]:
     found = questions[:1]
     if len(questions) > 1 and len(words(questions[0])) <= _SHORT:
         found.append(" ".join(reversed(questions)))
-    found += [entry.question for entry in spoken_of(turn)[:1]]
+    found += [entry.question for entry in spoken.last(turn)[:1]]
     return found[:_CONTEXTS]
 
 
-def spoken_of(turn: Turn) -> list[Entry]:
-    """Return the only entry that the last reply offered. Otherwise the entries of the last reply that gave an answer."""
-    back = ask_back.offered(turn)
-    if len(back) == 1:
-        return back
-    replies = [past.content for past in reversed(turn.history) if past.role == "assistant"][:_REPLIES]
-    partly: list[Entry] = []
-    for reply in replies:
-        stated, part = _stated_in(turn, reply)
-        if stated:
-            return [entry for entry in stated if entry in partly] or partly or stated
-        partly = partly or part
-    return partly
-
-
-def _stated_in(turn: Turn, reply: str) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries that a reply states whole, and those of which it states a sentence. Cached, since a turn asks repeatedly."""
-    known = _stated.setdefault(turn.knowledge, {})
-    if reply not in known:
-        if len(known) >= _MOST_CACHED:
-            known.clear()
-        known[reply] = _read_in(turn, reply)
-    return known[reply]
-
-
-def _read_in(turn: Turn, reply: str) -> tuple[list[Entry], list[Entry]]:
-    entries = turn.knowledge.entries
-    if len(entries) > _MOST:
-        entries = [hit.entry for hit in turn.knowledge.search(reply[:_SEARCHED]).hits]
-    said = facts.sentences(reply)[:_MOST_SENTENCES]
-    likely = [entry for entry in entries if any(sentence in entry.answer for sentence in said)]
-    own = {entry.id: facts.sentences(entry.answer) for entry in likely}
-    whole = (entry for entry in likely if all(sentence in reply for sentence in own[entry.id]))
-    partly = (entry for entry in likely if any(sentence in own[entry.id] for sentence in said))
-    return list(islice(whole, _MOST_STATED)), list(islice(partly, _MOST_STATED))
+def of_fact_before(turn: Turn) -> SearchResult | None:
+    """Return an entry told before the last one that states the fact asked for. Only for a question without a subject."""
+    kinds = facts.asked(turn.message)
+    if not kinds or facts.subject([word for word in words(turn.message) if not (word in _POINTING or _is_act(word))]):
+        return None
+    earlier = (entry for entries in islice(spoken.before(turn), _TOLD_BEFORE) for entry in entries)
+    stating = next((entry for entry in earlier if facts.states_any(entry.answer, kinds)), None)
+    return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(stating, 1.0),)) if stating else None
 
 
 def holds(entry: Entry, own: Sequence[str]) -> bool:
-    """Whether an entry holds all of the folded words, by their stems or a concept."""
-    stems, concepts = _held(entry.question, entry.alt, entry.answer)
-    return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
+    """Return whether an entry holds all folded words, in any form or by concept."""
+    vocabulary = vocabulary_of(entry)
+    return all(facts.meant(word, vocabulary) for word in own)
 
 
 def holds_words(entry: Entry, own: Sequence[str]) -> bool:
-    """Return whether an entry holds the stems of all of the folded words."""
-    stems, _ = _held(entry.question, entry.alt, entry.answer)
-    return all(stem(word) in stems for word in own)
+    """Return whether an entry holds all of the folded words in any form."""
+    vocabulary = vocabulary_of(entry)
+    return all(facts.has(word, vocabulary) for word in own)
 
 
 def holds_all(held: Sequence[str], own: Sequence[str]) -> bool:
-    """Return whether all words of `own` stand in `held`, by their stems or a concept."""
-    stems = {stem(word) for word in held}
-    concepts = {match.concept for match in lexicon.find(held)}
-    return all(stem(word) in stems or not concepts.isdisjoint(lexicon.of_word(word)) for word in own)
+    """Return whether `held` has all words of `own`, in any form or by concept."""
+    vocabulary = facts.vocabulary_of(tuple(held))
+    return all(facts.meant(word, vocabulary) for word in own)
+
+
+def vocabulary_of(entry: Entry) -> facts.Vocabulary:
+    """Return the vocabulary of an entry's question, phrasings and answer."""
+    return _vocabulary_of(entry.question, entry.alt, entry.answer)
 
 
 @lru_cache(maxsize=512)
-def _held(question: str, alt: tuple[str, ...], answer: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems and the concepts of an entry's words."""
-    held = words("\n".join((question, *alt, answer)))
-    return frozenset(map(stem, held)), frozenset(match.concept for match in lexicon.find(held))
+def _vocabulary_of(question: str, alt: tuple[str, ...], answer: str) -> facts.Vocabulary:
+    return facts.vocabulary_of(tuple(words("\n".join((question, *alt, answer)))))

@@ -6,6 +6,7 @@ The patterns are regular expressions over folded words; each intent may have pat
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.wordlists import WordFile
@@ -45,6 +46,7 @@ _RULED_OUT["enrol"] = _patterns("enrols not")
 _TURKISH_INSULT = _patterns("insulting tr")
 
 
+@lru_cache(maxsize=256)
 def of(message: str) -> frozenset[str]:
     """Return the intents of a message, by name."""
     line = line_of(message[:_READ])

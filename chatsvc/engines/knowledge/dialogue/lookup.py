@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines import Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import facts, followups, smalltalk, stories
+from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
+from chatsvc.engines.knowledge.dialogue import facts, followups, intents, smalltalk, stories
 from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.reading import mask_contacts
 from chatsvc.engines.reading.folding import words
@@ -34,6 +34,8 @@ _counterparts: WeakKeyDictionary[Knowledge, dict[tuple[str, str], Entry | None]]
 _RIVALS = 3  # hits that may be named by the same words, or state the fact asked for
 _NEAR = 0.6  # share of the first score from which another hit may come before it
 _SHORT = 6  # words of a message whose words alone may point to an entry
+_OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
+_TITLES = 300  # entries whose titles are looked at for the address of the business
 _LIKE = 0.05  # score from which two may be counterparts
 
 
@@ -46,7 +48,7 @@ def find(turn: Turn) -> SearchResult:
     finding = _of_child(turn, _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message)))))
     if len(said) >= stories.LONG and finding.decision != "answer":
         return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
-    if not followups.is_open(said):
+    if not followups.is_open(said) or intents.of(turn.message) & _OF_BOOKINGS:
         return finding
     spoken = followups.of_entry_spoken_of(turn, said, finding)
     if spoken is not None:
@@ -55,9 +57,11 @@ def find(turn: Turn) -> SearchResult:
         return finding
     for context in followups.contexts(turn):
         together = search(turn, f"{context} {turn.message}", others=False)
-        if followups.is_sure_together(together, turn.message):
-            return replace(together, decision="answer")
-    return _of_business(turn, finding)
+        answered = followups.answered_together(together, turn.message, context)
+        if answered is not None:
+            return answered
+    of_business = _of_business(turn, finding)
+    return of_business if of_business.decision == "answer" else followups.of_fact_before(turn) or of_business
 
 
 def _of_child(turn: Turn, finding: SearchResult) -> SearchResult:
@@ -70,12 +74,18 @@ def _of_child(turn: Turn, finding: SearchResult) -> SearchResult:
 
 def _of_business(turn: Turn, finding: SearchResult) -> SearchResult:
     """Search for the address or contact data that a message without a subject asks for. Example: "where is it?"."""
-    kinds = facts.asked(turn.message)
-    if finding.decision == "answer" or len(kinds) != 1 or facts.subject(words(turn.message)):
+    kinds, asking = facts.asked(turn.message), facts.asking_words(turn.message)
+    if finding.decision == "answer" or len(kinds) != 1 or any(word not in asking for word in facts.subject(words(turn.message))):
         return finding
     (kind,) = kinds
-    of_business = facts.question_of_business(kind, language.of(turn))
-    return search(turn, of_business) if of_business else finding
+    question = facts.question_of_business(kind, language.of(turn))
+    if question is None:
+        return finding
+    found = search(turn, question)
+    titled = [entry for entry in turn.knowledge.entries[:_TITLES] if facts.is_about_business(entry.question, entry.answer, kind)]
+    if found.decision == "answer" or len(titled) != 1:
+        return found
+    return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(titled[0], 1.0),))
 
 
 def parts(message: str) -> list[str]:
@@ -167,10 +177,31 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
         named = named if len(named) == 1 and (finding.decision == "ask" or named == [finding.hits[0]]) else []
     elif named != [finding.hits[0]]:
         named = []
-    if not named or (kinds and not facts.states_any(named[0].entry.answer, kinds)):
+    if not named:
+        return _titled(turn, finding)
+    if kinds and not facts.states_any(named[0].entry.answer, kinds):
         return finding
     others = tuple(hit for hit in finding.hits if hit is not named[0])
     return replace(finding, decision="answer", confidence=confidence.ANSWER, hits=(*named, *others))
+
+
+def _titled(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Make an unsure result a hedged answer if the message names its first entry. It holds the whole title, and no other near one."""
+    if finding.decision != "ask" or finding.hedged:
+        return finding
+    said, kinds = facts.vocabulary_of(tuple(words(turn.message))), facts.asked(turn.message)
+    near = [hit for hit in finding.hits[:_RIVALS] if hit.score >= _NEAR * finding.hits[0].score]
+    titled = [hit.entry for hit in near if _holds_title(said, hit.entry)]
+    own = facts.subject(words(turn.message))
+    held = sum(followups.holds(finding.hits[0].entry, [word]) for word in own)
+    if titled != [finding.hits[0].entry] or 2 * held < len(own) or (kinds and not facts.states_any(titled[0].answer, kinds)):
+        return finding
+    return replace(finding, hedged=True)
+
+
+def _holds_title(said: facts.Vocabulary, entry: Entry) -> bool:
+    title = facts.subject(words(entry.question))
+    return bool(title) and all(facts.has(word, said) for word in title)
 
 
 def _is_named(entry: Entry, own: Sequence[str]) -> bool:
