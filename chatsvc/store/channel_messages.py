@@ -143,7 +143,7 @@ async def pending_message(db: Database, number: int) -> StoredMessage | None:
 
 
 class News(NamedTuple):
-    """A conversation with its messages behind a number, oldest first."""
+    """A conversation with messages of it, oldest first."""
 
     conversation: Conversation
     messages: list[Message]
@@ -151,18 +151,21 @@ class News(NamedTuple):
 
 class _NewsQuery(NamedTuple):
     visitor: tuple[str, str, str]
-    after: int
-    before: int
+    after: str
+    before: str
     limit: int
 
 
 # The messages as one text: fetching a row releases the interpreter lock and acquires it again. The origin of a reply is nobody's here.
 _ITS_MESSAGE = ", ".join("NULL" if name == "evidence" else name for name in Message._fields)
+# Searched from the newest message on, which is nearly always the one that was seen last.
+_NUMBER_OF = "SELECT number FROM messages WHERE conversation = c.number AND id = ? ORDER BY number DESC LIMIT 1"
 _NEWS = f"""
     SELECT {COLUMNS}, (SELECT json_group_array(json_array({_ITS_MESSAGE})) FROM (
-        SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > ? AND number < ? ORDER BY number DESC LIMIT ?))
-    FROM conversations c WHERE bot_id = ? AND channel = ? AND user_id = ?
-"""
+        SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > coalesce(({_NUMBER_OF}), 0)
+            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3))
+    FROM conversations c WHERE bot_id = ?4 AND channel = ?5 AND user_id = ?6
+""".replace("id = ? ", "id = ?1 ", 1).replace("id = ? ", "id = ?2 ", 1)
 
 
 def _news(connection: Connection, queries: list[_NewsQuery]) -> list[News | None]:
@@ -170,12 +173,12 @@ def _news(connection: Connection, queries: list[_NewsQuery]) -> list[News | None
     return [row and News(Conversation(*row[:-1]), [Message(*one) for one in reversed(json.loads(row[-1]))]) for row in found]
 
 
-async def news(db: Database, visitor: tuple[str, str, str], after: int, limit: int, before: int | None = None) -> News | None:
-    """Read messages of a conversation (bot, channel, user) numbered between `after` and `before`. None where there is none.
+async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:
+    """Read messages of a conversation (bot, channel, user) between two others, given by their ids. None where there is none.
 
-    Of more than `limit` messages the newest are read.
+    An unknown `after` is the beginning, an empty `before` the end. Of more than `limit` messages the newest are read.
     """
-    return await db.read(Together(_news, _NewsQuery(visitor, after, _MOST_NUMBER if before is None else before, limit)))
+    return await db.read(Together(_news, _NewsQuery(visitor, after, before, limit)))
 
 
 async def deliver(db: Database, numbers: list[int], delivery: str, error: str | None = None) -> None:

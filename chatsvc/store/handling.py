@@ -148,7 +148,7 @@ async def overdue(db: Database, now: int, limit: int) -> list[Overdue]:
 
 
 async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentence, applied: Callable[[bool], None]) -> bool:
-    """Return an overdue conversation to the bot with a sentence. False where its handling has changed meanwhile."""
+    """Return an overdue conversation to the bot, on a channel with a sentence. False where its handling has changed meanwhile."""
 
     def unit(connection: Connection) -> bool:
         row = connection.execute(
@@ -160,7 +160,8 @@ async def give_back(db: Database, overdue: Conversation, sentence: NoticeSentenc
         ).fetchone()
         if row is None:
             return False
-        say(connection, row[0], sentence if overdue.channel != "api" else sentence._replace(delivery=None))
+        if overdue.channel != "api":
+            say(connection, row[0], sentence)
         return True
 
     return await db.write(unit, applied)

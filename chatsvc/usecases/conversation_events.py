@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from chatsvc.usecases.history_cache import ConversationKey
 
 TYPING_S = 6.0
+RENEW_S = 1.0  # a mark is not renewed more often
 VISITOR, OPERATOR = "visitor", "operator"
 
 
@@ -34,6 +35,7 @@ class ConversationEvents:
     def __init__(self) -> None:
         self._waiters: dict[ConversationKey, set[asyncio.Future[None]]] = {}
         self._typing: dict[tuple[ConversationKey, str], float] = {}
+        self._tidied = 0.0
         self.closed = False
         self.observers: list[Callable[[ConversationKey], None]] = []
 
@@ -74,10 +76,15 @@ class ConversationEvents:
     def type(self, conversation: ConversationKey, who: str) -> None:
         """Mark that the visitor or the operator is typing, for TYPING_S seconds."""
         now = asyncio.get_running_loop().time()
-        began = not self.is_typing(conversation, who)
-        self._typing = {mark: until for mark, until in self._typing.items() if until > now}
+        until = self._typing.get((conversation, who), 0.0)
+        # A mark that was just made stays as it is, however often a caller tries.
+        if until > now + TYPING_S - RENEW_S:
+            return
+        if now >= self._tidied + TYPING_S:
+            self._tidied = now
+            self._typing = {mark: end for mark, end in self._typing.items() if end > now}
         self._typing[conversation, who] = now + TYPING_S
-        if began:
+        if until <= now:
             self.notify(conversation)
 
     def stop_typing(self, conversation: ConversationKey, who: str) -> None:

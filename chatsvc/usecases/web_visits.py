@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from chatsvc.domain import times, visitor_tokens
@@ -23,6 +26,8 @@ MOST_TEXT = 4000
 MOST_MESSAGES = 200  # of an answer
 LINK = "link"  # in place of a site: the page /chat/BOT
 POLLS = 30  # polls a minute for each permitted message
+HOLD_S = 25.0  # proxies end connections that are silent for longer
+HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage is blocked cannot
 _SUGGESTIONS_MS = 300_000
 _MOST_BOTS = 1024
 _PATIENCE_S = 0.1
@@ -101,6 +106,14 @@ class Opening(NamedTuple):
     suggestions: list[str]
 
 
+class WidgetState(NamedTuple):
+    """State of a widget. The last message's id, the state that it shows, and whether its visitor is typing."""
+
+    after: str
+    known: str
+    types: bool = False
+
+
 class WebVisits:
     """Visits of all bots, with what is remembered of them in memory. Limits, and suggested questions for some minutes."""
 
@@ -109,6 +122,8 @@ class WebVisits:
         self._services = services
         self._messages = Limiter(limits.web_per_minute)
         self._polls = Limiter(limits.web_per_minute * POLLS)
+        # Held reads of each conversation and each address.
+        self._held: Counter[object] = Counter()
         self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
 
     def take_message(self, widget: Widget, place: str) -> Slot:
@@ -189,36 +204,54 @@ class WebVisits:
         await channel_messages.answer(services, widget.account_id, message)
         return True
 
-    async def read(self, widget: Widget, user_id: str, after: int, before: int | None = None) -> WidgetNews | None:
-        """Read the newest messages of a conversation numbered between `after` and `before`. None where there is no conversation.
+    async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
+        """Read the newest messages of a conversation, or those between two ids. None without a conversation.
 
-        Messages of an operator count as delivered from then on.
+        Messages of an operator count as delivered from then on. `types`: the visitor is typing.
         """
         services, key = self._services, widget.conversation(user_id)
         found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
         if found is None:
             return None
+        if types:
+            services.events.type(key, "visitor")
         queued = [message.number for message in found.messages if message.delivery == "queued"]
         if queued:
             await stored.deliver(services.db, queued, "delivered")
         typing = services.events.is_typing(key, "operator")
         return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
 
-    async def wait(self, widget: Widget, user_id: str, after: int, known: str, timeout_s: float) -> WidgetNews | None:
-        """Read like `read`, and where nothing is new wait for it. `known` is the state that the widget shows already."""
+    def may_hold(self, widget: Widget, user_id: str, place: str) -> bool:
+        """Report whether one more read of a visitor at an address may be held."""
+        held, most = self._held, self._services.config.limits.connections_per_address
+        return held[widget.conversation(user_id)] < HELD_OF_A_VISITOR and held[place] < most
+
+    async def wait(self, widget: Widget, user_id: str, place: str, shown: WidgetState) -> WidgetNews | None:
+        """Read, and where nothing is new wait for it, while `may_hold`. Answered at once otherwise."""
         key, events = widget.conversation(user_id), self._services.events
+        if shown.types:
+            # Before the waiter stands: the mark is news for the team, not for this visitor.
+            await self.read(widget, user_id, shown.after, types=True)
         # The waiter stands before the read, so that nothing is missed in between.
         async with events.waiting_for(key) as news:
-            now = await self.read(widget, user_id, after)
-            if now is None or now.messages or now.state != known:
+            now = await self.read(widget, user_id, shown.after)
+            if now is None or now.messages or now.state != shown.known or not self.may_hold(widget, user_id, place):
                 return now
-            # A typing mark ends without a word.
-            await news.wait(min(timeout_s, TYPING_S) if now.typing else timeout_s)
-        return await self.read(widget, user_id, after)
+            with self._holding(key, place):
+                # A typing mark ends without a word.
+                await news.wait(min(HOLD_S, TYPING_S) if now.typing else HOLD_S)
+        return await self.read(widget, user_id, shown.after)
 
-    def type(self, widget: Widget, user_id: str) -> None:
-        """Mark that the visitor is typing."""
-        self._services.events.type(widget.conversation(user_id), "visitor")
+    @contextmanager
+    def _holding(self, *places: object) -> Iterator[None]:
+        self._held.update(places)
+        try:
+            yield
+        finally:
+            self._held.subtract(places)
+            for place in places:
+                if not self._held[place]:
+                    del self._held[place]
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""

@@ -40,7 +40,7 @@ class Visitor:
         self._port, self._path, self._site, self._number = port, f"/widget/{bot}/messages", site, number
         self._reader: asyncio.StreamReader
         self._writer: asyncio.StreamWriter
-        self.token, self.last = "", 0
+        self.token, self.last = "", ""
 
     @property
     def user_id(self) -> str:
@@ -66,7 +66,7 @@ class Visitor:
         if b" 200 " not in head[:13]:
             raise Wrong(f"{head[:20]!r} {answer}")
         self.token = answer["token"] or self.token
-        self.last = max([self.last, *(message["n"] for message in answer["messages"])])
+        self.last = answer["messages"][-1]["id"] if answer["messages"] else self.last
         return answer
 
     async def send(self, text: str) -> float:

@@ -220,7 +220,7 @@ async def test_a_paused_channel_sends_nothing_of_an_operator(visitor: Visitor, c
 
 
 async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_there(
-    caller: conftest.Caller, engine: ScriptedEngine
+    caller: conftest.Caller, engine: ScriptedEngine, clock: FakeClock
 ) -> None:
     await caller.send("hello", "v")
     (listed,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
@@ -231,7 +231,13 @@ async def test_a_conversation_of_the_interface_can_be_taken_and_the_bot_goes_on_
     shown = (await caller.get(f"/conversations/{listed.id}")).json["data"]
     assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "operator", "user", "assistant"]
     await perform(caller.app.services, ADMIN, "conversation.release", {"conversation": listed.id})
+    await perform(caller.app.services, ADMIN, "conversation.take", {"conversation": listed.id})
+    clock.advance(30 * 60)
+    assert await handling.return_overdue(caller.app.services) == 1
+    # No notice either way: nobody would read it.
     assert (await caller.get(f"/conversations/{listed.id}")).json["data"]["message_count"] == 5
+    (again,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
+    assert (again.handling, again.operator_name) == ("bot", None)
 
 
 async def wait(events: ConversationEvents, key: tuple[str, str, str], timeout_s: float) -> None:

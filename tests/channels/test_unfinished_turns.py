@@ -152,7 +152,7 @@ async def test_after_a_kill_the_reply_is_there_without_a_call_of_the_visitor(tmp
                 data = json.loads(re.search(r'id="data">(.*?)</script>', await page.text(), re.DOTALL)[1])  # type: ignore[index]
             headers = {"Origin": serving.url, "Chatsvc-Site": data["site"], "Idempotency-Key": "a-key-that-is-long-enough"}
             sending = asyncio.create_task(
-                session.post(f"{serving.url}/widget/{bot}/messages", json={"text": "hello", "after": 0}, headers=headers)
+                session.post(f"{serving.url}/widget/{bot}/messages", json={"text": "hello", "after": ""}, headers=headers)
             )
             await asyncio.wait_for(model.asked.wait(), 20)
             await asyncio.to_thread(serving.end, signal.SIGKILL)

@@ -16,6 +16,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.limiter import Limiter, Slot
 from chatsvc.engines import Reply
+from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.conftest import begun
 from tests.conftest import Caller, MakeCaller
@@ -45,7 +46,7 @@ class Frame:
         own = {"Origin": self.app.url, "Sec-Fetch-Site": "same-origin", "Chatsvc-Site": self.data.get("site", "")}
         return {**own, **({"Authorization": f"Visitor {self.token}"} if self.token else {}), **more}
 
-    async def send(self, text: Any = "hello", *, key: str | None = None, after: Any = 0, **headers: str) -> tuple[int, Any]:
+    async def send(self, text: Any = "hello", *, key: str | None = None, after: Any = "", **headers: str) -> tuple[int, Any]:
         """Send a message; status and answer. The token is kept."""
         self.keys += 1
         more = {"Idempotency-Key": key or f"a-key-of-this-test-{self.keys}", **headers}
@@ -55,7 +56,7 @@ class Frame:
             self.token = body.get("token") or self.token
             return response.status, body
 
-    async def read(self, query: str = "after=0", **headers: str) -> tuple[int, Any]:
+    async def read(self, query: str = "after=", **headers: str) -> tuple[int, Any]:
         """Read messages."""
         url = f"{self.app.url}/widget/{self.bot}/messages?{query}"
         async with self.session.get(url, headers=self.headers(**headers)) as response:
@@ -171,8 +172,8 @@ async def test_what_the_owner_wrote_is_no_template(caller: Caller) -> None:
 async def test_a_conversation_goes_on_by_its_token_and_tells_what_is_new(frame: Frame, caller: Caller, engine: ScriptedEngine) -> None:
     status, first = await frame.send("hello")
     assert (status, first["handling"], texts(first)) == (200, "bot", [("user", "hello"), ("assistant", "echo: hello")])
-    assert set(first["messages"][0]) == {"n", "id", "role", "text", "created_at"}
-    last = first["messages"][-1]["n"]
+    assert set(first["messages"][0]) == {"id", "role", "text", "created_at"}
+    last = first["messages"][-1]["id"]
     _, second = await frame.send("again", after=last)
     assert texts(second) == [("user", "again"), ("assistant", "echo: again")]
     assert len(engine.turns[-1].history) == 2
@@ -226,19 +227,19 @@ async def test_over_plain_http_the_origin_decides(frame: Frame) -> None:
     url = f"{frame.app.url}/widget/{frame.bot}/messages"
     await frame.send("hello")
     own = {"Chatsvc-Site": frame.data["site"], "Authorization": f"Visitor {frame.token}"}
-    assert (await frame.session.get(f"{url}?after=0", headers=own)).status == 200
-    assert (await frame.session.get(f"{url}?after=0", headers={**own, "Origin": "https://evil.example"})).status == 403
+    assert (await frame.session.get(f"{url}?after=", headers=own)).status == 200
+    assert (await frame.session.get(f"{url}?after=", headers={**own, "Origin": "https://evil.example"})).status == 403
     posted = {**own, "Idempotency-Key": "a-key-that-is-long-enough"}
     for origin, status in ((None, 403), ("https://evil.example", 403), (frame.app.url, 200)):
         headers = posted if origin is None else {**posted, "Origin": origin}
-        assert (await frame.session.post(url, json={"text": "x", "after": 0}, headers=headers)).status == status
+        assert (await frame.session.post(url, json={"text": "x", "after": ""}, headers=headers)).status == status
 
 
 @pytest.mark.parametrize(
     ("text", "after", "status"),
-    [("", 0, 400), (" \n", 0, 400), (None, 0, 400), (5, 0, 400), ("x", "0", 400), ("x", True, 400), ("x", 10**30, 400), ("x", -1, 400),
-     ("a\0b", 0, 400), ("x" * 4001, 0, 413),
-     ("x" * 40_000, 0, 413), ("ğ" * 4000, 0, 200), ("\ud800", 0, 400)],
+    [("", "", 400), (" \n", "", 400), (None, "", 400), (5, "", 400), ("x", 0, 400), ("x", True, 400), ("x", "0" * 37, 400), ("x", "x", 400),
+     ("a\0b", "", 400), ("x" * 4001, "", 413),
+     ("x" * 40_000, "", 413), ("ğ" * 4000, "", 200), ("x", "0" * 36, 200), ("\ud800", "", 400)],
 )  # fmt: skip
 async def test_a_body_that_cannot_be_is_refused(frame: Frame, text: Any, after: Any, status: int) -> None:
     assert (await frame.send(text, after=after))[0] == status
@@ -252,7 +253,7 @@ async def test_other_bodies_queries_paths_and_methods_are_refused(frame: Frame) 
     assert (await frame.read())[0] == 401
     await frame.send("hello")
     assert (await frame.read("after=x"))[0] == 400
-    assert (await frame.read("after=0&before=x"))[0] == 400
+    assert (await frame.read("after=&before=x"))[0] == 400
     async with frame.session.put(url, headers=frame.headers()) as response:
         assert (response.status, response.headers["Allow"]) == (405, "GET, POST")
     for path in ("widget/no-such-bot", "chat/no-such-bot", "widget/static/nothing.js", "widget", "widget/"):
@@ -295,7 +296,7 @@ async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: 
     _, answer = await frame.send("hello")
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     named = {"conversation": conversation.id}
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1&known=bot-0"))
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"))
     async with asyncio.timeout(10):
         while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)
@@ -309,7 +310,7 @@ async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: 
 
 async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
-    last = answer["messages"][-1]["n"]
+    last = answer["messages"][-1]["id"]
     (conversation,) = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items
     held = asyncio.create_task(frame.read(f"after={last}&wait=1&known=bot-0&typing=1"))
     key, events = (caller.bot, "web", conversation.user_id), caller.app.services.events
@@ -324,7 +325,7 @@ async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller)
 
 async def test_a_held_read_ends_when_the_service_stops(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
-    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['n']}&wait=1&known=bot-0"))
+    held = asyncio.create_task(frame.read(f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"))
     async with asyncio.timeout(10):
         while not caller.app.services.events.waiting:  # noqa: ASYNC110  # the read has no other sign
             await asyncio.sleep(0.01)
@@ -359,6 +360,67 @@ async def test_suggestions_are_the_questions_asked_most(make_caller: MakeCaller,
     assert made.data["suggestions"] == ["Are dogs allowed in the rooms?", "Where can I park my car?", "When is breakfast served?"]
     response = await made.session.get(f"{made.app.url}/widget/{made.bot}?language=tr", headers=FRAMED)
     assert '"suggestions":[]' in await response.text()
+
+
+async def test_held_reads_of_a_visitor_and_of_an_address_are_bounded(
+    frame: Frame, caller: Caller, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = replace(app.config.limits, connections_per_address=12)
+    monkeypatch.setattr(app.services, "config", replace(app.config, limits=limits))
+    _, answer = await frame.send()
+    other = Frame(app, frame.session, frame.bot)
+    other.data = frame.data
+    _, others = await other.send(key="a-key-of-another-visitor")
+    query = f"after={answer['messages'][-1]['id']}&wait=1&known=bot-0"
+    held = [asyncio.create_task(frame.read(query)) for _ in range(web_visits.HELD_OF_A_VISITOR + 3)]
+    await asyncio.wait(held, timeout=2, return_when=asyncio.ALL_COMPLETED)
+    assert sum(not read.done() for read in held) == web_visits.HELD_OF_A_VISITOR
+    # Another visitor at the address has what is left of its share.
+    query = f"after={others['messages'][-1]['id']}&wait=1&known=bot-0"
+    more = [asyncio.create_task(other.read(query)) for _ in range(8)]
+    await asyncio.wait(more, timeout=2, return_when=asyncio.ALL_COMPLETED)
+    assert sum(not read.done() for read in more) == 4
+    # What is held is answered, and its place is free again.
+    await frame.send("news", after=answer["messages"][-1]["id"])
+    await other.send("news", after=others["messages"][-1]["id"])
+    assert [status for status, _ in await asyncio.wait_for(asyncio.gather(*held, *more), 10)] == [200] * 19
+    again = asyncio.create_task(frame.read(f"after={(await frame.read())[1]['messages'][-1]['id']}&wait=1&known=bot-0"))
+    await asyncio.wait([again], timeout=1)
+    assert not again.done()
+    app.services.events.close()
+    await again
+
+
+async def test_no_answer_tells_how_many_messages_the_service_has(frame: Frame, caller: Caller) -> None:
+    for number in range(3):
+        await caller.send(f"elsewhere {number}")
+    _, answer = await frame.send()
+    assert {name: type(value) for name, value in answer["messages"][0].items() if name not in ("role", "text", "created_at")} == {"id": str}
+    # Ids are no numbers in order either, and a message that is not the visitor's own leads nowhere else.
+    elsewhere = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot, "channel": "api"})).items[0]
+    shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": elsewhere.id})
+    assert texts((await frame.read(f"after={shown.messages[0].id}"))[1]) == texts(answer)
+    assert texts((await frame.read(f"before={shown.messages[0].id}"))[1]) == []
+
+
+async def test_after_an_erasure_the_visitor_sees_what_comes_then(frame: Frame, caller: Caller) -> None:
+    _, answer = await frame.send()
+    user_id = (await perform(caller.app.services, ADMIN, "conversation.list", {"bot": caller.bot})).items[0].user_id
+    await perform(caller.app.services, ADMIN, "conversation.erase", {"user_id": user_id, "bot": caller.bot})
+    _, again = await frame.send("again", after=answer["messages"][-1]["id"])
+    assert texts(again) == [("user", "again"), ("assistant", "echo: again")]
+
+
+async def test_nobody_types_in_a_conversation_that_does_not_exist(frame: Frame, caller: Caller) -> None:
+    events = caller.app.services.events
+    await frame.read("after=&typing=1", Authorization="First a-key-that-nobody-has")
+    assert not events._typing
+    await frame.send()
+    await frame.read("after=&typing=1")
+    (mark,) = events._typing.items()
+    for _ in range(5):
+        await frame.read("after=&typing=1")
+    assert list(events._typing.items()) == [mark]
 
 
 class TestLimits:

@@ -18,14 +18,12 @@ from chatsvc.http.client_address import share_of
 from chatsvc.http.faults import BodyTooLarge
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews
+from chatsvc.usecases.web_visits import MOST_TEXT, Overloaded, WebVisits, Widget, WidgetNews, WidgetState
 
 MOST_BODY = 32_768
 BODY_S = 10.0
-HOLD_S = 25.0  # proxies end connections that are silent for longer
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,64}")
-_NUMBER = re.compile(r"[0-9]{1,18}")
-MOST_NUMBER = 10**18 - 1
+_MESSAGE = re.compile(r"([0-9a-f-]{36})?")  # the id of a message, or nothing
 
 
 async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
@@ -37,7 +35,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     text, after = body.get("text"), body.get("after")
     if not isinstance(text, str) or not text.strip() or not _is_storable(text):
         raise CallRefused(400, "body_invalid")
-    if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= MOST_NUMBER:
+    if not isinstance(after, str) or not _MESSAGE.fullmatch(after):
         raise CallRefused(400, "body_invalid")
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
@@ -58,9 +56,9 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
 
 
 async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
-    """Answer GET messages: the messages behind `after`. With `wait` the answer is held until there is something.
+    """Answer GET messages: the messages after the one named by `after`. With `wait` the answer is held until there is something.
 
-    With `before`, only messages of lower numbers: the pages of a long conversation, newest first.
+    With `before`, only messages before that one: the pages of a long conversation, newest first.
     `known` is the state that the frame shows, such as `operator-1` while an operator is typing.
     """
     _site(widget, request)
@@ -68,21 +66,20 @@ async def read(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if user_id is None:
         raise CallRefused(401, "visitor_unknown")
     query = request.query
-    after, before = query.get("after", "0"), query.get("before")
-    if not _NUMBER.fullmatch(after):
+    after, before = query.get("after", ""), query.get("before", "")
+    if not _MESSAGE.fullmatch(after):
         raise CallRefused(400, "after_invalid")
-    if before is not None and not _NUMBER.fullmatch(before):
+    if not _MESSAGE.fullmatch(before):
         raise CallRefused(400, "before_invalid")
-    if "typing" in query:
-        visits.type(widget, user_id)
-    if "wait" in query:
-        # The key of a first message proves nothing: anybody can invent one.
-        if request.headers.get("Authorization", "").startswith("Visitor "):
-            request.authenticated()
-        news = await visits.wait(widget, user_id, int(after), query.get("known", ""), HOLD_S)
-    else:
-        news = await visits.read(widget, user_id, int(after), None if before is None else int(before))
-    return _answer(widget, user_id, news)
+    if "wait" not in query:
+        return _answer(widget, user_id, await visits.read(widget, user_id, after, before=before, types="typing" in query))
+    place = share_of(request.client_address)
+    # The key of a first message proves nothing: anybody can invent one. What is not held is counted like any other connection.
+    if request.headers.get("Authorization", "").startswith("Visitor ") and visits.may_hold(widget, user_id, place):
+        request.authenticated()
+    return _answer(
+        widget, user_id, await visits.wait(widget, user_id, place, WidgetState(after, query.get("known", ""), "typing" in query))
+    )
 
 
 async def rate(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
@@ -156,7 +153,7 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpRespon
 
 
 def _message(m: Message) -> dict[str, object]:
-    made: dict[str, object] = {"n": m.number, "id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
+    made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
     return {**made, **{name: value for name, value in (("author", m.author), ("feedback", m.feedback)) if value is not None}}
 
 

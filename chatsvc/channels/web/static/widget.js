@@ -23,7 +23,9 @@
     },
   };
 
-  let queue = [], last = 0, handling = "bot", operator = null, peer = false, away = data.away;
+  // Ids of the messages that are shown; `last` is that of the newest, "" before the first.
+  const shown = new Set();
+  let queue = [], last = "", idle = 0, handling = "bot", operator = null, peer = false, away = data.away;
   let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
   // Raised by each start anew: answers to calls of an earlier conversation are dropped.
   let epoch = 0;
@@ -66,8 +68,9 @@
     const before = last, past = reloaded;
     reloaded = false;
     for (const message of news.messages) {
-      if (message.n <= last) continue;
-      last = message.n;
+      if (shown.has(message.id)) continue;
+      shown.add(message.id);
+      last = message.id;
       if (message.role === "user") {
         const own = queue.find((one) => !one.shown && one.text === message.text);
         if (own) { own.node.remove(); own.shown = true; }
@@ -77,7 +80,7 @@
       if (!past) post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
       draw(message);
     }
-    if (last > before) { active = Date.now(); store.set(bell, String(last)); }
+    if (last !== before) { active = Date.now(); idle = 0; store.set(bell, last); }
     if ("handling" in news) ({ handling, operator, typing: peer, away } = news);
     failures = 0;
     tell();
@@ -161,8 +164,9 @@
           hold = new AbortController();
           const began = Date.now(), typing = Date.now() - typed < 4000 ? "&typing=1" : "";
           take(await call(`/messages?after=${last}${busy ? "" : `&wait=1&known=${handling}-${peer ? 1 : 0}`}${typing}`, { signal: hold.signal }, 40));
-          // An answer that comes at once without news: the service stops, or a send is under way.
-          if (Date.now() - began < 500) await pause(busy ? 1500 : 500);
+          // An answer that comes at once without news: a send is under way, the service stops, or it holds enough requests already.
+          if (Date.now() - began > 500) idle = 0;
+          else await pause(busy ? 1500 : Math.min(5e3, 500 * 2 ** idle++));
         } catch (refusal) {
           if (turn !== polling) return;
           if (refusal.status === 401) { ended(); return; }
@@ -261,7 +265,8 @@
     hold?.abort();
     store.set(place, null);
     store.set(bell, null);
-    [queue, last, handling, operator, peer] = [[], 0, "bot", null, false];
+    [queue, last, handling, operator, peer] = [[], "", "bot", null, false];
+    shown.clear();
     complain("");
     begin();
     tell();
@@ -270,10 +275,10 @@
     // The log has the newest messages alone: the whole is read backwards, page by page.
     const whole = [];
     try {
-      for (let before = last + 1; last && before;) {
-        const page = (await call(`/messages?before=${before}`, {}, 20)).messages;
+      for (let before = last && "&"; before;) {
+        const page = (await call(`/messages?${before}`, {}, 20)).messages;
         whole.unshift(...page);
-        before = page[0]?.n;
+        before = page.length && `before=${page[0].id}`;
       }
     } catch { return complain(texts.unread); }
     const who = { user: texts.you, assistant: texts.bot, operator: texts.team };
@@ -315,7 +320,7 @@
       seen = event.newValue;
       if (!event.newValue) { if (!queue.length) forget(); } else if (!event.newValue.startsWith("?")) { log.querySelector(".choices")?.remove(); refresh().then(poll); }
     }
-    if (event.key === bell && Number(event.newValue) > last) refresh();
+    if (event.key === bell && event.newValue && !shown.has(event.newValue)) refresh();
   });
   document.addEventListener("visibilitychange", () => { poll(); if (!document.hidden) refresh(); });
   addEventListener("online", () => { failures = 0; wake(); for (const one of queue) if (one.failed) retry(one); poll(); });
