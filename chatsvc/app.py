@@ -18,6 +18,8 @@ from chatsvc.api.interface import API_ROOT, Interface
 from chatsvc.api.outside import PAGES, Outside
 from chatsvc.channels.web import WebChannel
 from chatsvc.channels.web.front_end import PATHS as WIDGET_PATHS
+from chatsvc.channels.whatsapp import WhatsAppCallbacks
+from chatsvc.channels.whatsapp.front_end import PATH as WHATSAPP_PATH
 from chatsvc.config import Config
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
@@ -265,13 +267,13 @@ class App:
 def _front_ends(services: Services, interface: Interface) -> Mounts:
     """Mount the interface, the public pages, and the dashboard where it is switched on."""
     outside = Outside(services, interface)
-    widget: dict[str, Skin] = dict.fromkeys(WIDGET_PATHS, WebChannel(services))
+    channels: dict[str, Skin] = {**dict.fromkeys(WIDGET_PATHS, WebChannel(services)), WHATSAPP_PATH: WhatsAppCallbacks(services)}
     if not services.config.server.dashboard:
-        return Mounts({API_ROOT: interface, **widget}, default=outside, unparsed=interface)
+        return Mounts({API_ROOT: interface, **channels}, default=outside, unparsed=interface)
 
     from chatsvc.dashboard import Dashboard
 
-    mounts: dict[str, Skin] = {API_ROOT: interface, **widget, **dict.fromkeys(PAGES, outside)}
+    mounts: dict[str, Skin] = {API_ROOT: interface, **channels, **dict.fromkeys(PAGES, outside)}
     return Mounts(mounts, default=Dashboard(services), unparsed=interface, pathless=outside)
 
 

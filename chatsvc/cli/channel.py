@@ -12,7 +12,7 @@ from chatsvc.cli.words import BOT, SET_CHANNEL
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.terminal import one_line
 
-COLUMNS = ("channel", "state", "fault", "seen_at", "created_at", "updated_at")
+COLUMNS = ("channel", "state", "fault", "verified_at", "seen_at", "created_at", "updated_at")
 _FILES = ("token", "app_secret", "verify_token")
 
 
@@ -49,6 +49,11 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     For telegram: write /newbot to @BotFather in Telegram, answer its questions, save the token that it gives you in a file, and name the
     file. No public address is needed.
 
+    For whatsapp: in your app at developers.facebook.com the page "WhatsApp > API Setup" shows the id of the phone number; the token is that
+    of a system user with the permissions whatsapp_business_messaging and whatsapp_business_management; "App settings > Basic" shows the
+    app secret; the verify token is a text of your choice. Afterwards enter the printed callback address and that text under "WhatsApp >
+    Configuration", and subscribe to messages (and to smb_message_echoes, where a phone uses the number too). The address must be https.
+
     \b
     Examples:
       chatsvc channel set 6f1c... web --site https://shop.example.com --color "#336699"
@@ -60,6 +65,8 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
     done = call(ctx, "channel.set", bot=bot, channel=channel_name, sites=list(sites) or None, **secrets, **given)
     if done["warning"]:
         echo(f"warning: {done['warning']}", err=True)
+    if done.get("callback_url") and not done["verified_at"] and not as_json:
+        echo(f"callback: enter {done['callback_url']} with your verify token at Meta's", err=True)
     show(done, as_json)
 
 
@@ -80,8 +87,8 @@ def _secret(file: InputFile | None) -> str | None:
 def list_(ctx: click.Context, bot: str, as_json: bool) -> None:
     """List the channels of a bot.
 
-    Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), and when its
-    last message came. Tokens are masked.
+    Shows whether each is active, paused, or lacks its secret after an import, whether its platform refuses it (fault), when the platform
+    verified WhatsApp's callback, and when the last update came. Tokens are masked.
 
     \b
     Examples:

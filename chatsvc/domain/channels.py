@@ -61,10 +61,14 @@ class Channel(NamedTuple):
 
 
 class SetChannel(NamedTuple):
-    """A channel after it was set; `warning` says why the platform could not confirm it."""
+    """A channel after it was set; `warning` says why the platform could not confirm it.
+
+    `callback_url` is the address that is to be entered at the platform.
+    """
 
     channel: Channel
     warning: str | None
+    callback_url: str | None = None
 
 
 class TooManyConversations(Exception):

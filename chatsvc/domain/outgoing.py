@@ -9,7 +9,7 @@ from typing import NamedTuple
 class OutgoingPart(NamedTuple):
     """A part of a message as its platform sends it. `choices` are buttons; the last part of a message has them.
 
-    `message_id` is the id of the whole message, `user_id` the visitor's on the channel.
+    `message_id` is the id of the whole message, `user_id` the visitor's on the channel; `is_last`: no part follows.
     """
 
     message_id: str
@@ -17,6 +17,7 @@ class OutgoingPart(NamedTuple):
     user_id: str
     text: str
     choices: tuple[str, ...] = ()
+    is_last: bool = True
 
 
 def utf16_units(text: str) -> int:

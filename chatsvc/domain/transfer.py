@@ -12,6 +12,7 @@ from chatsvc.domain.captures import APPOINTMENT_STATUSES, REQUEST_STATUSES, REQU
 from chatsvc.domain.channels import DELIVERIES, FEEDBACK, SETTABLE, STATES
 from chatsvc.domain.models import CHANNELS, SUBSCRIPTION_STATUSES, Exchange
 from chatsvc.domain.transfer_values import is_consistent, is_possible
+from chatsvc.domain.whatsapp import ADDRESS_KINDS
 
 FORMAT = "chatsvc account"
 VERSION = 2
@@ -33,9 +34,11 @@ _FIELDS = {
     "asker": "bot_id folded channel user_id wording times:number last_asked_at:time",
     "webhook": "bot_id url? events:texts signing_key? created_at:time updated_at:time",
     "channel": "bot_id id channel state settings:object secrets:object? identity? created_at:time updated_at:time",
+    "whatsapp_sends": "bot_id month sent:number",
     "conversation": "bot_id id channel user_id visitor_name? visitor_email? last_message_at:time created_at:time updated_at:time dialogue?"
     " source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
+    "whatsapp_address": "bot_id conversation_id kind value is_current:flag created_at:time",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
     " note? created_at:time updated_at:time",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",
@@ -57,6 +60,7 @@ _CHOICES: dict[tuple[str, str], tuple[object, ...]] = {
     ("message", "feedback"): (None, *FEEDBACK),
     ("channel", "channel"): tuple(SETTABLE),
     ("channel", "state"): STATES,
+    ("whatsapp_address", "kind"): ADDRESS_KINDS,
     ("request", "request_type"): REQUEST_TYPES,
     ("request", "status"): REQUEST_STATUSES,
     ("appointment", "status"): APPOINTMENT_STATUSES,

@@ -10,6 +10,7 @@ from typing import Any
 
 from chatsvc.domain import language, opening_hours, times
 from chatsvc.domain.models import CHANNELS, Exchange
+from chatsvc.domain.whatsapp import MOST_TEXT, is_address
 
 FIRST_INSTANT = 946_684_800_000  # the beginning of the year 2000: no clock of a service was before
 CLOCK_MS = times.DAY_MS  # how far the exporting machine's clock may have been ahead
@@ -41,7 +42,8 @@ _LONGEST = {
     "description": 1000,
     "greeting": 1000,
     "instructions": 20_000,
-    "message": 4000,
+    # The longest text of a channel, which may become a request.
+    "message": MOST_TEXT,
     "note": 4000,
     "visitor_name": 200,
     "plan": 200,
@@ -78,6 +80,8 @@ def is_consistent(kind: str, record: dict[str, Any]) -> bool:
     """Whether the fields of a record fit one another."""
     if kind == "event":
         return bool(json.loads(record["data"]).get("id") == record["record_id"])
+    if kind == "whatsapp_address":
+        return is_address(record["kind"], record["value"])
     if kind == "unanswered":
         return bool(record["first_asked_at"] <= record["last_asked_at"])
     return True

@@ -71,14 +71,14 @@ async def store(db: Database, message: NewMessage, applied: Callable[[StoredMess
     def committed(result: _Result) -> None:
         applied(None if isinstance(result, TooManyConversations) else result)
 
-    result = await db.write(Together(_store_all, message), committed)
+    result = await db.write(Together(store_all, message), committed)
     if isinstance(result, TooManyConversations):
         raise result
     return result
 
 
-def _store_all(connection: Connection, messages: list[NewMessage]) -> list[_Result]:
-    """Store messages in order; the result is that of storing them one by one."""
+def store_all(connection: Connection, messages: list[NewMessage]) -> list[_Result]:
+    """Store messages in order; the result is that of storing them one by one. Runs within a unit."""
     accounts = {m.account_id for m in messages}
     sql = "SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL"
     deleted = {account for account in accounts if not connection.execute(sql, (account,)).fetchone()}
@@ -159,7 +159,7 @@ def _insert(connection: Connection, messages: list[NewMessage]) -> dict[bytes, S
     if not messages:
         return {}
     ids = [id_by_time(m.at) for m in messages]
-    conversations = _conversations(connection, messages, ids)
+    conversations = addressed(connection, messages, ids)
     of = {m.digest: conversations[m.bot_id, m.channel, m.user_id] for m in messages}
     search.queue(connection, [one.number for one in conversations.values()])
     rows: list[object] = []
@@ -189,7 +189,7 @@ def _insert(connection: Connection, messages: list[NewMessage]) -> dict[bytes, S
     return made
 
 
-class _Addressed(NamedTuple):
+class AddressedConversation(NamedTuple):
     """A conversation to which messages are added."""
 
     id: str
@@ -198,8 +198,8 @@ class _Addressed(NamedTuple):
     page_host: str
 
 
-def _conversations(connection: Connection, messages: list[NewMessage], ids: list[str]) -> dict[tuple[str, str, str], _Addressed]:
-    """Insert or update the conversations of messages. `ids` are those of the ones that are new."""
+def addressed(connection: Connection, messages: list[NewMessage], ids: list[str]) -> dict[tuple[str, str, str], AddressedConversation]:
+    """Insert or update the conversations of messages within a unit. `ids` are those of the ones that are new."""
     rows: list[object] = []
     for m, conversation_id in zip(messages, ids, strict=True):
         rows += conversation_id, m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.at, m.at, m.source_page_host
@@ -233,10 +233,12 @@ def _conversations(connection: Connection, messages: list[NewMessage], ids: list
             """,
             (*place, count),
         )
-    return {(bot_id, channel, user_id): _Addressed(*row) for *row, bot_id, channel, user_id in written}
+    return {(bot_id, channel, user_id): AddressedConversation(*row) for *row, bot_id, channel, user_id in written}
 
 
-def _first_pending(connection: Connection, messages: list[NewMessage], of: dict[bytes, _Addressed], new: set[str]) -> dict[int, int]:
+def _first_pending(
+    connection: Connection, messages: list[NewMessage], of: dict[bytes, AddressedConversation], new: set[str]
+) -> dict[int, int]:
     """Return the first unsettled message of each conversation that may have several. Not asked for one that has just begun."""
     times = Counter(of[m.digest].number for m in messages)
     asked = [one.number for one in set(of.values()) if one.id not in new or times[one.number] > 1]

@@ -184,6 +184,7 @@ TABLES = (
         changed="updated_at",
         sealed=Sealed(("secrets",), "id", CHANNEL_SECRETS),
     ),
+    Table("whatsapp_sends", BOT, record="whatsapp_sends"),
     # Digests without a visitor; the store deletes old ones as new ones come.
     Table("incoming_keys", BOT, ("digest",)),
     Table(
@@ -206,6 +207,14 @@ TABLES = (
         ),
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),
+    ),
+    Table(
+        "whatsapp_addresses",
+        BOT,
+        record="whatsapp_address",
+        reference=_CONVERSATION,
+        visitor=Erasure("conversation", "conversation = ?1", ""),
+        changed="created_at",
     ),
     # The search index. Its words are found by those of the document, so the document is deleted after them.
     Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),

@@ -58,6 +58,7 @@ class _ChannelTurn(NamedTuple):
     bot: Bot
     message: StoredMessage
     is_active: bool
+    is_silent: bool  # messages of a paused platform are stored and nothing else
     deadline: float
 
     @property
@@ -113,8 +114,9 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
         return
     channel = (await services.channels.of_bot(bot.id)).get(message.channel)
     is_active = channel is not None and channel.channel.state == ACTIVE
+    is_silent = channel is not None and not is_active and message.channel in PLATFORMS
     loop, timeout_s = services.conversation_locks.deadlines.loop, services.config.anthropic.timeout_s
-    turn = _ChannelTurn(services, state, bot, message, is_active, loop.time() + timeout_s)
+    turn = _ChannelTurn(services, state, bot, message, is_active, is_silent, loop.time() + timeout_s)
     try:
         async with services.conversation_locks.lock(turn.conversation, turn.deadline):
             for waiting, handling in await _waiting(services, message):
@@ -142,7 +144,7 @@ async def _waiting(services: Services, message: StoredMessage) -> list[tuple[Sto
 
 async def _settle(turn: _ChannelTurn, handling: str) -> None:
     # A message that waited for longer than a day, since the process had ended, is not answered any more.
-    if handling != BOT or turn.services.clock() - turn.message.at > times.DAY_MS:
+    if handling != BOT or turn.is_silent or turn.services.clock() - turn.message.at > times.DAY_MS:
         await _write(turn, None)
     elif not (turn.is_active and turn.bot.active and turn.state.account.subscription_status in MAY_SEND):
         await _say(turn, "closed")

@@ -74,7 +74,12 @@ async def put(
     made, kept = _merged(services, chatbot.id, channel, before, given)
     warning = await _confirm(services, made, kept) if channel != WEB else None
     written = await _write(services, made, kept)
-    return SetChannel(written, warning)
+    return SetChannel(written, warning, callback_url(services, chatbot.id) if channel == WHATSAPP else None)
+
+
+def callback_url(services: Services, bot_id: str) -> str:
+    """Return the address that is entered at Meta's for a bot."""
+    return f"{services.config.server.public_url.rstrip('/')}/channels/whatsapp/{bot_id}"
 
 
 def _known(channel: str) -> None:

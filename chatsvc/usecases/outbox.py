@@ -242,8 +242,9 @@ class Outbox:
         for place, text in enumerate(parts[message.parts_sent :], start=message.parts_sent + 1):
             if self.stopping and place > message.parts_sent + 1:
                 return None
-            choices = message.choices if place == len(parts) else ()
-            part = OutgoingPart(message.id, message.conversation_id, message.user_id, text, choices)
+            is_last = place == len(parts)
+            choices = message.choices if is_last else ()
+            part = OutgoingPart(message.id, message.conversation_id, message.user_id, text, choices, is_last)
             platform_id = await sender.send(part)
             if place < len(parts):
                 await self._written(partial(stored.note_part, self._services.db, message.number, place))
@@ -269,8 +270,11 @@ class Outbox:
             await background.cancel(self._look)
         for queue in self._queues.values():
             queue.changed.set()
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=STOP_S)
-            await background.cancel(*late)
+        # A queue that is claiming a message begins to send it after the first look at the tasks.
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + STOP_S
+        while self._tasks and loop.time() < deadline:
+            await asyncio.wait(set(self._tasks), timeout=deadline - loop.time())
+        await background.cancel(*self._tasks)
         for _, sender in self._senders.values():
             await sender.close()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chatsvc.domain.channels import TELEGRAM
+from chatsvc.domain.channels import TELEGRAM, WHATSAPP
 from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.usecases.channel_secrets import OpenChannel
 from chatsvc.usecases.outbox import MakeSender
 from chatsvc.usecases.services import Services
+from chatsvc.usecases.whatsapp_sending import LimitedSender
 
 
 def _telegram(services: Services, channel: OpenChannel) -> TelegramSender:
     return TelegramSender(TelegramClient(services.egress, services.config.channels.telegram_api_url, channel.secrets["token"]))
 
 
-SENDERS: Mapping[str, MakeSender] = {TELEGRAM: _telegram}
+SENDERS: Mapping[str, MakeSender] = {TELEGRAM: _telegram, WHATSAPP: LimitedSender}

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.outbox import Outbox
     from chatsvc.usecases.previews import Computations
     from chatsvc.usecases.trials import Trials
+    from chatsvc.usecases.whatsapp import WhatsAppInbox
     from chatsvc.webhooks.courier import Courier
     from chatsvc.webhooks.dispatcher import Dispatcher
 
@@ -143,6 +144,13 @@ class Services:
         return ChannelAnswers(self)
 
     @cached_property
+    def whatsapp(self) -> WhatsAppInbox:
+        """Receiver of WhatsApp's callbacks."""
+        from chatsvc.usecases.whatsapp import WhatsAppInbox
+
+        return WhatsAppInbox(self)
+
+    @cached_property
     def egress(self) -> Egress:
         """Egress ledger of the process."""
         return Egress(allowed=self.config.egress == "all")
@@ -171,6 +179,8 @@ class Services:
             await self.computations.close()
         if "examinations" in vars(self) and self.examinations.task:
             await background.cancel(self.examinations.task)
+        if "whatsapp" in vars(self):
+            await self.whatsapp.close()
         if "outbox" in vars(self):
             await self.outbox.stop()
         if "dispatcher" in vars(self):

@@ -73,7 +73,7 @@ def written(connection: sqlite3.Connection, batches: list[list[NewMessage]]) -> 
     """Results of the messages, and the rows of the tables after them."""
     connection.execute("BEGIN")
     try:
-        results = [told(result) for batch in batches for result in incoming_messages._store_all(connection, batch)]
+        results = [told(result) for batch in batches for result in incoming_messages.store_all(connection, batch)]
         return results, {table: connection.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in TABLES.items()}  # noqa: S608  # its own names
     finally:
         connection.execute("ROLLBACK")

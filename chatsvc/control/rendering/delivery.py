@@ -67,4 +67,5 @@ def _channel_times(result: Channel) -> Json:
 
 def set_channel(result: SetChannel) -> Json:
     """Write a channel that was just set. It has a warning where its platform could not confirm it."""
-    return {**channel(result.channel), "warning": result.warning}
+    callback: Json = {} if result.callback_url is None else {"callback_url": result.callback_url}
+    return {**channel(result.channel), **callback, "warning": result.warning}

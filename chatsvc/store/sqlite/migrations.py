@@ -524,6 +524,30 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX audit_refused ON audit_records (account_id, number) WHERE outcome = 'refused';
     CREATE INDEX audit_refused_of_actor ON audit_records (actor_id, operation, at) WHERE outcome = 'refused';
     """,
+    # 21: WhatsApp. Addresses lead to conversations; one that another conversation goes on with is kept, no longer current, as the address
+    # of the older messages. `whatsapp_sends` counts a bot's sent messages in a UTC month.
+    """
+    CREATE TABLE whatsapp_addresses (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        kind TEXT NOT NULL,
+        value TEXT NOT NULL,
+        is_current INTEGER NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX whatsapp_addresses_current ON whatsapp_addresses (bot_id, kind, value) WHERE is_current = 1;
+    CREATE INDEX whatsapp_addresses_of_conversation ON whatsapp_addresses (conversation);
+    CREATE INDEX whatsapp_addresses_of_bot ON whatsapp_addresses (bot_id);
+
+    CREATE TABLE whatsapp_sends (
+        number INTEGER PRIMARY KEY,
+        bot_id TEXT NOT NULL REFERENCES bots (id),
+        month TEXT NOT NULL,
+        sent INTEGER NOT NULL,
+        UNIQUE (bot_id, month)
+    ) STRICT;
+    """,
 )
 
 

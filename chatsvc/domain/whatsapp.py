@@ -1,0 +1,284 @@
+"""Callbacks of the WhatsApp Cloud API, read without I/O. Signature, handshake, messages, delivery statuses, echoes, changed numbers.
+
+Whatever is unknown, broken, or of another phone number is left out: the platform delivers a refused callback again for a week.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from chatsvc.domain.channels import START
+
+PHONE, SCOPED = ADDRESS_KINDS = ("phone", "scoped")
+MOST_TEXT = 4096
+MOST_KEY = 512
+_PHONE = re.compile(r"\d{4,20}", re.ASCII)
+_SCOPED = re.compile(r"[A-Z]{2}\.[A-Za-z0-9._-]{1,160}")
+_SECONDS = re.compile(r"\d{1,11}", re.ASCII)
+_SIGNATURE = re.compile(r"sha256=[0-9a-f]{64}")
+_EARLIEST_MS = 1_420_070_400_000  # 2015: the platform has no older messages
+# Types of messages that are no text, with the kind that is stored. A caption makes a text of them.
+_KINDS = {
+    "image": "photo",
+    "video": "video",
+    "audio": "voice",
+    "document": "document",
+    "sticker": "sticker",
+    "location": "location",
+    "contacts": "contact",
+    "order": "order",
+    "unsupported": "unsupported",
+}
+# A status replaces those before it alone: they come in any order, and again.
+_RANKS = {"sent": 1, "failed": 2, "delivered": 3, "read": 4}
+T = TypeVar("T")
+
+
+class WhatsAppAddress(NamedTuple):
+    """Address of a visitor. A phone number (PHONE), or the id that a business sees instead of it (SCOPED)."""
+
+    kind: str
+    value: str
+
+
+class WhatsAppMessage(NamedTuple):
+    """A visitor's message. `key` is the platform's id of it; `kind` is as that of ArrivedMessage."""
+
+    key: str
+    addresses: tuple[WhatsAppAddress, ...]
+    at: int
+    text: str
+    kind: str | None = None
+
+
+class WhatsAppStatus(NamedTuple):
+    """A delivery status of a sent message. `opaque` is the name that was sent with it; `error` is set where it failed."""
+
+    key: str
+    delivery: str
+    opaque: str | None = None
+    error: str | None = None
+
+
+class WhatsAppEcho(NamedTuple):
+    """A message that the owner has written in the phone's own app."""
+
+    key: str
+    addresses: tuple[WhatsAppAddress, ...]
+    at: int
+    text: str
+
+
+class WhatsAppMove(NamedTuple):
+    """A change of a visitor's number, or of the id that stands for it."""
+
+    before: tuple[WhatsAppAddress, ...]
+    after: tuple[WhatsAppAddress, ...]
+
+
+class WhatsAppCallback(NamedTuple):
+    """Contents of a callback for one phone number. The messages are in the order of their times."""
+
+    messages: tuple[WhatsAppMessage, ...] = ()
+    statuses: tuple[WhatsAppStatus, ...] = ()
+    echoes: tuple[WhatsAppEcho, ...] = ()
+    moves: tuple[WhatsAppMove, ...] = ()
+
+
+def is_address(kind: str, value: str) -> bool:
+    """Report whether a value can be an address of a kind."""
+    return bool((_PHONE if kind == PHONE else _SCOPED).fullmatch(value))
+
+
+def is_signed(app_secret: str, body: bytes, signature: str) -> bool:
+    """Report whether a body bears the signature of the app. Compared in constant time."""
+    expected = "sha256=" + hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
+    return bool(_SIGNATURE.fullmatch(signature)) and hmac.compare_digest(expected, signature)
+
+
+def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
+    """Return the challenge of a handshake, None where the handshake is not the platform's."""
+    given = query.get("hub.verify_token", "").encode("utf-8", "surrogatepass")
+    if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(given, verify_token.encode()):
+        return None
+    answer = query.get("hub.challenge", "")
+    return answer if 0 < len(answer) <= MOST_KEY and answer.isascii() and answer.isprintable() else None
+
+
+def sent_name(conversation_id: str, message_id: str, *, is_last: bool) -> str:
+    """Return the name of a sent part of a message. Its delivery statuses bear it."""
+    return f"{conversation_id} {message_id}" if is_last else f"{conversation_id} {message_id} part"
+
+
+def precedes(before: str | None, after: str) -> bool:
+    """Report whether a delivery status may replace another one."""
+    return _RANKS.get(before or "", 0) < _RANKS[after]
+
+
+def parse(body: Mapping[str, Any], phone_number_id: str, now: int) -> WhatsAppCallback:
+    """Read a callback's elements of one phone number; `now` bounds their times (Unix milliseconds)."""
+    messages: list[WhatsAppMessage | None] = []
+    statuses: list[WhatsAppStatus | None] = []
+    echoes: list[WhatsAppEcho | None] = []
+    moves: list[WhatsAppMove | None] = []
+    for value in _values(body):
+        if _object(value.get("metadata")).get("phone_number_id") == phone_number_id:
+            messages += [_message(_object(one), value, now) for one in _list(value.get("messages"))]
+            moves += [_move(_object(one)) for one in _list(value.get("messages"))]
+            statuses += [_status(_object(one)) for one in _list(value.get("statuses"))]
+            echoes += [_echo(_object(one), now) for one in _list(value.get("message_echoes"))]
+    in_order = sorted(_known(messages), key=lambda message: message.at)
+    return WhatsAppCallback(tuple(in_order), _known(statuses), _known(echoes), _known(moves))
+
+
+def _known(found: Iterable[T | None]) -> tuple[T, ...]:
+    return tuple(one for one in found if one is not None)
+
+
+def _values(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    if body.get("object") != "whatsapp_business_account":
+        return
+    for entry in _list(body.get("entry")):
+        for change in _list(_object(entry).get("changes")):
+            value = _object(change).get("value")
+            if _object(change).get("field") in ("messages", "smb_message_echoes") and isinstance(value, dict):
+                yield value
+
+
+def _message(one: Mapping[str, Any], value: Mapping[str, Any], now: int) -> WhatsAppMessage | None:
+    key, at, addresses = _key(one.get("id")), _time(one.get("timestamp"), now), _sender(one, value)
+    # A message of a group is none to the bot.
+    if key is None or at is None or not addresses or one.get("group_id") is not None:
+        return None
+    content = _content(one)
+    return WhatsAppMessage(key, addresses, at, *content) if content else None
+
+
+def _content(one: Mapping[str, Any]) -> tuple[str, str | None] | None:
+    """Return text and kind of a message. None for one that gets no answer, such as a reaction."""
+    kind = one.get("type")
+    if not isinstance(kind, str):
+        return None
+    own = _object(one.get(kind))
+    if kind == "text":
+        text = _text(own.get("body"))
+    elif kind == "button":
+        text = _text(own.get("text")) or _text(own.get("payload"))
+    elif kind == "interactive":
+        text = _chosen(own)
+    elif kind == "request_welcome":
+        return "[start]", START
+    elif kind in _KINDS:
+        text = _text(own.get("caption"))
+        return (text, None) if text else (_described(_KINDS[kind], own), _KINDS[kind])
+    else:
+        return None
+    return (text, None) if text else None
+
+
+def _chosen(own: Mapping[str, Any]) -> str:
+    """Return the text of a chosen button or row. Its id holds the whole text, which its title may shorten."""
+    chosen = _object(own.get(str(own.get("type"))))
+    identifier = _text(chosen.get("id"))
+    return _text(identifier.partition(CHOICE)[2]) or _text(chosen.get("title"))
+
+
+# Begins the id of a button of this service.
+CHOICE = "choice "
+
+
+def _described(kind: str, own: Mapping[str, Any]) -> str:
+    """Return the text that stands for what is no text."""
+    latitude, longitude = own.get("latitude"), own.get("longitude")
+    if kind == "location" and isinstance(latitude, int | float) and isinstance(longitude, int | float):
+        return f"[location] {latitude:.6f}, {longitude:.6f}"
+    return f"[{kind}]"
+
+
+def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[WhatsAppAddress, ...]:
+    """Return the sender's addresses. One that the message leaves out may stand among the contacts."""
+    phone, scoped = _phone(one.get("from")), _scoped(one.get("from_user_id"))
+    contacts = [_object(contact) for contact in _list(value.get("contacts"))]
+    for contact in contacts:
+        other_phone, other_scoped = _phone(contact.get("wa_id")), _scoped(contact.get("user_id"))
+        # Phone numbers may differ from the ids of the same persons, so nothing but equal ones is linked.
+        if (phone is not None and phone == other_phone) or (scoped is not None and scoped == other_scoped):
+            phone, scoped = phone or other_phone, scoped or other_scoped
+    return _addresses(phone, scoped)
+
+
+def _addresses(phone: str | None, scoped: str | None) -> tuple[WhatsAppAddress, ...]:
+    named = ((PHONE, phone), (SCOPED, scoped))
+    return tuple(WhatsAppAddress(kind, value) for kind, value in named if value is not None)
+
+
+def _status(one: Mapping[str, Any]) -> WhatsAppStatus | None:
+    key, delivery = _key(one.get("id")), one.get("status")
+    if key is None or not isinstance(delivery, str) or delivery not in _RANKS:
+        return None
+    return WhatsAppStatus(key, delivery, _key(one.get("biz_opaque_callback_data")), _error(one) if delivery == "failed" else None)
+
+
+def _error(one: Mapping[str, Any]) -> str:
+    codes = [_object(error).get("code") for error in _list(one.get("errors"))]
+    return error_name(next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0))
+
+
+def error_name(code: int) -> str:
+    """Return the name of an error of the platform. It is kept with a message."""
+    return f"whatsapp_{code}" if 0 < code < 10**9 else "whatsapp_unknown"
+
+
+def _echo(one: Mapping[str, Any], now: int) -> WhatsAppEcho | None:
+    key, at = _key(one.get("id")), _time(one.get("timestamp"), now)
+    addresses = _addresses(_phone(one.get("to")), _scoped(one.get("to_user_id")))
+    content = _content(one)
+    return WhatsAppEcho(key, addresses, at, content[0]) if key and at is not None and addresses and content else None
+
+
+def _move(one: Mapping[str, Any]) -> WhatsAppMove | None:
+    system = _object(one.get("system"))
+    if one.get("type") != "system" or system.get("type") not in ("user_changed_number", "user_changed_user_id"):
+        return None
+    before = _addresses(_phone(one.get("from")), _scoped(one.get("from_user_id")))
+    after = _addresses(_phone(system.get("wa_id")) or _phone(system.get("new_wa_id")), _scoped(system.get("user_id")))
+    return WhatsAppMove(before, after) if before and after and before != after else None
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _key(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= MOST_KEY and value.isascii() and value.isprintable() else None
+
+
+def _phone(value: object) -> str | None:
+    return value if isinstance(value, str) and _PHONE.fullmatch(value) else None
+
+
+def _scoped(value: object) -> str | None:
+    return value if isinstance(value, str) and _SCOPED.fullmatch(value) else None
+
+
+def _time(value: object, now: int) -> int | None:
+    """Return a time in milliseconds. A clock that is ahead must not put a message after later ones."""
+    if not isinstance(value, str) or not _SECONDS.fullmatch(value):
+        return None
+    at = int(value) * 1000
+    return min(at, now) if at >= _EARLIEST_MS else None
+
+
+def _text(value: object) -> str:
+    """Return a text that can be stored, "" for anything else. Lone surrogates and NUL are replaced."""
+    if not isinstance(value, str):
+        return ""
+    return value.encode("utf-8", "replace").decode().replace("\0", " ").strip()[:MOST_TEXT]

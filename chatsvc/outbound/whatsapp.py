@@ -1,0 +1,176 @@
+"""Client of WhatsApp's Graph interface, and the sender of messages by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig
+
+from chatsvc.domain.outgoing import OutgoingPart, split
+from chatsvc.domain.whatsapp import CHOICE, PHONE, WhatsAppAddress, error_name, sent_name
+from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.session import open_session
+from chatsvc.outbound.tls import client_context
+
+TIMEOUT_S = 20.0
+CONNECT_S = 10.0
+MOST_BYTES = 262_144
+MOST_TEXT = 4096
+# Limits of questions with choices: up to 3 short ones as buttons, others as a list.
+MOST_BUTTONS, MOST_ROWS = 3, 10
+BUTTON_TITLE, ROW_TITLE, ROW_DESCRIPTION = 20, 24, 72
+ROW_ID = 200
+MOST_QUESTION = 1024
+TOKEN_CODE = 190
+# Codes that ask to wait: of the whole number or app, and of one conversation; with the seconds.
+_WAIT_ALL = {130429: 2.0, 80007: 30.0, 4: 30.0}
+_WAIT_ONE = {131056: 6.0}
+_RETRY_S = 5.0
+
+
+class WhatsAppClient:
+    """Calls for one phone number. Its connections are kept for further calls."""
+
+    def __init__(self, egress: Egress, graph_url: str, phone_number_id: str, token: str) -> None:
+        self._egress, self._token = egress, token
+        self._url = f"{graph_url.rstrip('/')}/{phone_number_id}/messages"
+        self._session: ClientSession | None = None
+
+    def _opened(self) -> ClientSession:
+        if self._session is None:
+            trace = TraceConfig()
+            trace.on_request_headers_sent.append(_note_written)
+            headers = {"Authorization": f"Bearer {self._token}"}
+            self._session = open_session(self._egress, "whatsapp", tls=client_context(), headers=headers, traces=(trace,))
+        return self._session
+
+    async def post(self, message: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Mapping[str, Any]:
+        """Post a message or a receipt; return the answer.
+
+        Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
+        """
+        progress = SimpleNamespace(written=False)
+        limits = ClientTimeout(total=CONNECT_S + timeout_s, connect=CONNECT_S, sock_read=timeout_s)
+        body = {"messaging_product": "whatsapp", **message}
+        try:
+            self._egress.check("whatsapp")
+            async with self._opened().post(
+                self._url, json=body, allow_redirects=False, timeout=limits, trace_request_ctx=progress
+            ) as response:
+                status, answer = response.status, await response.content.read(MOST_BYTES)
+                while chunk := await response.content.read(MOST_BYTES):
+                    answer += chunk
+                    if len(answer) > MOST_BYTES:
+                        raise SendingUncertain("whatsapp_answer_too_long")
+        except EgressRefused:
+            raise NotConnected("egress: none does not permit the connection") from None
+        except (ClientError, OSError, TimeoutError, ValueError) as fault:
+            if not progress.written:
+                raise NotConnected(type(fault).__name__) from None
+            raise SendingUncertain("timeout" if isinstance(fault, TimeoutError) else "connection_broken") from None
+        return _judged(status, answer)
+
+    async def mark_read(self, key: str, timeout_s: float, *, typing: bool) -> None:
+        """Mark a message as read. With `typing` the same call shows that a reply is being typed; raises as `post`."""
+        shown: dict[str, object] = {"typing_indicator": {"type": "text"}} if typing else {}
+        await self.post({"status": "read", "message_id": key, **shown}, timeout_s)
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+
+async def _note_written(_: object, context: SimpleNamespace, __: object) -> None:
+    context.trace_request_ctx.written = True
+
+
+def _judged(status: int, body: bytes) -> Mapping[str, Any]:
+    """Return an answer, or raise its fault."""
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        answer = None
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(answer, dict):
+        raise SendingUncertain(f"whatsapp_status_{status}")
+    if status == HTTPStatus.OK and "error" not in answer:
+        return answer
+    error = answer.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    if not isinstance(code, int) or isinstance(code, bool):
+        code = 0
+    if code in _WAIT_ONE:
+        raise RetryLater(error_name(code), _WAIT_ONE[code], whole=False)
+    if code in _WAIT_ALL or status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise RetryLater(error_name(code) if code else "rate_limited", _WAIT_ALL.get(code, _RETRY_S))
+    if status < HTTPStatus.BAD_REQUEST:
+        raise SendingUncertain(f"whatsapp_status_{status}")
+    told = error.get("message") if isinstance(error, dict) else None
+    name = error_name(code) if code else f"whatsapp_status_{status}"
+    raise SendingRefused(name, told[:200] if isinstance(told, str) and told.isprintable() else "")
+
+
+class WhatsAppSender:
+    """Sender of one bot's messages. `label` names the button that opens a list, in a text's language."""
+
+    def __init__(self, client: WhatsAppClient, label: Callable[[str], str]) -> None:
+        self._client, self._label = client, label
+
+    def parts(self, text: str) -> list[str]:
+        """See PlatformSender."""
+        return split(text, MOST_TEXT)
+
+    async def send(self, part: OutgoingPart, address: WhatsAppAddress) -> str:
+        """Send a part to an address; see PlatformSender."""
+        answer = await self._client.post(
+            {
+                "recipient_type": "individual",
+                "to" if address.kind == PHONE else "recipient": address.value,
+                "biz_opaque_callback_data": sent_name(part.conversation_id, part.message_id, is_last=part.is_last),
+                **content(part.text, part.choices, self._label),
+            }
+        )
+        messages = answer.get("messages")
+        key = messages[0].get("id") if isinstance(messages, list) and messages and isinstance(messages[0], dict) else None
+        if not isinstance(key, str) or not key:
+            raise SendingUncertain("whatsapp_bad_answer")
+        return key
+
+    async def close(self) -> None:
+        """See PlatformSender."""
+        await self._client.close()
+
+
+def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> dict[str, object]:
+    """Make type and content of a message. Choices become buttons, or a list where there are many or they are long."""
+    offered = [choice for choice in dict.fromkeys(choices) if choice and len(CHOICE + choice) <= ROW_ID][:MOST_ROWS]
+    if not offered or len(text) > MOST_QUESTION:
+        return {"type": "text", "text": {"preview_url": False, "body": text}}
+    fit = len(offered) <= MOST_BUTTONS and all(len(choice) <= BUTTON_TITLE for choice in offered)
+    action = _buttons(offered) if fit else _list(offered, label(text)[:BUTTON_TITLE])
+    return {"type": "interactive", "interactive": {"type": "button" if fit else "list", "body": {"text": text}, "action": action}}
+
+
+def _buttons(choices: Sequence[str]) -> dict[str, object]:
+    return {"buttons": [{"type": "reply", "reply": {"id": CHOICE + choice, "title": choice}} for choice in choices]}
+
+
+def _list(choices: Sequence[str], label: str) -> dict[str, object]:
+    return {"button": label, "sections": [{"rows": [_row(choice) for choice in choices]}]}
+
+
+def _row(choice: str) -> dict[str, str]:
+    """Make a row. What its title cannot hold stands in the description as a whole."""
+    if len(choice) <= ROW_TITLE:
+        return {"id": CHOICE + choice, "title": choice}
+    return {"id": CHOICE + choice, "title": _shortened(choice, ROW_TITLE), "description": _shortened(choice, ROW_DESCRIPTION)}
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -1,0 +1,310 @@
+"""WhatsApp's callbacks: messages, echoes, delivery statuses and changed numbers, stored in one transaction.
+
+An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
+person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from chatsvc.domain.channels import WHATSAPP
+from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
+from chatsvc.store import search
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.exchanges import id_by_time, new_ids
+from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
+
+PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
+_SEEN_MS = 30_000  # between two notes of a channel's last update
+_MINUTE_MS = 60_000
+
+
+class AddressedMessage(NamedTuple):
+    """A visitor's message, or the owner's own, before its conversation is known. `message.user_id` is empty."""
+
+    addresses: tuple[WhatsAppAddress, ...]
+    message: NewMessage
+
+
+class NewStatus(NamedTuple):
+    """A delivery status of a sent message. It is found by the platform's id (digest), or by the ids of its conversation and its own.
+
+    `is_last` is False for that of a part with others after it.
+    """
+
+    platform_id: bytes
+    delivery: str
+    error: str | None
+    conversation_id: str = ""
+    message_id: str = ""
+    is_last: bool = True
+
+
+class ReceivedCallback(NamedTuple):
+    """A callback to store for a channel. Echoes come with the digest under which their message would be known as sent."""
+
+    channel_id: str
+    bot_id: str
+    messages: Sequence[AddressedMessage] = ()
+    echoes: Sequence[tuple[AddressedMessage, bytes]] = ()
+    statuses: Sequence[NewStatus] = ()
+    moves: Sequence[WhatsAppMove] = ()
+
+
+class StoredCallback(NamedTuple):
+    """Result of a stored callback. The new messages of visitors by their digests, and the users with anything new."""
+
+    messages: dict[bytes, StoredMessage]
+    users: set[str]
+
+
+async def receive(db: Database, callback: ReceivedCallback, now: int, applied: Callable[[StoredCallback], None]) -> StoredCallback:
+    """Store a callback. What came before changes nothing."""
+
+    def unit(connection: Connection) -> StoredCallback:
+        connection.execute(
+            "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
+            (now, callback.channel_id, _SEEN_MS),
+        )
+        received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
+        messages = {digest: message for digest, message in received if message is not None}
+        users = {message.user_id for message in messages.values()}
+        for move in callback.moves:
+            _move(connection, callback.bot_id, move, now)
+        users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
+        users |= {user for one in callback.statuses if (user := _status(connection, callback.bot_id, one)) is not None}
+        return StoredCallback(messages, users)
+
+    return await db.write(unit, applied)
+
+
+def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
+    """Store a visitor's message; None for one that came before."""
+    if _is_known(connection, one.message.digest):
+        return None
+    user_id = _user(connection, one.message.bot_id, one.addresses)
+    (stored,) = store_all(connection, [one.message._replace(user_id=user_id or uuid.uuid4().hex)])
+    if not isinstance(stored, StoredMessage):
+        return None
+    _link(connection, stored, one.addresses, now)
+    return stored
+
+
+def _is_known(connection: Connection, digest: bytes) -> bool:
+    return connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (digest,)).fetchone() is not None
+
+
+def _conversations(connection: Connection, bot_id: str, addresses: Sequence[WhatsAppAddress]) -> list[tuple[int, str]]:
+    """List number and user of the conversations that addresses lead to, the older one first."""
+    found = set()
+    for address in addresses:
+        found |= set(
+            connection.execute(
+                """
+                SELECT c.created_at, c.number, c.user_id FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation
+                WHERE a.bot_id = ? AND a.kind = ? AND a.value = ? AND a.is_current = 1
+                """,
+                (bot_id, *address),
+            )
+        )
+    return [(number, user_id) for _, number, user_id in sorted(found)]
+
+
+def _user(connection: Connection, bot_id: str, addresses: Sequence[WhatsAppAddress]) -> str | None:
+    found = _conversations(connection, bot_id, addresses)
+    return found[0][1] if found else None
+
+
+def _link(connection: Connection, stored: StoredMessage, addresses: Sequence[WhatsAppAddress], now: int) -> None:
+    """Let all addresses of a sender lead to the conversation of the message."""
+    row = connection.execute("SELECT conversation FROM messages WHERE number = ?", (stored.number,)).fetchone()
+    _lead(connection, stored.bot_id, int(row[0]), addresses, now)
+
+
+def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Sequence[WhatsAppAddress], now: int) -> None:
+    for kind, value in addresses:
+        connection.execute(
+            """
+            UPDATE whatsapp_addresses SET is_current = 0
+            WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1 AND conversation <> ?
+            """,
+            (bot_id, kind, value, conversation),
+        )
+        connection.execute(
+            """
+            INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at) VALUES (?, ?, ?, ?, 1, ?)
+            ON CONFLICT DO NOTHING
+            """,
+            (bot_id, conversation, kind, value, now),
+        )
+
+
+def _move(connection: Connection, bot_id: str, move: WhatsAppMove, now: int) -> None:
+    """Let a new number lead to the conversation of the old one. The old one may be given to somebody else."""
+    found = _conversations(connection, bot_id, (*move.before, *move.after))
+    if not found:
+        return
+    conversation = found[0][0]
+    replaced = {kind for kind, _ in move.after}
+    for kind, value in move.before:
+        if kind in replaced and (kind, value) not in move.after:
+            connection.execute(
+                "UPDATE whatsapp_addresses SET is_current = 0 WHERE bot_id = ? AND kind = ? AND value = ? AND is_current = 1",
+                (bot_id, kind, value),
+            )
+    _lead(connection, bot_id, conversation, move.after, now)
+
+
+def _echo(connection: Connection, one: AddressedMessage, sent: bytes, now: int) -> str | None:
+    """Store the owner's own message, which takes the conversation over. Returns its user, None where it is known."""
+    m = one.message
+    if _is_known(connection, m.digest) or connection.execute("SELECT 1 FROM messages WHERE platform_id = ?", (sent,)).fetchone():
+        return None
+    if not connection.execute("SELECT 1 FROM accounts WHERE id = ? AND deleted_at IS NULL", (m.account_id,)).fetchone():
+        return None
+    connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", (m.digest, m.bot_id, m.at))
+    user_id = _user(connection, m.bot_id, one.addresses) or uuid.uuid4().hex
+    (found,) = addressed(connection, [m._replace(user_id=user_id)], [id_by_time(m.at)]).values()
+    conversation = found.number
+    _lead(connection, m.bot_id, conversation, one.addresses, now)
+    connection.execute(
+        """
+        INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, incoming, kind)
+        VALUES (?, ?, 'operator', ?, ?, ?, 'sent', ?, ?)
+        """,
+        (conversation, *new_ids(1), m.text, m.at, PHONE_OPERATOR, m.digest, m.kind),
+    )
+    search.queue(connection, [conversation])
+    _take(connection, conversation, m.at, now)
+    return user_id
+
+
+def _take(connection: Connection, conversation: int, at: int, now: int) -> None:
+    """Give a conversation to the owner's phone, unless the echo is too old. An operator who has it keeps it."""
+    taken = connection.execute(
+        """
+        UPDATE conversations SET handling = 'operator', handling_since = max(coalesce(handling_since, 0), ?2),
+            operator_id = CASE handling WHEN 'operator' THEN operator_id END,
+            operator_name = CASE handling WHEN 'operator' THEN operator_name ELSE ?3 END, updated_at = max(updated_at, ?2)
+        WHERE number = ?1 AND ?2 > ?4 - (SELECT b.hand_off_return FROM bots b WHERE b.id = bot_id) * ?5
+        """,
+        (conversation, at, PHONE_OPERATOR, now, _MINUTE_MS),
+    ).rowcount
+    if taken:
+        connection.execute("UPDATE messages SET pending = NULL WHERE conversation = ? AND pending = 1", (conversation,))
+
+
+def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | None:
+    """Write a delivery status unless a later one is known. Returns the user of the message."""
+    row = connection.execute(
+        """
+        SELECT m.number, m.delivery, c.user_id FROM messages m JOIN conversations c ON c.number = m.conversation
+        WHERE m.platform_id = ?
+        """,
+        (status.platform_id,),
+    ).fetchone()
+    if row is None and status.message_id:
+        row = connection.execute(
+            """
+            SELECT m.number, m.delivery, c.user_id FROM conversations c JOIN messages m ON m.conversation = c.number
+            WHERE c.id = ? AND c.bot_id = ? AND c.channel = ? AND m.id = ? AND m.role <> 'user' AND m.incoming IS NULL
+            """,
+            (status.conversation_id, bot_id, WHATSAPP, status.message_id),
+        ).fetchone()
+    if row is None or not precedes(row[1], status.delivery):
+        return None
+    number, _, user_id = row
+    if not status.is_last:
+        # A part that fails fails the message; that it arrived says nothing of the others.
+        statement = "UPDATE messages SET delivery = ?, error = ? WHERE number = ? AND outbox IS NULL"
+        if status.delivery != "failed" or not connection.execute(statement, (status.delivery, status.error, number)).rowcount:
+            return None
+        return str(user_id)
+    connection.execute(
+        """
+        UPDATE messages SET delivery = ?, error = ?, platform_id = coalesce(platform_id, ?), outbox = NULL, in_flight = NULL
+        WHERE number = ?
+        """,
+        (status.delivery, status.error, status.platform_id, number),
+    )
+    return str(user_id)
+
+
+async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | None:
+    """Return the address by which a visitor is reached. The phone number, where it is known; the latest."""
+
+    def unit(connection: Connection) -> WhatsAppAddress | None:
+        row = connection.execute(
+            """
+            SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
+            WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
+            """,
+            (bot_id, WHATSAPP, user_id, PHONE),
+        ).fetchone()
+        return WhatsAppAddress(*row) if row else None
+
+    return await db.read(unit)
+
+
+async def last_word_at(db: Database, conversation_id: str) -> int | None:
+    """Return the time of the visitor's last message in a conversation."""
+
+    def unit(connection: Connection) -> int | None:
+        row = connection.execute(
+            """
+            SELECT max(m.created_at) FROM conversations c JOIN messages m ON m.conversation = c.number
+            WHERE c.id = ? AND m.role = 'user'
+            """,
+            (conversation_id,),
+        ).fetchone()
+        return row[0]  # type: ignore[no-any-return]
+
+    return await db.read(unit)
+
+
+async def reserve_send(db: Database, bot_id: str, month: str, limit: int | None) -> bool:
+    """Count a message that is about to be sent. False, without a count, where the month's limit is reached."""
+
+    def unit(connection: Connection) -> bool:
+        connection.execute("INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", (bot_id, month))
+        changed = connection.execute(
+            "UPDATE whatsapp_sends SET sent = sent + 1 WHERE bot_id = ?1 AND month = ?2 AND sent < coalesce(?3, sent + 1)",
+            (bot_id, month, limit),
+        )
+        return changed.rowcount == 1
+
+    return await db.write(unit)
+
+
+async def release_send(db: Database, bot_id: str, month: str) -> None:
+    """Take back the count of a message that was surely not sent."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
+
+    await db.write(unit)
+
+
+async def sends(db: Database, bot_ids: Sequence[str], month: str) -> dict[str, int]:
+    """Return the messages that bots have sent in a month."""
+
+    def unit(connection: Connection) -> dict[str, int]:
+        found = {}
+        for bot_id in bot_ids:
+            row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
+            found[bot_id] = int(row[0]) if row else 0
+        return found
+
+    return await db.read(unit)
+
+
+async def note_verified(db: Database, channel_id: str, now: int) -> None:
+    """Write that the platform has verified the callback."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
+
+    await db.write(unit)

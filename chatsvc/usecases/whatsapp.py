@@ -1,0 +1,150 @@
+"""WhatsApp's callbacks. Stored before they are acknowledged, answered in the background afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from chatsvc import background
+from chatsvc.domain import times
+from chatsvc.domain.channels import ACTIVE, WHATSAPP
+from chatsvc.domain.hand_off import BOT
+from chatsvc.domain.whatsapp import WhatsAppCallback, WhatsAppStatus
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.store import whatsapp as stored
+from chatsvc.store.incoming_messages import NewMessage, StoredMessage
+from chatsvc.store.whatsapp import AddressedMessage, NewStatus, ReceivedCallback, StoredCallback
+from chatsvc.usecases.channel_messages import digest_of
+from chatsvc.usecases.channel_secrets import OpenChannel
+from chatsvc.usecases.outbox import sent_digest
+
+if TYPE_CHECKING:
+    from chatsvc.outbound.whatsapp import WhatsAppClient
+    from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+TYPING_AFTER_S = 0.7  # most replies of the knowledge come sooner
+RECEIPT_S = 5.0
+RECEIPTS = 16  # of a bot at a time
+
+
+async def find(services: Services, bot_id: str) -> OpenChannel | None:
+    """Find a bot's channel. None where the bot, its account or the channel does not exist."""
+    found = (await services.channels.of_bot(bot_id)).get(WHATSAPP)
+    state = await services.account_cache.account(found.account_id) if found else None
+    return found if found is not None and state is not None and bot_id in state.bots else None
+
+
+async def verified(services: Services, channel: OpenChannel) -> None:
+    """Note that the platform has verified the callback."""
+    await stored.note_verified(services.db, channel.channel.id, services.clock())
+
+
+class WhatsAppInbox:
+    """Receives callbacks and has their messages answered."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients: dict[str, tuple[tuple[str | None, str], WhatsAppClient, asyncio.Semaphore]] = {}
+
+    async def receive(self, channel: OpenChannel, callback: WhatsAppCallback) -> None:
+        """Store a callback, and begin to answer its new messages. Raises StoreUnavailable."""
+        services, bot_id = self._services, channel.channel.bot_id
+        arrived = ReceivedCallback(
+            channel.channel.id,
+            bot_id,
+            [
+                AddressedMessage(one.addresses, _message(channel, one.key, one.at, one.text)._replace(kind=one.kind))
+                for one in callback.messages
+            ],
+            [
+                (AddressedMessage(one.addresses, _message(channel, one.key, one.at, one.text)), sent_digest(bot_id, WHATSAPP, one.key))
+                for one in callback.echoes
+            ],
+            [_status(bot_id, one) for one in callback.statuses],
+            callback.moves,
+        )
+        done = await stored.receive(services.db, arrived, services.clock(), partial(self._applied, channel))
+        keys = {digest_of(bot_id, WHATSAPP, one.key): one.key for one in callback.messages}
+        messages = sorted(done.messages.items(), key=lambda item: (item[1].user_id, item[1].at, item[1].number))
+        for _, of_visitor in groupby(messages, key=lambda item: item[1].user_id):
+            new = list(of_visitor)
+            self._begin(channel, [message for _, message in new], keys[new[-1][0]])
+
+    def _applied(self, channel: OpenChannel, done: StoredCallback) -> None:
+        """Drop what is cached of the changed conversations, and wake those who wait for them."""
+        services = self._services
+        state = services.account_cache.cached(channel.account_id)
+        if state is not None and done.users:
+            state.pages = {}
+        for user_id in done.users:
+            conversation = (channel.channel.bot_id, WHATSAPP, user_id)
+            services.account_cache.histories.drop(conversation)
+            services.events.notify(conversation)
+
+    def _begin(self, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:
+        """Begin to answer the new messages of a conversation. Where the bot answers they are marked as read."""
+        answered, last = asyncio.Event(), messages[-1]
+        for message in messages:
+            self._services.answers.begin(channel.account_id, message, answered.set if message is last else None)
+        is_recent = self._services.clock() - last.at <= times.DAY_MS
+        if channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT):
+            task = background.start("read receipt", self._mark_read(channel, last_key, answered))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _mark_read(self, channel: OpenChannel, key: str, answered: asyncio.Event) -> None:
+        """Mark a message as read, and the bot as typing where it takes a while. A failure is not tried again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TYPING_AFTER_S):
+                await answered.wait()
+        try:
+            async with asyncio.timeout(RECEIPT_S):
+                client, slots = await self._client(channel)
+                async with slots:
+                    await client.mark_read(key, RECEIPT_S, typing=not answered.is_set())
+        except (TimeoutError, NotConnected, RetryLater, SendingRefused, SendingUncertain) as fault:
+            log.info("bot %s: a message could not be marked as read: %s", channel.channel.bot_id, str(fault) or "timeout")
+
+    async def _client(self, channel: OpenChannel) -> tuple[WhatsAppClient, asyncio.Semaphore]:
+        """Return a client for a bot's number. Another one where the number or its token was changed."""
+        # Imported here: an HTTP client takes long to import.
+        from chatsvc.outbound.whatsapp import WhatsAppClient
+
+        place = (channel.channel.identity, channel.secrets["token"])
+        made_for, client, slots = self._clients.get(channel.channel.bot_id, (None, None, None))
+        if client is None or slots is None or made_for != place:
+            if client is not None:
+                await client.close()
+            services = self._services
+            graph_url = services.config.channels.whatsapp_graph_url
+            client = WhatsAppClient(services.egress, graph_url, channel.channel.identity or "", channel.secrets["token"])
+            slots = asyncio.Semaphore(RECEIPTS)
+            self._clients[channel.channel.bot_id] = place, client, slots
+        return client, slots
+
+    async def close(self) -> None:
+        """Give up receipts and close connections."""
+        await background.cancel(*self._tasks)
+        for _, client, _ in self._clients.values():
+            await client.close()
+
+
+def _message(channel: OpenChannel, key: str, at: int, text: str) -> NewMessage:
+    bot_id = channel.channel.bot_id
+    return NewMessage(channel.account_id, bot_id, WHATSAPP, "", text, digest_of(bot_id, WHATSAPP, key), at)
+
+
+def _status(bot_id: str, status: WhatsAppStatus) -> NewStatus:
+    conversation_id, _, rest = (status.opaque or "").partition(" ")
+    message_id, _, part = rest.partition(" ")
+    return NewStatus(
+        sent_digest(bot_id, WHATSAPP, status.key), status.delivery, status.error, conversation_id, message_id, is_last=not part
+    )
