@@ -9,7 +9,7 @@ from chatsvc.dashboard import languages, responses, session_cookie
 from chatsvc.dashboard.local_paths import with_query
 from chatsvc.dashboard.page import CODE_PATH, DEFAULT_ZONE, HOME_PATH, LOGIN_PATH, Page
 from chatsvc.dashboard.pages.waiting import PATH as WAITING_PATH
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
 from chatsvc.dashboard.routes import ROUTES
 from chatsvc.dashboard.templating import load, static_files
 from chatsvc.domain.refusals import Refused
@@ -29,7 +29,8 @@ async def _not_found(page: Page) -> HttpResponse:
     return page.fail(404)
 
 
-_REFRESH = "Chatsvc-Refresh"  # sent by static/app.js
+# Sent by static/app.js, with the account that the open page shows: another tab may have chosen another one since.
+_REFRESH = "Chatsvc-Refresh"
 
 _NOWHERE = Route("GET", "other", _not_found, Access.PUBLIC)
 
@@ -113,11 +114,15 @@ class Dashboard:
         if not page.is_signed_in or page.signed_in is None:
             return
         scope, chosen = page.caller.scope, page.session.account_id
-        wanted = page.query.get("account") if page.route.method == "GET" else None
+        record = next(((kind, name) for kind, name in page.params.items() if administration.is_owned(kind)), None)
+        page.has_record = record is not None
+        wanted = await _wanted_account(page)
         if wanted is not None:
             await sessions.choose_account(self._services, page.signed_in, wanted)
-            chosen = wanted
-        record = next(((kind, name) for kind, name in page.params.items() if administration.is_owned(kind)), None)
+        shown = page.request.headers.get(_REFRESH, "")
+        if scope.includes(shown) and await self._services.account_cache.account(shown) is not None:
+            wanted = shown
+        chosen = wanted or chosen
         owner = await account_choice.account_of(self._services, scope, *record) if record else None
         chosen = owner or chosen
         page.accounts = await account_choice.choices(self._services, scope, chosen)
@@ -133,6 +138,15 @@ class Dashboard:
         if request is not None:
             request.error = type(fault).__name__
         return responses.fault(fault.status, languages.choose(request), request_id)
+
+
+async def _wanted_account(page: Page) -> str | None:
+    """Return the account that a link chooses, or that a form was made for. Another tab may have chosen another one since."""
+    if page.route.method == "GET":
+        return page.query.get("account")
+    if page.has_record or page.route.access not in ACCOUNT_ACCESS:
+        return None
+    return (await page.form()).optional("account")
 
 
 def _is_background(request: HttpRequest) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 from chatsvc.dashboard import catalogue, formats, navigation, reasons, responses, session_cookie
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.local_paths import local, with_query
-from chatsvc.dashboard.route import Access, Route
+from chatsvc.dashboard.route import ACCOUNT_ACCESS, Access, Route
 from chatsvc.dashboard.templating import environment
 from chatsvc.dashboard.wording import sentence
+from chatsvc.domain import refusals
 from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
@@ -30,7 +31,8 @@ _SHOWN_COOKIE = "chatsvc_shown"
 class Page:
     """Context of one request. `templates` are the path templates of all pages.
 
-    `account_id` is the account that the page is about: that of the record in its path, else the one chosen in the session.
+    `account_id` is the account that the page is about: that of the record in its path, else the one that the form was made for, else the
+    one chosen in the session. `has_record` tells whether the path names a record.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Page:
         self.signed_in = signed_in
         self.caller: Caller = sessions.caller_of(signed_in) if signed_in else ANONYMOUS
         self.account_id: str | None = None
+        self.has_record = False
         self.accounts: Sequence[Account] = ()
         self.timezone = DEFAULT_ZONE
         self._templates = templates
@@ -105,7 +108,7 @@ class Page:
 
     def _caller(self, operation: str, arguments: Mapping[str, Any]) -> Caller:
         found = administration.find(operation)
-        named = any(arguments.get(kind) is not None for kind in found.records)
+        named = not self._is_bound and any(arguments.get(kind) is not None for kind in found.records)
         # An operator is no record of one account; operators.py itself compares the roles of both.
         if named or found.role in (None, Role.ADMINISTRATOR) or operation.startswith("operator.") or self.account_id is None:
             return self.caller
@@ -113,10 +116,20 @@ class Page:
         return self.caller._replace(scope=Scope({self.account_id: role} if role else {}))
 
     async def form(self, limits: FormLimits | None = None) -> Fields:
-        """Read the submitted form once; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken."""
+        """Read the submitted form once; raises BadForm, BodyTooLarge, BodyTimeout and BodyBroken.
+
+        A form that was made for another account than that of the record in the path raises `account_not_found`.
+        """
         if self._fields is None:
             self._fields = Fields(await read_form(self.request, limits or FormLimits()))
+            if self.has_record and self._is_bound and self._fields.text("account") != self.account_id:
+                raise refusals.account_not_found(account=self._fields.text("account"))
         return self._fields
+
+    @property
+    def _is_bound(self) -> bool:
+        """Whether the form may act in one account alone. The one that it was made for."""
+        return self.route.access in ACCOUNT_ACCESS and self._fields is not None and self._fields.optional("account") is not None
 
     def close(self) -> None:
         """Delete uploads."""

@@ -28,6 +28,10 @@ class Access(IntEnum):
     ADMINISTRATOR = Role.ADMINISTRATOR
 
 
+# The access levels of pages about one account.
+ACCOUNT_ACCESS = (Access.READER, Access.EDITOR, Access.OWNER)
+
+
 class Route(NamedTuple):
     """A route. A parameter named after a kind of record (`{bot}`) decides the account, and the page is 404 outside the scope.
 

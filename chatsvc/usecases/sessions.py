@@ -153,7 +153,8 @@ async def choose_account(services: Services, signed_in: SignedIn, account: str) 
     """Keep the account that the operator has chosen in the session; raises `account_not_found`."""
     if not caller_of(signed_in).scope.includes(account) or await services.account_cache.account(account) is None:
         raise refusals.account_not_found(account=account)
-    await stored.choose_account(services.db, signed_in.session.id, account)
+    if account != signed_in.session.account_id:
+        await stored.choose_account(services.db, signed_in.session.id, account)
 
 
 def _new(services: Services, operator: Operator, browser: str, address: str, *, verified: bool) -> tuple[NewSession, bytes]:

@@ -21,7 +21,7 @@
 
     async function refresh(part) {
       // The header keeps a session from living on in a tab that nobody uses; once it has ended, the page leads to the sign-in.
-      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "manual", headers: { "Chatsvc-Refresh": "1" } });
+      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin", redirect: "manual", headers: { "Chatsvc-Refresh": words.account ?? "" } });
       if (answer.type === "opaqueredirect" && !hasTypedText()) location.reload();
       if (!answer.ok) throw new Error(`status ${answer.status}`);
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
