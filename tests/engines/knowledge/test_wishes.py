@@ -29,8 +29,20 @@ we want to stay 3 nights in may
 could you squeeze me in for a blow dry tomorrow at 3
 need my hair done for a wedding on the 12th
 can someone come and measure on wednesday
+I'd like you to come and look at it, it won't start
+could somebody come round and check the boiler
+can someone look at my brakes friday morning
+and can i see it?
+count me in for friday
+save us a spot please
 book
 yarın akşam 4 kişilik yer var mı
+araba çalışmıyor bir gelip bakar mısınız
+evime birini gönderir misiniz
+gelip bakmanızı istiyorum
+29 aralıkta yerimiz olsun
+arabaya bir bakar mısınız
+daireyi görebilir miyim
 cuma akşamı 20.00 6 kişi deniz kenarı ayırtabilir misiniz
 pazar öğlen 5 kişi için masa ayarlar mısınız
 Dr. Selin Hanım müsait mi

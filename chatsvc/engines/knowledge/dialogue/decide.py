@@ -10,22 +10,69 @@ from dataclasses import replace
 
 from chatsvc.domain.language import primary
 from chatsvc.engines import EngineError, Reply, Turn
-from chatsvc.engines.knowledge.dialogue import answers, ask_back, drafts, facts, fallbacks, flow, knowing, matter, records, smalltalk, texts
+from chatsvc.engines.knowledge.dialogue import (
+    answers,
+    ask_back,
+    colleagues,
+    drafts,
+    facts,
+    fallbacks,
+    flow,
+    knowing,
+    matter,
+    records,
+    smalltalk,
+    taking_up,
+    texts,
+)
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
+from chatsvc.engines.knowledge.dialogue.form_replies import last_reply
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
+from chatsvc.engines.reading.folding import words
 
 _MOST_WORDS = 7  # of a question about the bot's languages
 _MOST_LISTED = 6  # entries in an overview
+_FEW = 5  # words of a message that says how many come
 _LIKELY = 0.5  # confidence of a hedged answer that goes before a weak wish
 _PRICE = "how much is it"
 _UPSET = frozenset({"complaint", "refund"})
 
 
+# Small talk that is answered otherwise where the same reply was given just before.
+_AGAIN = {"greeting": "smalltalk.opening", "thanks": "kind", "noted": "noted", "goodbye": "smalltalk.goodbye.again"}
+
+
 def reply(turn: Turn) -> Reply:
     """Answer one turn; raises EngineError("no_answer") if nothing replies to it."""
-    message, draft = VisitorMessage(turn), flow.opened(turn)
+    message = VisitorMessage(turn)
+    said = _reply(message)
+    return said if said.captured is not None or said.text != last_reply(turn) else _varied(message, said)
+
+
+def _varied(message: VisitorMessage, said: Reply) -> Reply:
+    """Return another reply than the same one twice in a row: other small talk, or the offer to pass the matter on."""
+    small = _AGAIN.get(message.small_talk or "")
+    if small is not None:
+        return replace(said, text=_say(message)(small))
+    draft = flow.opened(message.turn)
+    if not message.turn.may_capture or (draft is not None and not flow.is_offered(draft)):
+        return said
+    upset = bool(message.intents & {*_UPSET, "insult"})
+    asked = next((past.content for past in reversed(message.turn.history) if past.role == "user"), "")
+    if not upset and words(asked) != message.said:  # the same answer may well be right for another question
+        return said
+    text, key = ("", "offer.upset") if upset else (said.text, "offer.again")
+    offered = flow.offer(message, "support" if upset else matter.request_type(message.turn), text, key)
+    return replace(offered, evidence=said.evidence)
+
+
+def _reply(message: VisitorMessage) -> Reply:
+    turn, draft = message.turn, flow.opened(message.turn)
     if draft is None:
         return _first_of(message, READINGS)
+    if draft.asked == "dropped":
+        again = None if drafts.is_stale(turn.dialogue, turn.now_ms) else flow.taken_up_again(message, draft)
+        return again or _beside_an_offer(message, draft)
     if draft.asked != "offer" and drafts.is_stale(turn.dialogue, turn.now_ms):
         return _after_a_pause(message, draft)
     if flow.is_offered(draft):
@@ -98,6 +145,8 @@ def _volunteered(message: VisitorMessage) -> Reply | None:
     kind = message.wish.request_type if message.wish else matter.request_type(turn, message.text)
     if kind == "appointment" and message.wish is None and not (message.heard.day or message.heard.clock):
         kind = matter.request_type(turn, message.text)
+    if kind == "contact" and message.wish is None and taking_up.is_invited(turn):
+        kind = "appointment"
     clear = message.wish is not None and message.wish.clear
     visit = matter.visit_told(turn, message.now) if kind == "contact" and message.wish is None else None
     if visit is not None:
@@ -116,11 +165,12 @@ def _clear_wish(message: VisitorMessage) -> Reply | None:
 
 def _person(message: VisitorMessage) -> Reply | None:
     """Read the wish to speak to a person."""
-    if "person" not in message.intents:
+    named = colleagues.are_asked_for(message)
+    if "person" not in message.intents and not named:
         return None
     if not message.turn.may_capture:
         return Reply(_say(message)("person.later"))
-    return flow.begin(message, "contact", opening="open.person")
+    return flow.begin(message, "contact", opening="open.named" if named else "open.person")
 
 
 def _upset(message: VisitorMessage) -> Reply | None:
@@ -129,6 +179,8 @@ def _upset(message: VisitorMessage) -> Reply | None:
         return None
     say = _say(message)
     known = answers.answer(message.turn, message.finding) or (_hedged(message) if message.heard.question else None)
+    if known is not None and not message.heard.question and facts.states_any(known.text, facts.asked(_PRICE)):
+        known = None  # a price is no reply to "you scratched my car"
     said = f"{say('sorry')} {known.text if known else ''}".strip()
     offered = flow.offer(message, "support", said, "offer.contact")
     return replace(offered, evidence=known.evidence) if known else offered
@@ -137,7 +189,25 @@ def _upset(message: VisitorMessage) -> Reply | None:
 def _enrolment(message: VisitorMessage) -> Reply | None:
     if "enrol" not in message.intents or not message.turn.may_capture:
         return None
-    return flow.begin(message, "appointment" if message.heard.day else matter.request_type(message.turn, message.text))
+    kind = "appointment" if message.heard.day else matter.request_type(message.turn, message.text)
+    return flow.begin(message, "other" if kind == "contact" else kind)
+
+
+def _taken_up(message: VisitorMessage) -> Reply | None:
+    """Read a bare day after an invitation to name one, or "let's do it"."""
+    turn = message.turn
+    if not turn.may_capture:
+        return None
+    invited = taking_up.is_invited(turn)
+    if invited and taking_up.names_a_day(message):
+        return flow.begin(message, "appointment")
+    day = matter.day_told(turn, message.now) if message.heard.counts and len(message.said) <= _FEW else None
+    if day is not None:  # "are you open on Friday?", "we are 6"
+        return flow.begin(message, "appointment", before=RequestDraft("appointment", "en", day=day))
+    if not taking_up.goes_ahead(message) or not taking_up.has_matter(turn):
+        return None
+    kind = "appointment" if invited else matter.request_type(turn)
+    return flow.begin(message, "other" if kind == "contact" else kind)
 
 
 def _opening_hours(message: VisitorMessage) -> Reply | None:
@@ -259,6 +329,7 @@ READINGS: tuple[Reading, ...] = (
     _person,
     _upset,
     _enrolment,
+    _taken_up,
     _language,
     _opening_hours,
     _answer,

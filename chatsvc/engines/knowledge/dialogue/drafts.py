@@ -19,7 +19,7 @@ from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 
 VERSION = 1
 MAX_CHARACTERS = 4_000
-QUESTIONS = ("date", "time", "message", "name", "contact", "phone", "email", "confirm", "change", "offer", "resume")
+QUESTIONS = ("date", "time", "message", "name", "contact", "phone", "email", "confirm", "change", "offer", "resume", "dropped")
 _OPENING = 200  # characters of the visitor's message, enough to find it again in the history
 _MORE = 80  # characters of each further one
 _MOST_MORE = 6
@@ -36,7 +36,7 @@ class RequestDraft:
 
     `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
     the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, and "resume" if the
-    visitor was asked whether to continue. `nameless`: the name was asked for in vain, and is asked for no more.
+    visitor was asked whether to continue, and "dropped" if they gave it up. `nameless`: the name was asked for in vain, and is asked for no more.
     """
 
     request_type: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Reply, Turn, language
-from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, texts, wishes
+from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, taking_up, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import with_values
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn
@@ -19,7 +19,7 @@ _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 _MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten
 _REFERENCE = 4  # digits of a number of an order or the like
 _MOST_BESIDE_REFERENCE = 8  # words of a message that gives one
-_OFFERED = ("offer", "resume")
+_OFFERED = ("offer", "resume", "dropped")
 
 
 def opened(turn: Turn) -> RequestDraft | None:
@@ -38,8 +38,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if request_type == "other" and not about:
         about = True
     draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
-    if not about and heard.names_when:
-        draft = drafts.with_more(draft, turn.message)  # when the visitor wants to be called
+    if not about and (heard.names_when or opening == "open.named"):
+        draft = drafts.with_more(draft, turn.message)  # when the visitor wants to be called, or by whom
     if before is not None:
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft, whole=volunteered))
@@ -120,7 +120,13 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
     heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
     taken = with_values(asked, heard)
     numbered = any(len(word) >= _REFERENCE and word.isdigit() for word in message.said) and len(message.said) <= _MOST_BESIDE_REFERENCE
-    if taken != asked or numbered or hearing.agrees(turn.message, heard) or message.intents & {"act", "enrol"}:
+    if (
+        taken != asked
+        or numbered
+        or hearing.agrees(turn.message, heard)
+        or message.intents & {"act", "enrol"}
+        or taking_up.goes_ahead(message)
+    ):
         passing = hearing.bare_name(turn.message, None) or hearing.name_in_passing(turn.message, message.now, turn.bot.country)
         if asked.asked == "name" and heard.name and not message.has_contact and not passing:
             return None
@@ -130,6 +136,15 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
         lead = "" if draft.asked == "resume" else say(f"open.{draft.request_type}" if taken == asked else "open.volunteered")
         return FormTurn(turn, taken, heard).proceed("\n\n".join([*_asked_beside(message), lead]))
     return None
+
+
+def taken_up_again(message: VisitorMessage, draft: RequestDraft) -> Reply | None:
+    """Continue a form that was given up: "ok let's do it then", or a bare day. None for other messages."""
+    dated = draft.is_appointment and taking_up.names_a_day(message)
+    if not (dated or taking_up.goes_ahead(message)) or not message.turn.may_capture:
+        return None
+    said = FormTurn(message.turn, with_values(draft, message.heard), message.heard)
+    return said.proceed(said.say(f"open.{draft.request_type}"))
 
 
 def kept(draft: RequestDraft, turn: Turn) -> str | None:
@@ -151,7 +166,7 @@ def resumed(message: VisitorMessage, draft: RequestDraft, said: str) -> Reply:
 def _asked_beside(message: VisitorMessage) -> list[str]:
     """Return the answers to questions beside the wish: "I'd like an appointment. Do you take cards?"."""
     sentences = [clause for part in lookup.parts(message.text) for clause in part.split(", ")][:_MOST_SENTENCES]
-    asked = [one for one in sentences if hearing.asks(one) and wishes.recognise(one) is None]
+    asked = [one for one in sentences if hearing.asks(one) and not ((wish := wishes.recognise(one)) and wish.clear)]
     found = (knowing.answer_in_context(message.turn, one) for one in asked)
     return list(dict.fromkeys(answer for answer in found if answer))
 
@@ -163,7 +178,7 @@ def proceed(message: VisitorMessage, draft: RequestDraft) -> Reply:
         draft = replace(draft, language=language.among(turn, LANGUAGES, draft.language))
     heard = hearing.interpret(turn.message, draft.asked, message.now, turn.bot.country)
     if hearing.gives_up(turn.message, heard, draft.asked):
-        return Reply(dropped(turn, draft))
+        return Reply(dropped(turn, draft), dialogue=drafts.dump(replace(draft, asked="dropped", missed=0), turn.now_ms))
     said = FormTurn(turn, draft, heard)
     if "postpones" in message.intents and with_values(draft, heard) == draft:
         return said.on_postponed()

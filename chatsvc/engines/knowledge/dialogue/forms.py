@@ -29,7 +29,6 @@ from chatsvc.engines.reading.folding import words
 from chatsvc.engines.reading.language_detection import is_word
 
 _PART_OF_DAY = 4  # words of a message that only names one
-_AROUND_A_NAME = 2  # words beside a name that is repeated
 _LEAST_KNOWN = 2  # words of a detail of the matter that some list knows
 
 
@@ -78,7 +77,7 @@ class FormTurn(FormReplies):
         taken = self._with_values(heard)
         if not heard.substance(1) and (kept := taken._with_when()) is not taken:
             return kept._repeat_question(self.say("noted"))
-        if not heard.substance(1) or hearing.is_nod(self.turn.message):
+        if not heard.substance(1) or (hearing.is_nod(self.turn.message) and not heard.substance(2)):
             return taken.proceed() if taken.draft != self.draft else self._small_talk() or self._misunderstood()
         return replace(taken, draft=replace(taken.draft, opening=drafts.opening_of(self.turn.message))).proceed()
 
@@ -130,7 +129,11 @@ class FormTurn(FormReplies):
         """Keep an addition to the matter instead of answering it. Example: "we are 6, one of us vegan"."""
         asked, heard = self.draft.asked, self.heard
         complains = "complaint" in intents.of(self.turn.message)
-        if heard.garbled or heard.refuses or not (heard.counts or complains or (heard.substance(2) and _known_words(heard.line))):
+        if (
+            heard.garbled
+            or heard.refuses
+            or not (heard.counts or complains or wishes.is_urgent(self.turn.message) or (heard.substance(2) and _known_words(heard.line)))
+        ):
             return None
         if asked in ("date", "time") and not any(word.isdigit() for word in heard.line.split()):
             return None
@@ -142,7 +145,10 @@ class FormTurn(FormReplies):
         """Return whether a message in a call-back request names only a day and an hour."""
         heard, wish = self.heard, wishes.of(self.turn.message, self.heard)
         called = wish is not None and wish.request_type == "contact"  # "call me tomorrow at 3" names the hour of the call
-        return heard.day is not None and heard.clock is not None and not heard.substance(1) and not heard.question and not called
+        named = heard.day is not None and heard.clock is not None
+        if self.draft.request_type == "other" and not wishes.changes(self.draft.opening):  # such as a wish to enrol
+            named = heard.day is not None or heard.clock is not None
+        return named and not heard.substance(1) and not heard.question and not called
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed. Show the summary again if none is."""
@@ -194,7 +200,7 @@ class FormTurn(FormReplies):
         """Keep the day or the hour that suits the visitor where the request has no field for it: "after 5 pm"."""
         wish = wishes.of(self.turn.message, self.heard)
         other = wish is not None and wish.request_type != self.draft.request_type
-        if self.draft.is_appointment or other or self.heard.question or not self.heard.names_when:
+        if self.draft.is_appointment or other or self.heard.question or not self.heard.names_when or smalltalk.kind_of(self.turn):
             return self
         return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
@@ -289,7 +295,7 @@ class FormTurn(FormReplies):
         """Acknowledge a value that is known already: "Monday" again is no question about Mondays."""
         draft, heard = self.draft, self.heard
         said = words(self.turn.message)
-        if draft.name and set(words(draft.name)) <= set(said) and len(said) <= len(words(draft.name)) + _AROUND_A_NAME:
+        if draft.name and set(words(draft.name)) <= set(said) and hearing.only_names(self.turn.message, draft.name):
             return self._repeat_question(self.say("noted"))
         if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
             return None

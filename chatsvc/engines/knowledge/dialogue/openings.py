@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import closures, hours, texts
+from chatsvc.engines.knowledge.dialogue import closures, hours, texts, wording
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
@@ -15,6 +15,9 @@ _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entri
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
 _BUSINESS, _BESIDE_HOLIDAY = _FILE.pattern("business"), _FILE.pattern("beside_holiday")
+_WEEKLY = _FILE.pattern("weekly")
+_DAYS_EN = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+_DAYS_TR = ("pazartesi", "sali", "carsamba", "persembe", "cuma", "cumartesi", "pazar")
 _NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
 _HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
@@ -31,7 +34,8 @@ def asks(message: VisitorMessage) -> bool:
 
 def _speaks_of_something(turn: Turn) -> bool:
     """Return whether the visitor's last message is about something else. Then "until when?" may refer to that."""
-    return bool(turn.history) and not asked_before(turn)
+    last = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
+    return bool(turn.history) and not asked_before(turn) and not wording.is_closing(last)
 
 
 def asks_only(message: VisitorMessage) -> bool:
@@ -103,7 +107,11 @@ def day_of(message: VisitorMessage) -> date | None:
             return this_year if this_year >= today else date(today.year + 1, month, day)
     if _THANKSGIVING in message.line and not beside:
         return _thanksgiving(today.year)
-    return message.heard.day
+    weekly = _WEEKLY.search(message.line) if message.heard.day is None else None
+    if weekly is None:
+        return message.heard.day
+    weekday = _DAYS_EN.index(weekly["en"]) if weekly["en"] else _DAYS_TR.index(weekly["tr"])
+    return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
 
 def is_holiday(day: date, country: str) -> bool:

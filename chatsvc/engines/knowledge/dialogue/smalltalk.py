@@ -34,7 +34,7 @@ _FILE = WordFile("knowledge/dialogue/smalltalk.txt")
 _PHRASES: dict[tuple[str, ...], tuple[str, str]] = {}  # words -> (kind, language)
 _FILLERS: set[tuple[str, ...]] = set()
 for _name, _items in _FILE.group("").items():
-    if _name == "part":
+    if _name in ("part", "when"):
         continue
     for _phrase in (tuple(map(_plain, words(item))) for item in _items):
         if _name == "fillers":
@@ -45,6 +45,8 @@ for _name, _items in _FILE.group("").items():
 _TELLING = ("greeting", "noted", "thanks", "identity", "opening", "goodbye")  # in rising order of weight
 # Said on meeting and on parting alike: after a conversation they part.
 _PARTS_WITH = frozenset(_plain(word) for item in _FILE.items("part") for word in words(item))
+# Days and times that may stand in a goodbye.
+_WHEN = frozenset(_plain(word) for item in _FILE.items("when") for word in words(item))
 _LONGEST = max(len(phrase) for phrase in _PHRASES)
 
 
@@ -69,12 +71,14 @@ def kind_of(turn: Turn) -> tuple[str, str] | None:
 
 
 def _farewell(turn: Turn) -> tuple[str, str] | None:
-    """Read a message that ends with a goodbye and asks nothing: "shame. laters", "i was only joking. happy christmas"."""
+    """Read a message that ends with a goodbye and asks nothing: "shame. laters", "teşekkürler cumartesi görüşürüz"."""
     clauses = [clause for clause in _CLAUSES.split(turn.message) if words(clause)]
     if not clauses or "?" in turn.message or len(words(turn.message)) > _MOST_PARTING_WORDS:
         return None
-    last = kind(words(clauses[-1]), turn.bot.name)
-    return last if last is not None and last[0] == "goodbye" and len(clauses) > 1 else None
+    said = words(clauses[-1])
+    timeless = [word for word in said if _plain(word) not in _WHEN and not word[0].isdigit()]
+    last = kind(said, turn.bot.name) or kind(timeless, turn.bot.name)
+    return last if last is not None and last[0] == "goodbye" and (len(clauses) > 1 or timeless != said) else None
 
 
 def asks_who(turn: Turn) -> bool:

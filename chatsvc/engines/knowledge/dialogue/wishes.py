@@ -141,6 +141,11 @@ def changes(message: str) -> bool:
     return bool(_CHANGES.search(_line(message)))
 
 
+def is_urgent(message: str) -> bool:
+    """Return whether the message says that it is urgent."""
+    return bool(_URGENT.search(_line(message)))
+
+
 _ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")
 
 

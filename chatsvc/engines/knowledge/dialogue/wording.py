@@ -28,6 +28,8 @@ _ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswit
 _NO_SENTENCES = frozenset({"days", "months"})
 _BRACES = re.compile(r"\{(\w+)\}")
 _STAY = re.compile(r"\b(?:nights?|double|twin|suite|overnight|geceli\w*|gece|oda\w*|konakla\w*)\b(?! saat)")
+# The team comes to the visitor: "gelip bakar mısınız".
+_VISIT = re.compile(r"\b(?:gelip|gel\w*meniz\w*|bakman\w*|gonder\w*|come (?:and|out|over|round|to (?:my|us|mine)))\b")
 _SHOWN = 160  # characters of the visitor's message in the summary
 
 
@@ -75,7 +77,8 @@ def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
     """Return the question for a field, in the words of the request's kind."""
     own = f"ask.{asked}"
     stays = draft.is_appointment and any(_STAY.search(folded(text)) for text in (draft.opening, *draft.more))
-    of_kind = f"{own}.{'stay' if stays else draft.request_type}"
+    visits = draft.is_appointment and any(_VISIT.search(folded(text)) for text in (draft.opening, *draft.more))
+    of_kind = f"{own}.{'stay' if stays else 'visit' if visits else draft.request_type}"
     return say(of_kind if f"{of_kind}.en" in _SENTENCES else own)
 
 

@@ -1,0 +1,40 @@
+"""Messages that open a form or take it up again without a wish in so many words.
+
+A bare day after the bot spoke of viewings or appointments, and "ok let's do it then", also after a form that was given up.
+"""
+
+from __future__ import annotations
+
+from chatsvc.engines import Turn
+from chatsvc.engines.knowledge.dialogue import wording
+from chatsvc.engines.knowledge.dialogue.folded_line import line_of
+from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
+from chatsvc.engines.wordlists import WordFile
+
+_FILE = WordFile("knowledge/dialogue/taking_up.txt")
+_INVITES, _GOES_AHEAD = (
+    _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind)) for kind in ("invites", "goes_ahead")
+)
+
+
+def goes_ahead(message: VisitorMessage) -> bool:
+    """Return whether a message only says that the matter spoken of should be done."""
+    return "?" not in message.text and bool(_GOES_AHEAD.search(message.line))
+
+
+def names_a_day(message: VisitorMessage) -> bool:
+    """Return whether a message names a day or an hour and little else."""
+    heard = message.heard
+    return (heard.day is not None or heard.clock is not None) and not (heard.question or heard.substance(2))
+
+
+def is_invited(turn: Turn) -> bool:
+    """Return whether the bot's last reply invites to name a day."""
+    said = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
+    return bool(said) and not wording.is_of_form(said) and bool(_INVITES.search(line_of(said)))
+
+
+def has_matter(turn: Turn) -> bool:
+    """Return whether the conversation has a matter to go ahead with, which no request has closed yet."""
+    said = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
+    return bool(said) and not wording.is_closing(said)
