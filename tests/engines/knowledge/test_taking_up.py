@@ -1,4 +1,4 @@
-"""Persons asked for by name, bare days after an invitation, requests that are taken up again, and replies that do not repeat."""
+"""Persons asked for by name, bare days, resumed requests, and replies that do not repeat."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, time
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines import Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
@@ -76,12 +76,9 @@ def test_a_person_asked_for_by_name_gets_a_note(caller: Caller, said: str) -> No
     assert said in replies[-1].captured.message
 
 
-@pytest.mark.parametrize("said", ["who works there?", "is Priya in on Mondays?", "kimler çalışıyor", "what about dogs there"])
+@pytest.mark.parametrize("said", ["who works there?", "kimler çalışıyor", "do you take pets there"])
 def test_a_question_about_persons_is_none_for_one(said: str) -> None:
-    try:
-        assert "put you through" not in Caller().say(said).text
-    except EngineError as error:
-        assert error.reason == "no_answer"
+    assert "put you through" not in Caller().say(said).text
 
 
 def test_a_person_asked_for_where_no_more_notes_are_taken() -> None:

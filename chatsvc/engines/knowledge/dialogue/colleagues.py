@@ -26,7 +26,7 @@ _names: WeakKeyDictionary[Knowledge, frozenset[str]] = WeakKeyDictionary()
 
 
 def are_asked_for(message: VisitorMessage) -> bool:
-    """Return whether the message asks for a person by name, and not about their working days."""
+    """Return whether the message asks for a person by name. Questions about working days do not."""
     if len(message.said) > _MOST_WORDS or message.heard.day is not None or message.heard.clock is not None:
         return False
     if _TALKS.search(message.line) or _TITLED.search(message.line):

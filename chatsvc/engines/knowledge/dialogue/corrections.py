@@ -1,4 +1,4 @@
-"""Corrections of a name that is known already. "Tekin değil Tekiner", "it's Prescott with two t's"."""
+"""Corrections of a name that is known already, and names said again. "Tekin değil Tekiner", "it's Prescott with two t's"."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from datetime import datetime
 
 from chatsvc.domain import contacts
-from chatsvc.engines.knowledge.dialogue import hearing
+from chatsvc.engines.knowledge.dialogue import hearing, intents, told_names
 from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.reading.folding import folded
+from chatsvc.engines.reading.folding import folded, words
 from chatsvc.engines.reading.language_detection import is_word
 from chatsvc.engines.reading.name_words import GIVEN_NAMES, NOT_NAMES, SURNAMES
 from chatsvc.engines.wordlists import WordFile
@@ -20,6 +20,7 @@ _STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
 _LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction
 _SHORTEST = 4
 _FAR = 2
+_MOST_PARTS = 4  # words of a name
 
 
 def renamed(text: str, name: str | None, now: datetime, country: str) -> str | None:
@@ -98,3 +99,19 @@ def _respelled(typed: list[str], said: list[str], known: list[str], name: str) -
 
 def _is_ordinary(word: str) -> bool:
     return word not in GIVEN_NAMES | SURNAMES and (word in NOT_NAMES or is_word(word))
+
+
+def only_names(message: str, name: str) -> bool:
+    """Return whether a message says a name and hardly anything else. "bıcır diyorlar bana"."""
+    known = set(words(name))
+    return sum(word not in known and not told_names.is_no_name(word) for word in words(message)) <= 1
+
+
+def possible_name(message: str, heard: hearing.Utterance) -> str | None:
+    """Return an answer that may be a name, after the name was asked for again. A word or a few, of letters."""
+    text = message.strip().strip(" .,;:!")
+    if heard.question or heard.refuses or hearing.denies(message) or hearing.is_nod(message) or "insult" in intents.of(message):
+        return None
+    if len(words(text)) > _MOST_PARTS or any(told_names.is_no_name(word) for word in words(text)):
+        return None
+    return contacts.own_name(text, [message])

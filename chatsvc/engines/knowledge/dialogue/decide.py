@@ -21,6 +21,7 @@ from chatsvc.engines.knowledge.dialogue import (
     knowing,
     matter,
     records,
+    repetition,
     smalltalk,
     taking_up,
     texts,
@@ -28,7 +29,6 @@ from chatsvc.engines.knowledge.dialogue import (
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import last_reply
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.reading.folding import words
 
 _MOST_WORDS = 7  # of a question about the bot's languages
 _MOST_LISTED = 6  # entries in an overview
@@ -38,32 +38,11 @@ _PRICE = "how much is it"
 _UPSET = frozenset({"complaint", "refund"})
 
 
-# Small talk that is answered otherwise where the same reply was given just before.
-_AGAIN = {"greeting": "smalltalk.opening", "thanks": "kind", "noted": "noted", "goodbye": "smalltalk.goodbye.again"}
-
-
 def reply(turn: Turn) -> Reply:
     """Answer one turn; raises EngineError("no_answer") if nothing replies to it."""
     message = VisitorMessage(turn)
     said = _reply(message)
-    return said if said.captured is not None or said.text != last_reply(turn) else _varied(message, said)
-
-
-def _varied(message: VisitorMessage, said: Reply) -> Reply:
-    """Return another reply than the same one twice in a row: other small talk, or the offer to pass the matter on."""
-    small = _AGAIN.get(message.small_talk or "")
-    if small is not None:
-        return replace(said, text=_say(message)(small))
-    draft = flow.opened(message.turn)
-    if not message.turn.may_capture or (draft is not None and not flow.is_offered(draft)):
-        return said
-    upset = bool(message.intents & {*_UPSET, "insult"})
-    asked = next((past.content for past in reversed(message.turn.history) if past.role == "user"), "")
-    if not upset and words(asked) != message.said:  # the same answer may well be right for another question
-        return said
-    text, key = ("", "offer.upset") if upset else (said.text, "offer.again")
-    offered = flow.offer(message, "support" if upset else matter.request_type(message.turn), text, key)
-    return replace(offered, evidence=said.evidence)
+    return said if said.captured is not None or said.text != last_reply(turn) else repetition.varied(message, said)
 
 
 def _reply(message: VisitorMessage) -> Reply:

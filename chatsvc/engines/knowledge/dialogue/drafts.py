@@ -35,8 +35,8 @@ class RequestDraft:
     `asides` how many questions in a row the visitor has asked instead.
 
     `opening` is the beginning of the message that becomes the request's text; "" if the visitor has yet to write it. `more` are
-    the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, and "resume" if the
-    visitor was asked whether to continue, and "dropped" if they gave it up. `nameless`: the name was asked for in vain, and is asked for no more.
+    the beginnings of further messages about the matter. `asked` is "offer" if the request was only offered, "resume" if the
+    visitor was asked whether to continue, and "dropped" if they gave it up. `nameless`: the name was asked for in vain.
     """
 
     request_type: str

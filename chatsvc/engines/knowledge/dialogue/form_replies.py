@@ -9,7 +9,7 @@ from typing import Self
 from chatsvc.domain import times
 from chatsvc.domain.profiles import Form
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, hours, texts
+from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, hours, smalltalk, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.wording import ask, field_names, summary
@@ -162,14 +162,14 @@ class FormReplies:
         return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
 
     def _settle_name(self) -> Reply:
-        """Take what was said for the name if it can be one, else continue without a name."""
-        name = hearing.possible_name(self.turn.message, self.heard)
+        """Take the message for the name if it can be one. Else continue without a name."""
+        name = corrections.possible_name(self.turn.message, self.heard)
         if name is not None:
             return replace(self, draft=replace(self.draft, name=name)).proceed(self.say("noted"))
         return replace(self, draft=replace(self.draft, nameless=True)).proceed(self.say("no.name"))
 
     def _otherwise(self, text: str, draft: RequestDraft, asked: str) -> str:
-        """Return a reply that was given just before, with another way to answer its question or the way out."""
+        """Vary a reply given just before. It gets another way to answer its question, or the way out."""
         question = self._question(asked, draft)
         way = self.say(f"way.{asked}", fields=field_names(draft, self.say)) if asked in _WITH_A_WAY else ""
         hints = [hint for hint in (way, self.say("way.out")) if hint and hint not in text]
@@ -189,6 +189,23 @@ class FormReplies:
         clock = time(*divmod(spans[0][0], 60)) if spans else _NOON  # of an appointment that has a day alone
         caught = drafts.captured(draft, spoken, local_time(self.turn), self.turn.bot.country, clock)
         return Reply(self.say("done.appointment" if draft.is_appointment else "done"), captured=caught)
+
+    def _names_a_visit(self) -> bool:
+        """Return whether a message in a call-back request names only a day and an hour."""
+        heard, wish = self.heard, wishes.of(self.turn.message, self.heard)
+        called = wish is not None and wish.request_type == "contact"  # "call me tomorrow at 3" names the hour of the call
+        named = heard.day is not None and heard.clock is not None
+        if self.draft.request_type == "other" and not wishes.changes(self.draft.opening):  # such as a wish to enrol
+            named = heard.day is not None or heard.clock is not None
+        return named and not heard.substance(1) and not heard.question and not called
+
+    def _with_when(self) -> Self:
+        """Keep a suitable day or hour that the request has no field for. Example: "after 5 pm"."""
+        wish = wishes.of(self.turn.message, self.heard)
+        other = wish is not None and wish.request_type != self.draft.request_type
+        if self.draft.is_appointment or other or self.heard.question or not self.heard.names_when or smalltalk.kind_of(self.turn):
+            return self
+        return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
     def _spoken(self) -> list[str]:
         return [message.content for message in self.turn.history if message.role == "user"] + [self.turn.message]

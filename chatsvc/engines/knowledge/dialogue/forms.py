@@ -118,7 +118,7 @@ class FormTurn(FormReplies):
     def _named_again(self) -> Reply | None:
         """Take an answer for the name that was not understood for one before. "sunny bunny"."""
         asked_again = self.draft.asked == "name" and self.draft.missed
-        return self._settle_name() if asked_again and hearing.possible_name(self.turn.message, self.heard) else None
+        return self._settle_name() if asked_again and corrections.possible_name(self.turn.message, self.heard) else None
 
     def _part_of_day(self) -> Reply | None:
         """Ask for the hour where only a part of the day is named. "morning" is no greeting there."""
@@ -140,15 +140,6 @@ class FormTurn(FormReplies):
         detailed = replace(self, draft=drafts.with_more(self.draft, self.turn.message))
         lead = self.say("sorry" if complains else "noted")
         return detailed.proceed(lead) if asked == "confirm" else detailed._repeat_question(lead)
-
-    def _names_a_visit(self) -> bool:
-        """Return whether a message in a call-back request names only a day and an hour."""
-        heard, wish = self.heard, wishes.of(self.turn.message, self.heard)
-        called = wish is not None and wish.request_type == "contact"  # "call me tomorrow at 3" names the hour of the call
-        named = heard.day is not None and heard.clock is not None
-        if self.draft.request_type == "other" and not wishes.changes(self.draft.opening):  # such as a wish to enrol
-            named = heard.day is not None or heard.clock is not None
-        return named and not heard.substance(1) and not heard.question and not called
 
     def _on_change(self) -> Reply:
         """Ask for the field that is to be changed. Show the summary again if none is."""
@@ -194,14 +185,6 @@ class FormTurn(FormReplies):
         """Keep a message that says more of the matter than the values asked for."""
         if self.heard.question or not self.heard.substance(2) or hearing.is_nod(self.turn.message):
             return self._with_when()
-        return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
-
-    def _with_when(self) -> FormTurn:
-        """Keep the day or the hour that suits the visitor where the request has no field for it: "after 5 pm"."""
-        wish = wishes.of(self.turn.message, self.heard)
-        other = wish is not None and wish.request_type != self.draft.request_type
-        if self.draft.is_appointment or other or self.heard.question or not self.heard.names_when or smalltalk.kind_of(self.turn):
-            return self
         return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
     def _renamed(self) -> Reply | None:
@@ -295,7 +278,7 @@ class FormTurn(FormReplies):
         """Acknowledge a value that is known already: "Monday" again is no question about Mondays."""
         draft, heard = self.draft, self.heard
         said = words(self.turn.message)
-        if draft.name and set(words(draft.name)) <= set(said) and hearing.only_names(self.turn.message, draft.name):
+        if draft.name and set(words(draft.name)) <= set(said) and corrections.only_names(self.turn.message, draft.name):
             return self._repeat_question(self.say("noted"))
         if not (heard.name or heard.email or heard.phone or (draft.is_appointment and (heard.day or heard.clock))):
             return None

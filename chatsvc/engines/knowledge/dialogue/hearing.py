@@ -283,22 +283,6 @@ def bare_name(message: str, before: str | None) -> str | None:
     return contacts.own_name(text, [message]) if NOT_NAMES.isdisjoint(bases[1:]) else None
 
 
-def only_names(message: str, name: str) -> bool:
-    """Return whether a message says a name and hardly anything else. "bıcır diyorlar bana"."""
-    known = set(words(name))
-    return sum(word not in known and not told_names.is_no_name(word) for word in words(message)) <= 1
-
-
-def possible_name(message: str, heard: Utterance) -> str | None:
-    """Return what may be meant for a name, where one was asked for again and again. A word or a few, of letters."""
-    text = message.strip().strip(" .,;:!")
-    if heard.question or heard.refuses or denies(message) or is_nod(message) or "insult" in intents.of(message):
-        return None
-    if len(words(text)) > _LONGEST_NAME or any(told_names.is_no_name(word) for word in words(text)):
-        return None
-    return contacts.own_name(text, [message])
-
-
 def _readable(message: str) -> str:
     return message if len(message) <= _WHOLE else f"{message[:_ENDS]}\n{message[-_ENDS:]}"
 

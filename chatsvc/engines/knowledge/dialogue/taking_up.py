@@ -1,4 +1,4 @@
-"""Messages that open a form or take it up again without a wish in so many words.
+"""Messages that open or resume a form without an explicit wish.
 
 A bare day after the bot spoke of viewings or appointments, and "ok let's do it then", also after a form that was given up.
 """
@@ -35,6 +35,6 @@ def is_invited(turn: Turn) -> bool:
 
 
 def has_matter(turn: Turn) -> bool:
-    """Return whether the conversation has a matter to go ahead with, which no request has closed yet."""
+    """Return whether the conversation has a matter that no request has closed yet."""
     said = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
     return bool(said) and not wording.is_closing(said)
