@@ -159,6 +159,8 @@ class App:
         # Stopped before the turns in flight are waited for.
         self._undo.append(services.answers.close)
         self._undo.append(self._poll_telegram())
+        if services.mailer is not None:
+            await services.mailer.start()
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()

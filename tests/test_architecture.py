@@ -117,6 +117,7 @@ LIBRARIES = {
         "metrics",
         "webhooks",
     },
+    "aiosmtplib": {"outbound/smtp.py"},
     "aiosqlite": {"store/sqlite/thread.py"},
     "anthropic": {"engines"},
     "click": {"cli"},

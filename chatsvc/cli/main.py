@@ -32,6 +32,7 @@ COMMANDS = {
     "operator": ("chatsvc.cli.operator:operator", "Manage the people who sign in to the dashboard: roles, set-up links, sessions."),
     "knowledge": ("chatsvc.cli.knowledge:knowledge", "Manage a bot's knowledge: add files, list, search, remove, check, export."),
     "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
+    "mail": ("chatsvc.cli.mail:mail", "List mails to operators and visitors, and send a test mail."),
     "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
     "master-key": ("chatsvc.cli.master_key:master_key", "Replace the master key."),
     "request": ("chatsvc.cli.capture:request", "List captured requests and set their status."),

@@ -137,6 +137,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "event_unknown": "the event {event!r} cannot be chosen; there are {events}",
     "events_missing": "choose an event: {events}",
     "target_refused": "the address is refused: {fault}",
+    "mail_not_set_up": "mail is not set up: give the server under `notices.smtp` in the configuration",
     "webhook_pulled": "this webhook only keeps its events (--pull): there is no address to send a test to",
     "attempt_under_way": "the attempt {attempt} is still under way",
     "signing_key_unusable": "the signing key of the bot {bot} cannot be opened, since it was sealed with another master key or has been"

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from chatsvc.config import server, values
+from chatsvc.config import notices, server, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, ConfigFault
-from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Secret, Webhooks
+from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Webhooks
+from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section, Source
-from chatsvc.domain.errors import CommandError
 from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
-from chatsvc.trusted_paths import open_trusted
 
 DEFAULT_MODELS = (
     Tier("offline", "knowledge"),
@@ -38,7 +37,6 @@ DEFAULT_PLANS = (
 )
 _DEFAULT_KEY = "${ANTHROPIC_API_KEY}"
 _DEFAULT_MASTER_KEY = "${CHATSVC_MASTER_KEY}"
-_MAX_SECRET = 1 << 16
 MOST_DAYS = 36_500
 TELEGRAM_API = "https://api.telegram.org"
 WHATSAPP_GRAPH = "https://graph.facebook.com/v26.0"
@@ -116,6 +114,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "plans",
         "webhooks",
         "channels",
+        "notices",
         "backup",
         "retention",
         "egress",
@@ -126,6 +125,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address", "web_per_minute", "web_daily"
     )
     channels = root.section("channels", "telegram", "whatsapp")
+    smtp = root.section("notices", *notices.KEYS).section("smtp", *notices.SMTP_KEYS)
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
@@ -135,7 +135,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         path=path,
         server=server.read(root.section("server", *server.KEYS)),
         data_dir=root.folder("data_dir", DATA_DIR),
-        master_key=_secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
+        master_key=secret(root, "master_key", values.master_key, _DEFAULT_MASTER_KEY),
         limits=Limits(
             requests_per_minute=limits.plain("requests_per_minute", values.whole(1, 1_000_000), 120),
             max_in_flight=limits.plain("max_in_flight", values.whole(1, 100_000), 512),
@@ -156,6 +156,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
             whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
         ),
+        notices=notices.read(smtp),
         backup=Backups(
             every_s=backup.optional("every", values.interval),
             folder=backup.folder("folder", "backups"),
@@ -174,46 +175,17 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             access=log.plain("access", values.flag, False),
         ),
         metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
-        path_holds_secrets=root.writes_out("master_key") or anthropic.writes_out("api_key"),
+        path_holds_secrets=root.writes_out("master_key") or anthropic.writes_out("api_key") or smtp.writes_out("password"),
     )
 
 
 def _anthropic(section: Section) -> Anthropic:
     return Anthropic(
         base_url=section.text("base_url", values.base_url, "https://api.anthropic.com"),
-        api_key=_secret(section, "api_key", values.key, _DEFAULT_KEY),
+        api_key=secret(section, "api_key", values.key, _DEFAULT_KEY),
         timeout_s=section.plain("timeout_s", values.seconds(600), 30.0),
         max_retries=section.plain("max_retries", values.whole(0, 10), 0),
     )
-
-
-def _secret(section: Section, key: str, read: Callable[[str], str], default: str) -> Secret | None:
-    """Return the secret under `key`, or in the file under `key`_file. None if there is none."""
-    key_file = f"{key}_file"
-    if not section.gives(key_file):
-        text = section.secret(key, read, default)
-        return Secret(text) if text else None
-    if section.gives(key):
-        section.refuse(f"expected either {key} or {key_file}, not both", key_file)
-    path = section.file(key_file)
-    if path is None:
-        return None
-    try:
-        return Secret(_secret_in(path, read))
-    except OSError as fault:
-        section.refuse(f"the file cannot be read: {why(fault)}", key_file)
-    except CommandError as fault:
-        section.refuse(str(fault), key_file)
-    except ValueError as fault:
-        section.refuse(f"in the file: {fault}", key_file)
-    return None
-
-
-def _secret_in(path: Path, read: Callable[[str], str]) -> str:
-    with os.fdopen(open_trusted(path), "rb") as stream:
-        raw = stream.read(_MAX_SECRET)
-    # A character that is not ASCII is replaced by one that every reader of secrets refuses.
-    return read(raw.decode("ascii", "replace").strip())
 
 
 def _models(root: Section) -> Mapping[str, Tier]:

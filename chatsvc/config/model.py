@@ -129,6 +129,27 @@ class Channels:
 
 
 @dataclass(frozen=True)
+class Smtp:
+    """The server that takes mails, and the sender. `security` is tls, starttls or none, `ca_file` adds roots."""
+
+    host: str
+    port: int
+    username: str | None
+    password: Secret | None
+    sender_name: str
+    sender: str
+    security: str
+    ca_file: Path | None
+
+
+@dataclass(frozen=True)
+class Notices:
+    """How operators are told of visitors and faults; None: not by mail."""
+
+    smtp: Smtp | None = None
+
+
+@dataclass(frozen=True)
 class Backups:
     """Scheduled backups: interval in seconds (None: never), folder, and number of backups kept."""
 
@@ -180,6 +201,7 @@ class Config:
     plans: Mapping[str, Plan]
     webhooks: Webhooks
     channels: Channels
+    notices: Notices
     backup: Backups
     retention: Retention
     egress: str

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.model import Acme, Config, Server
+from chatsvc.config.model import Acme, Config, Server, Smtp
+from chatsvc.config.notices import STARTTLS
 from chatsvc.config.server import LETS_ENCRYPT
 from chatsvc.domain.pricing import Tier
 
@@ -49,11 +50,26 @@ def as_document(config: Config) -> dict[str, Any]:
             "telegram": {"api_url": config.channels.telegram_api_url},
             "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},
         },
+        "notices": {"smtp": _smtp(config.notices.smtp)},
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": dataclasses.asdict(config.retention),
         "egress": config.egress,
         "log": {"format": config.log.format, "level": config.log.level, "access": config.log.access},
         "metrics": {"listen": _place(*config.metrics.listen) if config.metrics.listen else None},
+    }
+
+
+def _smtp(smtp: Smtp | None) -> dict[str, Any]:
+    if smtp is None:
+        return {**dict.fromkeys(("host", "port", "username", "password", "from")), "security": STARTTLS, "ca_file": None}
+    return {
+        "host": smtp.host,
+        "port": smtp.port,
+        "username": smtp.username,
+        "password": MASK if smtp.password else None,
+        "from": f"{smtp.sender_name} <{smtp.sender}>" if smtp.sender_name else smtp.sender,
+        "security": smtp.security,
+        "ca_file": str(smtp.ca_file) if smtp.ca_file else None,
     }
 
 

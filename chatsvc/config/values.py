@@ -22,6 +22,8 @@ _LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _LISTEN = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*)):([0-9]{1,5})")
 _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}))?(/[^?#\s]*)?", re.IGNORECASE)
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+_MAILBOX = re.compile(r'(?:"([^"<>\\]*)"|([^"<>\\]*?))\s*<([^<>]*)>')
+_SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _MAX_USD = 100_000
 
 
@@ -174,6 +176,29 @@ def email(text: str) -> str:
     """An address to be written to, as far as one can tell by looking."""
     if not _EMAIL.fullmatch(text):
         raise ValueError("expected an e-mail address, such as admin@example.com")
+    return text
+
+
+def mailbox(text: str) -> tuple[str, str]:
+    """The sender of mails: name ("" for none) and address."""
+    match = _MAILBOX.fullmatch(text.strip())
+    name, address = (match[1] or match[2] or "", match[3]) if match else ("", text.strip())
+    if not _SENDER.fullmatch(address) or not name.isprintable():
+        raise ValueError("expected an e-mail address, such as support@example.com or Support <support@example.com>")
+    return name.strip(), address
+
+
+def host(text: str) -> str:
+    """The name or address of a server, without a port. An IPv6 address has no brackets."""
+    if not (_is_ipv6(text) and "%" not in text if ":" in text else _is_host(text)):
+        raise ValueError("expected the name or the address of a host, without a port")
+    return text.lower()
+
+
+def login(text: str) -> str:
+    """A user name or a password: what can be typed, in ASCII."""
+    if not text or not all(" " <= character <= "~" for character in text):
+        raise ValueError("expected printable ASCII characters")
     return text
 
 

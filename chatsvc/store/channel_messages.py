@@ -10,8 +10,9 @@ import json
 from typing import NamedTuple
 
 from chatsvc.domain.channels import START, outbox_of
+from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import CHANNELS, Conversation, Message
-from chatsvc.store import search
+from chatsvc.store import mails, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.exchanges import new_ids
@@ -65,8 +66,12 @@ class NoticeSentence(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-async def settle(db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None) -> bool:
+async def settle(
+    db: Database, number: int, sentence: NoticeSentence | None, handling: str | None = None, *, sends_mail: bool = False
+) -> bool:
     """Settle a turn without charge: with a sentence, or silently. `handling` is that of the conversation from then on.
+
+    sends_mail: whether operators who want it get a mail about a visitor who waits.
 
     Returns False and writes nothing where it was settled before. Where an operator took over meanwhile nothing is said.
     """
@@ -83,9 +88,12 @@ async def settle(db: Database, number: int, sentence: NoticeSentence | None, han
             return True
         say(connection, conversation, sentence)
         if handling is not None:
-            connection.execute(
-                "UPDATE conversations SET handling = ?, handling_since = ? WHERE number = ?", (handling, sentence.at, conversation)
-            )
+            (bot_id,) = connection.execute(
+                "UPDATE conversations SET handling = ?, handling_since = ? WHERE number = ? RETURNING bot_id",
+                (handling, sentence.at, conversation),
+            ).fetchone()
+            if handling == WAITING and sends_mail:
+                mails.note(connection, WAITING, bot_id, conversation, sentence.at)
         return True
 
     return await db.write(unit)

@@ -27,7 +27,7 @@ _PAGE = f"""
     ORDER BY o.created_at, o.id LIMIT ?4
 """
 _FIND = f"SELECT {COLUMNS} FROM operators o WHERE"
-_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles")
+_OF_OPERATOR = ("operator_sessions", "operator_links", "recovery_codes", "operator_roles", "mails")
 
 
 class LastAdministrator(Exception):

@@ -220,6 +220,8 @@ TABLES = (
     Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
     Table("search_documents", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
     Table("search_words", BOT_NUMBER, (BOT_NUMBER, "word", CONVERSATION), visitor=Erasure("conversation", _WORDS, "")),
+    # Names operators: not exported. Settled mails are deleted after 30 days, whatever the configuration says.
+    Table("mails", ACCOUNT, visitor=Erasure("conversation", "conversation = ?1", ""), changed="max(created_at, coalesce(settled_at, 0))"),
     Table(
         "requests",
         BOT,

@@ -161,6 +161,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "totp.enable": Operation("second_factor.enable", CHANGE, None),
     "totp.confirm": Operation("second_factor.confirm", CHANGE, None),
     "totp.disable": Operation("second_factor.disable", CHANGE, None),
+    "mail.list": Operation("mails.list_all", LOOK, ADMINISTRATOR),
+    "mail.test": Operation("mails.test", CHANGE, ADMINISTRATOR),
     "doctor.run": Operation("doctor.run", LOOK, ADMINISTRATOR),
     "doctor.show": Operation("doctor.show", LOOK, ADMINISTRATOR),
     "system.show": Operation("system.show", LOOK, ADMINISTRATOR),

@@ -228,7 +228,7 @@ async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, tex
 
 
 async def _write(turn: _ChannelTurn, said: NoticeSentence | None, handling: str | None = None) -> bool:
-    is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling)
+    is_settled = await stored.settle(turn.services.db, turn.message.number, said, handling, sends_mail=turn.services.sends_mail)
     turn.state.pages = {}
     turn.services.account_cache.histories.drop(turn.conversation)
     return is_settled

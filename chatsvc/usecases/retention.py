@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 from chatsvc.domain.times import DAY_MS
+from chatsvc.store import mails
 from chatsvc.store import retention as stored
 from chatsvc.usecases.services import Services
 
@@ -30,6 +31,8 @@ async def _batches(services: Services) -> AsyncIterator[None]:
         days = getattr(settings, rule.setting)
         while days is not None and await stored.expire(services.db, table, now - days * DAY_MS, now, applied):
             yield
+    while await mails.forget_old(services.db, now, stored.BATCH):
+        yield
 
 
 def _invalidate(services: Services, accounts: set[str]) -> None:

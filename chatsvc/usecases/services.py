@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from chatsvc.usecases.conversation_events import ConversationEvents
     from chatsvc.usecases.doctor import ExaminationCache
     from chatsvc.usecases.knowledge_cache import KnowledgeCache
+    from chatsvc.usecases.mailer import Mailer
     from chatsvc.usecases.outbox import Outbox
     from chatsvc.usecases.previews import Computations
     from chatsvc.usecases.trials import Trials
@@ -128,6 +129,21 @@ class Services:
 
         return ConversationEvents()
 
+    @property
+    def sends_mail(self) -> bool:
+        """Report whether mail is set up."""
+        return self.config.notices.smtp is not None
+
+    @cached_property
+    def mailer(self) -> Mailer | None:
+        """Sender of mails; None where mail is not set up."""
+        if self.config.notices.smtp is None:
+            return None
+
+        from chatsvc.usecases.mailer import Mailer
+
+        return Mailer(self, self.config.notices.smtp)
+
     @cached_property
     def outbox(self) -> Outbox:
         """Sender of messages by the messaging platforms. Built at first use: an HTTP client takes long to import."""
@@ -183,6 +199,8 @@ class Services:
             await self.whatsapp.close()
         if "outbox" in vars(self):
             await self.outbox.stop()
+        if "mailer" in vars(self) and self.mailer is not None:
+            await self.mailer.stop()
         if "dispatcher" in vars(self):
             await self.dispatcher.stop()
         if "courier" in vars(self):

@@ -94,9 +94,9 @@ async def test_a_question_erased_before_its_turn_is_settled_is_not_kept(
 ) -> None:
     services, settle = caller.app.services, stored.settle
 
-    async def erased_first(db: Database, number: int, *said: Any) -> bool:
+    async def erased_first(db: Database, number: int, *said: Any, **how: Any) -> bool:
         await execute(caller.app, "DELETE FROM messages WHERE number = :1", number)
-        return await settle(db, number, *said)
+        return await settle(db, number, *said, **how)
 
     engine.script = failing("no_answer")
     monkeypatch.setattr(stored, "settle", erased_first)

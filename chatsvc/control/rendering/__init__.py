@@ -99,5 +99,7 @@ RENDERERS: dict[str, Renderer] = {
     "operator.link": accounts.new_operator,
     "operator.sessions": list_of(accounts.operator_session),
     "operator.remove": lambda result: {**accounts.operator(result), "removed": True},
+    "mail.list": page_of(delivery.mail),
+    "mail.test": delivery.mail,
     "egress.show": installation.egress,
 }

@@ -1,4 +1,4 @@
-"""JSON of webhooks with their attempts and events, and of channels."""
+"""JSON of webhooks with their attempts and events, of channels, and of mails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
+    from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
 
 MASK = "***"
@@ -43,6 +44,14 @@ def resent(result: ResentPage) -> Json:
 def signed_event(result: SignedEvent) -> Json:
     """Write a stored event as a signed delivery."""
     return result._asdict()
+
+
+def mail(result: Mail) -> Json:
+    """Write a mail of the queue."""
+    instants = ("created_at", "due_at", "settled_at")
+    found = result._asdict()
+    shown = {name: times.with_millis(found[name]) if found[name] is not None else None for name in instants}
+    return {"id": found.pop("number"), "account": found.pop("account_id"), **found, **shown}
 
 
 def channel(result: Channel) -> Json:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.domain import times
-from chatsvc.store import channel_messages
+from chatsvc.store import channel_messages, mails
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
@@ -163,6 +163,7 @@ def install(scratch: Path, target: Path, now: int) -> None:
             copy.execute("BEGIN")
             interrupt_all(copy, now)
             channel_messages.interrupt_all(copy)
+            mails.interrupt_all(copy, now)
             end_all(copy)
             copy.execute("COMMIT")
         with scratch.open("rb+") as stream:

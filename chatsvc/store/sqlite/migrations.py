@@ -548,6 +548,33 @@ MIGRATIONS: tuple[str, ...] = (
         UNIQUE (bot_id, month)
     ) STRICT;
     """,
+    # 22: the queue of mails. `operator_id` is the operator whom a notice is for, `bot_id` and `conversation` are what it is about, NULL
+    # where it bundles several. `created_at` is the time of the latest cause, `settled_at` that of the outcome.
+    """
+    CREATE TABLE mails (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        account_id TEXT REFERENCES accounts (id),
+        kind TEXT NOT NULL,
+        operator_id TEXT,
+        bot_id TEXT,
+        conversation INTEGER,
+        recipient TEXT NOT NULL,
+        causes INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        due_at INTEGER NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        settled_at INTEGER,
+        status_code INTEGER,
+        error TEXT,
+        answer TEXT
+    ) STRICT;
+    CREATE UNIQUE INDEX mails_queued_notices ON mails (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL;
+    CREATE INDEX mails_of_operator ON mails (operator_id, account_id, kind, number) WHERE operator_id IS NOT NULL;
+    CREATE INDEX mails_of_account ON mails (account_id);
+    CREATE INDEX mails_of_conversation ON mails (conversation) WHERE conversation IS NOT NULL;
+    CREATE INDEX mails_by_state ON mails (state, due_at);
+    """,
 )
 
 

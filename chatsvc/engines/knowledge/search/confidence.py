@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from operator import attrgetter
+from dataclasses import astuple, dataclass, fields
 
 from chatsvc.engines.wordlists import WordFile
 
@@ -43,7 +42,6 @@ class Signals:
 
 
 NAMES = tuple(field.name for field in fields(Signals))
-_values = attrgetter(*NAMES)  # `astuple` copies and takes ten times as long
 _FILE = WordFile("knowledge/search/confidence.txt")
 
 
@@ -82,7 +80,7 @@ def of(signals: Signals) -> float:
 
 def probability(signals: Signals, bias: float, trees: Sequence[Tree]) -> float:
     """Return the probability according to these trees."""
-    values = _values(signals)
+    values = astuple(signals)
     z = bias + sum(tree.value(values) for tree in trees)
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, z))))
 

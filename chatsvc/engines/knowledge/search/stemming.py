@@ -33,8 +33,7 @@ def stem(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=8_192)
-def trigrams(word: str) -> tuple[str, ...]:
+def trigrams(word: str) -> list[str]:
     """Return the distinct letter trigrams of a word with its edges marked, in order."""
     framed = f"^{word}$"
-    return tuple(dict.fromkeys([framed[at : at + 3] for at in range(len(framed) - 2)]))
+    return list(dict.fromkeys(framed[at : at + 3] for at in range(len(framed) - 2)))

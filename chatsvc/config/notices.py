@@ -1,0 +1,43 @@
+"""Reader of the section `notices`: how operators are told of visitors who wait, new requests and faults."""
+
+from __future__ import annotations
+
+from chatsvc.config import values
+from chatsvc.config.model import Notices, Smtp
+from chatsvc.config.secret_files import secret
+from chatsvc.config.section import Section
+
+KEYS = ("smtp",)
+SMTP_KEYS = ("host", "port", "username", "password", "password_file", "from", "security", "ca_file")
+TLS, STARTTLS, NONE = "tls", "starttls", "none"
+SMTP_PORTS = {TLS: 465, STARTTLS: 587, NONE: 25}
+
+
+def read(smtp: Section) -> Notices:
+    """Read the parts of the section."""
+    return Notices(_smtp(smtp))
+
+
+def _smtp(section: Section) -> Smtp | None:
+    """Read how mails are sent; without a host none are."""
+    host = section.optional("host", values.host)
+    security = section.text("security", values.one_of(TLS, STARTTLS, NONE), STARTTLS)
+    port = section.plain("port", values.whole(1, 65535), 0) if section.gives("port") else 0
+    username = section.optional("username", values.login)
+    password = secret(section, "password", values.login)
+    sender = section.optional("from", values.mailbox)
+    ca_file = section.file("ca_file")
+    if not section.gives("host"):
+        for key in ("username", "password", "password_file", "from"):
+            if section.gives(key):
+                section.refuse("expected host beside it: the server that takes the mails", key)
+                break
+        return None
+    if not section.gives("from"):
+        section.refuse("expected from beside it: the sender's address, such as Support <support@example.com>", "host")
+    for one, others in (("username", ("password", "password_file")), ("password", ("username",)), ("password_file", ("username",))):
+        if section.gives(one) and not any(section.gives(other) for other in others):
+            section.refuse(f"expected {' or '.join(others)} beside it", one)
+    if host is None or sender is None:
+        return None
+    return Smtp(host, port or SMTP_PORTS[security], username, password, *sender, security, ca_file)

@@ -1,0 +1,51 @@
+"""Mails to operators and visitors: kinds, states, and how long the queue bundles and tries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain.times import DAY_MS
+
+WAITING, REQUEST, APPOINTMENT, WEBHOOK, TEST = "waiting", "request", "appointment", "webhook", "test"
+QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
+STATES = (QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE)
+
+MINUTE_MS = 60_000
+# A first notice leaves after LEAD_MS; those that follow within the period of their kind become one mail at its end.
+LEAD_MS = 2000
+PERIODS_MS = {WAITING: MINUTE_MS, REQUEST: 5 * MINUTE_MS, APPOINTMENT: 5 * MINUTE_MS, WEBHOOK: 15 * MINUTE_MS}
+# Pauses between attempts grow from the first to the longest.
+FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 10_000, 15 * MINUTE_MS
+GIVE_UP_MS = DAY_MS
+KEPT_MS = 30 * DAY_MS  # settled mails are deleted after it
+MOST_ANSWER = 200  # characters kept of a server's answer
+
+
+class Mail(NamedTuple):
+    """A mail of the queue as its administrator sees it. `causes` is the number of causes that it bundles.
+
+    `attempts` counts the times that its sending was begun; `status_code` and `answer` are the server's, from the last one.
+    """
+
+    number: int
+    kind: str
+    account_id: str | None
+    recipient: str
+    causes: int
+    state: str
+    created_at: int
+    due_at: int
+    attempts: int
+    settled_at: int | None
+    status_code: int | None
+    error: str | None
+    answer: str | None
+
+
+class MailOutcome(NamedTuple):
+    """Outcome of an attempt to send. `error` is one of the queue's codes, None for success."""
+
+    state: str
+    error: str | None = None
+    status_code: int | None = None
+    answer: str | None = None

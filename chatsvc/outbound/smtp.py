@@ -1,0 +1,228 @@
+"""Connections to the mail server (SMTP), counted in the egress ledger for the purpose `mail`.
+
+The server is the administrator's own setting, as the model server is: it may have any address. The password stands in no fault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+
+import aiosmtplib
+from aiosmtplib import SMTPException, SMTPResponseException
+
+from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.resolver import LOOKUP_S, SystemResolver
+from chatsvc.outbound.tls import client_context
+
+CONNECT_S = 10.0  # for each address
+COMMAND_S = 30.0
+DATA_S = 120.0
+_PERMANENT = 500
+
+
+class SmtpSettings(NamedTuple):
+    """Address of the server, credentials, and how the connection is encrypted: tls, starttls or none.
+
+    `client_name` is the name with which the client greets.
+    """
+
+    host: str
+    port: int
+    security: str
+    username: str | None
+    password: str | None
+    ca_file: Path | None
+    client_name: str
+
+
+class MailFault(Exception):
+    """A mail was surely not taken. `code` says where it failed, `status_code` and `answer` are the server's.
+
+    `of_server`: no mail can be sent at the moment. `is_permanent`: trying this mail again is of no use.
+    """
+
+    def __init__(
+        self, code: str, status_code: int | None = None, answer: str | None = None, *, of_server: bool = False, is_permanent: bool = False
+    ) -> None:
+        super().__init__(code if status_code is None else f"{code} {status_code}")
+        self.code, self.status_code, self.answer = code, status_code, answer
+        self.of_server, self.is_permanent = of_server, is_permanent
+
+
+class MailUncertain(Exception):
+    """The connection broke after the message was written: nobody knows whether the server took it."""
+
+
+class SmtpConnection:
+    """A connection to the server, encrypted and signed in as the settings say. Made by open_smtp()."""
+
+    def __init__(self, client: aiosmtplib.SMTP) -> None:
+        self._client = client
+
+    async def address(self, sender: str, recipient: str) -> None:
+        """Name sender and recipient of the next message; raises MailFault."""
+        try:
+            await self._client.mail(sender, timeout=COMMAND_S)
+            await self._client.rcpt(recipient, timeout=COMMAND_S)
+        except SMTPResponseException as fault:
+            raise _refused("refused", fault) from None
+        except (SMTPException, OSError, ValueError) as fault:
+            raise _broken(fault) from None
+
+    async def send(self, message: bytes) -> str:
+        """Send the message to the named recipient; return the server's answer. Raises MailFault and MailUncertain."""
+        try:
+            return shortened((await self._client.data(message, timeout=DATA_S)).message)
+        except SMTPResponseException as fault:
+            raise _refused("refused", fault) from None
+        except (SMTPException, OSError) as fault:
+            raise MailUncertain(type(fault).__name__) from None
+
+    async def reset(self) -> None:
+        """Forget the named recipient; raises MailFault where the connection has broken."""
+        try:
+            await self._client.rset(timeout=COMMAND_S)
+        except (SMTPException, OSError) as fault:
+            raise _broken(fault) from None
+
+    async def close(self) -> None:
+        """Take leave of the server and close the connection."""
+        try:
+            if self._client.is_connected:
+                await self._client.quit(timeout=1.0)
+        except (SMTPException, OSError):
+            pass
+        finally:
+            self._client.close()
+
+
+async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
+    """Connect, encrypt and sign in; raises MailFault, whose `of_server` is true."""
+    if settings.username is not None and settings.password is None:
+        raise MailFault("no_password", of_server=True)
+    try:
+        tls = client_context(settings.ca_file)
+    except OSError:
+        raise MailFault("tls_failed", of_server=True) from None
+    connected = await _socket(settings, egress)
+    client = aiosmtplib.SMTP(
+        hostname=settings.host,
+        sock=connected,
+        local_hostname=settings.client_name,
+        timeout=COMMAND_S,
+        use_tls=settings.security == "tls",
+        start_tls=False,
+        tls_context=tls,
+    )
+    try:
+        await _begin(client, settings)
+    except BaseException:
+        # The socket belongs to the client's transport, which closes it.
+        client.close()
+        raise
+    return SmtpConnection(client)
+
+
+async def _begin(client: aiosmtplib.SMTP, settings: SmtpSettings) -> None:
+    try:
+        await client.connect(timeout=COMMAND_S)
+        await client.ehlo(timeout=COMMAND_S)
+    except SMTPResponseException as fault:
+        raise _refused("greeting", fault, of_server=True) from None
+    except (SMTPException, OSError) as fault:
+        raise _broken(fault) from None
+    if settings.security == "starttls":
+        await _encrypt(client)
+    if settings.username is not None:
+        await _sign_in(client, settings.username, settings.password or "")
+
+
+async def _encrypt(client: aiosmtplib.SMTP) -> None:
+    if not client.supports_extension("starttls"):
+        raise MailFault("starttls_missing", of_server=True)
+    try:
+        await client.starttls(timeout=COMMAND_S)
+        await client.ehlo(timeout=COMMAND_S)
+    except SMTPResponseException as fault:
+        raise _refused("tls_failed", fault, of_server=True) from None
+    except (SMTPException, OSError) as fault:
+        raise _broken(fault) from None
+
+
+async def _sign_in(client: aiosmtplib.SMTP, username: str, password: str) -> None:
+    try:
+        await client.login(username, password, timeout=COMMAND_S)
+    except SMTPResponseException as fault:
+        raise _refused("auth_failed", fault, of_server=True) from None
+    except (aiosmtplib.SMTPServerDisconnected, aiosmtplib.SMTPTimeoutError, OSError) as fault:
+        raise _broken(fault) from None
+    except SMTPException:
+        # The server offers no way to sign in that the library knows.
+        raise MailFault("auth_missing", of_server=True) from None
+
+
+async def _socket(settings: SmtpSettings, egress: Egress) -> socket.socket:
+    """Connect to the first address that answers."""
+    try:
+        egress.check("mail")
+        addresses = await _addresses(settings.host)
+    except EgressRefused:
+        raise MailFault("egress_refused", of_server=True) from None
+    except OSError:
+        raise MailFault("dns_failed", of_server=True) from None
+    code = "connect_failed"
+    for address in addresses:
+        egress.open("mail")
+        opened = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        opened.setblocking(False)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await asyncio.get_running_loop().sock_connect(opened, (address, settings.port))
+        except (OSError, TimeoutError) as fault:
+            opened.close()
+            code = "timeout" if isinstance(fault, TimeoutError) else "connect_failed"
+        except BaseException:
+            opened.close()
+            raise
+        else:
+            return opened
+    raise MailFault(code, of_server=True)
+
+
+async def _addresses(host: str) -> list[str]:
+    try:
+        return [str(ip_address(host))]
+    except ValueError:
+        async with asyncio.timeout(LOOKUP_S):
+            # The order of the system's resolver; each address once.
+            return list(dict.fromkeys(await SystemResolver()(host)))
+
+
+def _refused(code: str, fault: SMTPResponseException, *, of_server: bool = False) -> MailFault:
+    is_permanent = fault.code >= _PERMANENT and not of_server
+    return MailFault(code, fault.code, shortened(fault.message), of_server=of_server, is_permanent=is_permanent)
+
+
+def _broken(fault: Exception) -> MailFault:
+    """Return the fault of a connection that cannot be used any more."""
+    chain: list[BaseException] = [fault]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and len(chain) < 5:
+        chain.append(cause)
+    causes: list[tuple[str, Callable[[BaseException], bool]]] = [
+        ("tls_failed", lambda one: isinstance(one, ssl.SSLError)),
+        ("timeout", lambda one: isinstance(one, TimeoutError)),
+    ]
+    code = next((code for code, is_cause in causes if any(map(is_cause, chain))), "connection_lost")
+    return MailFault(code, of_server=True)
+
+
+def shortened(answer: str) -> str:
+    """Return the beginning of a server's answer in one printable line."""
+    line = " ".join(answer.split())
+    return "".join(letter if letter.isprintable() else "?" for letter in line)[:200]

@@ -1,0 +1,281 @@
+"""Queue of mails. A notice is written in the transaction of its cause, one row for each operator who wants it.
+
+A queued row takes up the causes that follow: an operator has one queued mail of each kind and account, however much happens. A mail is
+marked as `sending` before its message is written to the server; one that is still marked when a process starts may have been sent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain.hand_off import WAITING
+from chatsvc.domain.mails import FIRST_PAUSE_MS, GIVE_UP_MS, KEPT_MS, LEAD_MS, LONGEST_PAUSE_MS, PERIODS_MS, TEST, Mail, MailOutcome
+from chatsvc.store.database import Connection, Database
+
+LAST = 2**63 - 1
+_COLUMNS = """
+    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
+    m.error, m.answer
+"""
+# Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
+_WANTS = """
+    EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = {kind}) AND (o.admin = 1 OR EXISTS (SELECT 1 FROM operator_roles r
+        WHERE r.operator_id = o.id AND r.account_id = {account} AND ({kind} <> 'webhook' OR r.role = 'owner')))
+"""
+_WANTED_NOW = _WANTS.format(kind="m.kind", account="m.account_id")
+_NOTE = f"""
+    INSERT INTO mails (account_id, kind, operator_id, bot_id, conversation, recipient, causes, state, created_at, due_at)
+    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
+        WHERE p.operator_id = o.id AND p.account_id = ?1 AND p.kind = ?2 AND p.state = 'sent' ORDER BY p.number DESC LIMIT 1), 0))
+    FROM operators o WHERE {_WANTS.format(kind="?2", account="?1")}
+        AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
+    ON CONFLICT (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL DO UPDATE SET
+        causes = causes + excluded.causes, created_at = excluded.created_at,
+        bot_id = CASE bot_id WHEN excluded.bot_id THEN bot_id END,
+        conversation = CASE conversation WHEN excluded.conversation THEN conversation END
+"""
+_WAITING_NOW = """
+    SELECT count(*) FROM conversations c INDEXED BY conversations_handed_off
+    WHERE c.handling <> 'bot' AND c.handling = 'waiting' AND c.account_id = ?1 AND (?2 IS NULL OR c.number = ?2)
+"""
+
+
+def note(connection: Connection, kind: str, bot_id: str, conversation: int | None, now: int, *, causes: int = 1, unless: str = "") -> None:
+    """Queue notices for the operators who want them, within the unit that writes the cause.
+
+    Operators who want notices of the kind `unless` get none: they get that one.
+    """
+    account_id = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()[0]
+    connection.execute(_NOTE, (account_id, kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
+
+
+class OutgoingMail(NamedTuple):
+    """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
+
+    `language` is the recipient's, None where it has chosen none; `created_at` the time of the latest cause.
+    """
+
+    number: int
+    kind: str
+    recipient: str
+    language: str | None
+    causes: int
+    account: str | None
+    account_id: str | None
+    bot: str | None
+    conversation_id: str | None
+    created_at: int
+
+
+async def due(db: Database, now: int, limit: int) -> list[tuple[int, str]]:
+    """List the numbers of mails to send now, with their recipients. Mails that were tried for too long fail."""
+
+    def look(connection: Connection) -> tuple[list[tuple[int, str]], bool]:
+        rows = connection.execute(
+            "SELECT number, recipient, created_at FROM mails WHERE state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?", (now, limit)
+        ).fetchall()
+        return [row[:2] for row in rows], any(row[2] <= now - GIVE_UP_MS for row in rows)
+
+    def expire(connection: Connection) -> None:
+        connection.execute(
+            """
+            UPDATE mails SET state = 'failed', error = coalesce(error, 'expired'), settled_at = ?1
+            WHERE state = 'queued' AND due_at <= ?1 AND created_at <= ?2
+            """,
+            (now, now - GIVE_UP_MS),
+        )
+
+    found, has_old = await db.read(look)
+    if not has_old:
+        return found
+    await db.write(expire)
+    return (await db.read(look))[0]
+
+
+async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
+    """Mark a queued mail as being sent. None where it is not wanted any more: it becomes obsolete."""
+
+    def unit(connection: Connection) -> OutgoingMail | None:
+        row = connection.execute(
+            f"""
+            SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
+                WHERE o.id = m.operator_id AND {_WANTED_NOW}), a.deleted_at
+            FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
+            """,
+            (number,),
+        ).fetchone()
+        if row is None:
+            return None
+        account_id, conversation, kind, is_unwanted, deleted_at = row
+        causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0] if kind == WAITING else None
+        if is_unwanted or deleted_at is not None or causes == 0:
+            connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
+            return None
+        connection.execute(
+            """
+            UPDATE mails SET state = 'sending', attempts = attempts + 1, causes = coalesce(?2, causes), status_code = NULL, error = NULL,
+                answer = NULL WHERE number = ?1
+            """,
+            (number, causes),
+        )
+        return _outgoing(connection, number)
+
+    return await db.write(unit)
+
+
+def _outgoing(connection: Connection, number: int) -> OutgoingMail:
+    row = connection.execute(
+        """
+        SELECT m.number, m.kind, m.recipient, o.language, m.causes, a.name, a.id, b.name, c.id, m.created_at FROM mails m
+        LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id LEFT JOIN bots b ON b.id = m.bot_id
+        LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
+        """,
+        (number,),
+    ).fetchone()
+    return OutgoingMail(*row)
+
+
+async def settle(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
+    """Write the final outcome of a mail."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            """
+            UPDATE mails SET state = ?, error = ?, status_code = ?, answer = ?, settled_at = ? WHERE number = ?
+                AND state IN ('queued', 'sending')
+            """,
+            (*outcome, now, number),
+        )
+
+    await db.write(unit)
+
+
+async def put_back(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
+    """Queue a mail again that was surely not taken. One that was queued meanwhile for the same operator is taken up."""
+
+    def unit(connection: Connection) -> None:
+        other = connection.execute(
+            """
+            DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ? WHERE q.state = 'queued'
+                AND q.operator_id = m.operator_id AND q.account_id = m.account_id AND q.kind = m.kind)
+            RETURNING causes, bot_id, conversation, created_at
+            """,
+            (number,),
+        ).fetchone()
+        if other is not None:
+            connection.execute(
+                """
+                UPDATE mails SET causes = causes + ?, bot_id = CASE bot_id WHEN ? THEN bot_id END,
+                    conversation = CASE conversation WHEN ? THEN conversation END, created_at = ? WHERE number = ?
+                """,
+                (*other, number),
+            )
+        connection.execute(
+            "UPDATE mails SET state = 'queued', error = ?, status_code = ?, answer = ? WHERE number = ? AND state = 'sending'",
+            (*outcome[1:], number),
+        )
+        _postpone(connection, now, number)
+
+    await db.write(unit)
+
+
+async def postpone(db: Database, outcome: MailOutcome, now: int, number: int | None = None) -> None:
+    """Put off a queued mail. Without a number all that are due: the server takes none."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            """
+            UPDATE mails SET attempts = attempts + 1, error = ?1, status_code = ?2, answer = ?3
+            WHERE state = 'queued' AND due_at <= ?4 AND (?5 IS NULL OR number = ?5)
+            """,
+            (*outcome[1:], now, number),
+        )
+        _postpone(connection, now, number)
+
+    await db.write(unit)
+
+
+def _postpone(connection: Connection, now: int, number: int | None) -> None:
+    connection.execute(
+        f"""
+        UPDATE mails SET due_at = ?1 + min({LONGEST_PAUSE_MS}, {FIRST_PAUSE_MS} << min(max(attempts - 1, 0), 10))
+        WHERE state = 'queued' AND due_at <= ?1 AND (?2 IS NULL OR number = ?2)
+        """,
+        (now, number),
+    )
+
+
+async def add_test(db: Database, recipient: str, now: int) -> OutgoingMail:
+    """Write a test mail that is being sent, for an operator or somebody else."""
+
+    def unit(connection: Connection) -> OutgoingMail:
+        cursor = connection.execute(
+            """
+            INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts)
+            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1)
+            """,
+            (TEST, recipient, now),
+        )
+        return _outgoing(connection, int(cursor.lastrowid or 0))
+
+    return await db.write(unit)
+
+
+async def interrupt(db: Database, now: int) -> int:
+    """Settle mails that were being sent when the process ended: nobody knows whether they were. Return how many."""
+
+    def is_cut_off(connection: Connection) -> bool:
+        return connection.execute("SELECT 1 FROM mails WHERE state = 'sending' LIMIT 1").fetchone() is not None
+
+    # Most starts find none, and a write costs a sync of the disk.
+    if not await db.read(is_cut_off):
+        return 0
+    return await db.write(lambda connection: _interrupt(connection, now, "sending"))
+
+
+def interrupt_all(connection: Connection, now: int) -> None:
+    """Settle all mails that wait or are being sent, after a restore. They may have been sent since."""
+    for state in ("queued", "sending"):
+        _interrupt(connection, now, state)
+
+
+def _interrupt(connection: Connection, now: int, state: str) -> int:
+    return connection.execute(
+        "UPDATE mails SET state = 'unknown', error = 'interrupted', settled_at = ? WHERE state = ?", (now, state)
+    ).rowcount
+
+
+async def forget_old(db: Database, now: int, limit: int) -> bool:
+    """Delete some mails that were settled a month ago. Return False once none is left."""
+    before = now - KEPT_MS
+    old = "SELECT number FROM mails WHERE state NOT IN ('queued', 'sending') AND created_at <= ?1 AND settled_at <= ?1 LIMIT ?2"
+
+    def is_left(connection: Connection) -> bool:
+        return connection.execute(old, (before, 1)).fetchone() is not None
+
+    if not await db.read(is_left):
+        return False
+    await db.write(lambda connection: connection.execute(f"DELETE FROM mails WHERE number IN ({old})", (before, limit)).rowcount)
+    return True
+
+
+async def page(db: Database, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
+    """Read mails, newest first, behind the one numbered `after`."""
+
+    def unit(connection: Connection) -> list[Mail]:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
+            (after, state, limit),
+        )
+        return [Mail(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def queued(db: Database) -> int:
+    """Count the mails that wait."""
+
+    def unit(connection: Connection) -> int:
+        return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
+
+    return await db.read(unit)

@@ -1,0 +1,125 @@
+"""Texts of mails in Turkish and English: short, plain, without words or contact data of visitors in notices to operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate
+from typing import NamedTuple
+
+from chatsvc.config.model import Smtp
+from chatsvc.domain.mails import APPOINTMENT, REQUEST, TEST, WAITING, WEBHOOK
+from chatsvc.store.mails import OutgoingMail
+
+_LANGUAGE = "tr"  # of an operator who has chosen none
+_MOST_NAME = 80
+
+
+class _NoticeTexts(NamedTuple):
+    """Subject and first sentence for one cause and for several. `where` is a bot, or the account of several bots."""
+
+    one: str
+    one_text: str
+    many: str
+    many_text: str
+
+
+_NOTICES: dict[tuple[str, str], _NoticeTexts] = {
+    (WAITING, "en"): _NoticeTexts(
+        "A visitor is waiting: {where}",
+        "A visitor of {where} asks for a person and is waiting for an answer.",
+        "{count} visitors are waiting: {where}",
+        "{count} visitors of {where} ask for a person and are waiting for an answer.",
+    ),
+    (WAITING, "tr"): _NoticeTexts(
+        "Bir ziyaretçi bekliyor: {where}",
+        "Bir ziyaretçi bir yetkiliyle görüşmek istiyor ve yanıt bekliyor ({where}).",
+        "{count} ziyaretçi bekliyor: {where}",
+        "{count} ziyaretçi bir yetkiliyle görüşmek istiyor ve yanıt bekliyor ({where}).",
+    ),
+    (REQUEST, "en"): _NoticeTexts(
+        "New request: {where}",
+        "There is a new request: {where}.",
+        "{count} new requests: {where}",
+        "There are {count} new requests: {where}.",
+    ),
+    (REQUEST, "tr"): _NoticeTexts(
+        "Yeni talep: {where}", "Yeni bir talep var: {where}.", "{count} yeni talep: {where}", "{count} yeni talep var: {where}."
+    ),
+    (APPOINTMENT, "en"): _NoticeTexts(
+        "New appointment: {where}",
+        "There is a new appointment: {where}.",
+        "{count} new appointments: {where}",
+        "There are {count} new appointments: {where}.",
+    ),
+    (APPOINTMENT, "tr"): _NoticeTexts(
+        "Yeni randevu: {where}", "Yeni bir randevu var: {where}.", "{count} yeni randevu: {where}", "{count} yeni randevu var: {where}."
+    ),
+    (WEBHOOK, "en"): _NoticeTexts(
+        "Webhook delivery failed: {where}",
+        "The delivery of a webhook failed: {where}. It can be sent again from the list of deliveries.",
+        "{count} webhook deliveries failed: {where}",
+        "{count} deliveries of webhooks failed: {where}. They can be sent again from the list of deliveries.",
+    ),
+    (WEBHOOK, "tr"): _NoticeTexts(
+        "Webhook teslim edilemedi: {where}",
+        "Bir webhook bildirimi teslim edilemedi: {where}. Teslimat listesinden yeniden gönderebilirsiniz.",
+        "{count} webhook bildirimi teslim edilemedi: {where}",
+        "{count} webhook bildirimi teslim edilemedi: {where}. Teslimat listesinden yeniden gönderebilirsiniz.",
+    ),
+    (TEST, "en"): _NoticeTexts("Test mail of chatsvc", "This is a test. Mail is set up correctly.", "", ""),
+    (TEST, "tr"): _NoticeTexts("chatsvc deneme e-postası", "Bu bir denemedir. E-posta gönderimi doğru ayarlanmış.", "", ""),
+}
+_FOOTER = {
+    "en": "You chose this notice under “My settings”, where you can also switch it off:\n{url}",
+    "tr": "Bu bildirimi “Ayarlarım” sayfasında siz seçtiniz; oradan kapatabilirsiniz:\n{url}",
+}
+
+
+def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
+    """Write a notice or a test mail to an operator. `public_url` is None where there is no dashboard to lead to."""
+    language = mail.language or _LANGUAGE
+    wording = _NOTICES[mail.kind, language]
+    facts = {"where": plain(mail.bot or mail.account or ""), "count": mail.causes}
+    subject, text = (wording.one, wording.one_text) if mail.causes == 1 else (wording.many, wording.many_text)
+    parts = [text.format(**facts)]
+    if public_url is not None and mail.kind != TEST:
+        parts.append(f"{public_url}{_PATHS[mail.kind](mail)}")
+        parts.append(f"-- \n{_FOOTER[language].format(url=f'{public_url}/me')}")
+    return compose(mail, smtp, subject.format(**facts), "\n\n".join(parts) + "\n", language)
+
+
+def _records(mail: OutgoingMail) -> str:
+    return f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
+
+
+_PATHS: dict[str, Callable[[OutgoingMail], str]] = {
+    WAITING: _records,
+    REQUEST: _records,
+    APPOINTMENT: _records,
+    WEBHOOK: lambda mail: f"/webhooks?account={mail.account_id}&status=failed",
+}
+
+
+def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str) -> bytes:
+    """Write a message with its header. Line breaks in names cannot add fields: `plain` has removed them."""
+    message = EmailMessage(policy=SMTP)
+    message["From"] = Address(plain(smtp.sender_name), addr_spec=smtp.sender)
+    message["To"] = Address(addr_spec=mail.recipient)
+    message["Subject"] = plain(subject, 200)
+    message["Date"] = formatdate(mail.created_at / 1000, usegmt=True)
+    # The same for every attempt, so that a mail that was sent twice can be recognised.
+    message["Message-ID"] = f"<chatsvc.{mail.number}.{mail.created_at}@{smtp.sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["Content-Language"] = language
+    message.set_content(text, cte="quoted-printable")
+    return message.as_bytes()
+
+
+def plain(text: str, most: int = _MOST_NAME) -> str:
+    """Return a text on one line without control characters, cut to a length."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(line.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

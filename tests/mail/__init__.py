@@ -1,0 +1,1 @@
+"""Tests of mails: the queue, the connection, notices, and answers to visitors."""

@@ -1,0 +1,71 @@
+"""Fixtures: a service with a mail server, and an operator who wants notices."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from chatsvc import background
+from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.config.model import Notices, Smtp
+from chatsvc.domain.mails import Mail
+from chatsvc.usecases.administration import perform
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock
+from tests.mail.smtp_server import Mailbox, smtp_server
+
+
+@pytest.fixture
+async def mailbox() -> AsyncIterator[Mailbox]:
+    """A mail server without encryption that takes everything."""
+    async with smtp_server(Mailbox()) as made:
+        yield made
+
+
+@pytest.fixture
+def config(config: Config, mailbox: Mailbox) -> Config:
+    """The configuration with that server."""
+    smtp = Smtp("127.0.0.1", mailbox.port, None, None, "Desk", "desk@example.com", "none", None)
+    return replace(config, notices=Notices(smtp))
+
+
+class Post:
+    """The queue of mails of a service, sent when a test says so."""
+
+    def __init__(self, app: App, clock: FakeClock, mailbox: Mailbox) -> None:
+        self.app, self.clock, self.mailbox = app, clock, mailbox
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let time pass and send what is due."""
+        self.clock.advance(seconds)
+        mailer = self.app.services.mailer
+        assert mailer is not None
+        await mailer.send_due()
+
+    async def mails(self) -> list[Mail]:
+        """The mails of the queue, oldest first."""
+        found: list[Mail] = (await perform(self.app.services, ADMIN, "mail.list", {})).items
+        return found[::-1]
+
+    async def states(self) -> list[tuple[str, str, int, str | None]]:
+        """Kind, state, count and error of each mail, oldest first."""
+        return [(one.kind, one.state, one.causes, one.error) for one in await self.mails()]
+
+
+@pytest.fixture
+async def post(app: App, clock: FakeClock, mailbox: Mailbox) -> Post:
+    """The queue of the service, without the task that sends by itself."""
+    assert app.services.mailer is not None
+    await background.cancel(*[task for task in asyncio.all_tasks() if task.get_name() == "mails"])
+    return Post(app, clock, mailbox)
+
+
+async def add_operator(caller: Caller, email: str, *notices: str, role: str = "editor", admin: bool = False, language: str = "en") -> None:
+    """Add an operator of the caller's account who wants these notices."""
+    where = {"admin": True} if admin else {"account": caller.account, "role": role}
+    await perform(caller.app.services, ADMIN, "operator.add", {"email": email, "language": language, **where})
+    await perform(caller.app.services, ADMIN, "operator.set", {"email": email, "notices": list(notices) or ["none"]})
