@@ -125,7 +125,8 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address", "web_per_minute", "web_daily"
     )
     channels = root.section("channels", "telegram", "whatsapp")
-    smtp = root.section("notices", *notices.KEYS).section("smtp", *notices.SMTP_KEYS)
+    told = root.section("notices", *notices.KEYS)
+    smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *notices.TELEGRAM_KEYS)
     backup = root.section("backup", "every", "folder", "keep")
     retention = root.section("retention", "conversations_days", "webhooks_days", "usage_days")
     webhooks = root.section("webhooks", "timeout_s", "allowed_networks", "ca_file")
@@ -156,7 +157,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             telegram_api_url=channels.section("telegram", "api_url").text("api_url", values.base_url, TELEGRAM_API),
             whatsapp_graph_url=channels.section("whatsapp", "graph_url").text("graph_url", values.base_url, WHATSAPP_GRAPH),
         ),
-        notices=notices.read(smtp),
+        notices=notices.read(smtp, team),
         backup=Backups(
             every_s=backup.optional("every", values.interval),
             folder=backup.folder("folder", "backups"),
@@ -175,7 +176,9 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             access=log.plain("access", values.flag, False),
         ),
         metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
-        path_holds_secrets=root.writes_out("master_key") or anthropic.writes_out("api_key") or smtp.writes_out("password"),
+        path_holds_secrets=any(
+            section.writes_out(key) for section, key in ((root, "master_key"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
+        ),
     )
 
 

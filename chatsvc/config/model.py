@@ -143,10 +143,19 @@ class Smtp:
 
 
 @dataclass(frozen=True)
+class TelegramNotices:
+    """The team's group at Telegram: token of the bot that writes there, and number of the chat."""
+
+    token: Secret
+    chat_id: int
+
+
+@dataclass(frozen=True)
 class Notices:
-    """How operators are told of visitors and faults; None: not by mail."""
+    """How operators are told of visitors and faults; None: not by mail, not at Telegram."""
 
     smtp: Smtp | None = None
+    telegram: TelegramNotices | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from chatsvc.config.model import Acme, Config, Server, Smtp
+from chatsvc.config.model import Acme, Config, Server, Smtp, TelegramNotices
 from chatsvc.config.notices import STARTTLS
 from chatsvc.config.server import LETS_ENCRYPT
 from chatsvc.domain.pricing import Tier
@@ -50,7 +50,7 @@ def as_document(config: Config) -> dict[str, Any]:
             "telegram": {"api_url": config.channels.telegram_api_url},
             "whatsapp": {"graph_url": config.channels.whatsapp_graph_url},
         },
-        "notices": {"smtp": _smtp(config.notices.smtp)},
+        "notices": {"smtp": _smtp(config.notices.smtp), "telegram": _telegram(config.notices.telegram)},
         "backup": {"every": _interval(config.backup.every_s), "folder": str(config.backup.folder), "keep": config.backup.keep},
         "retention": dataclasses.asdict(config.retention),
         "egress": config.egress,
@@ -71,6 +71,10 @@ def _smtp(smtp: Smtp | None) -> dict[str, Any]:
         "security": smtp.security,
         "ca_file": str(smtp.ca_file) if smtp.ca_file else None,
     }
+
+
+def _telegram(team: TelegramNotices | None) -> dict[str, Any]:
+    return {"token": MASK if team else None, "chat_id": team.chat_id if team else None}
 
 
 def _server(server: Server) -> dict[str, Any]:

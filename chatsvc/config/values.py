@@ -24,6 +24,7 @@ _URL = re.compile(r"(https?)://(?:\[([^\[\]]+)\]|([^:/?#@\[\]]+))(?::([0-9]{1,5}
 _EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
 _MAILBOX = re.compile(r'(?:"([^"<>\\]*)"|([^"<>\\]*?))\s*<([^<>]*)>')
 _SENDER = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+_TELEGRAM_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
 _MAX_USD = 100_000
 
 
@@ -199,6 +200,13 @@ def login(text: str) -> str:
     """A user name or a password: what can be typed, in ASCII."""
     if not text or not all(" " <= character <= "~" for character in text):
         raise ValueError("expected printable ASCII characters")
+    return text
+
+
+def telegram_token(text: str) -> str:
+    """A bot's token, as @BotFather gives it."""
+    if not _TELEGRAM_TOKEN.fullmatch(text):
+        raise ValueError("expected the token of a bot, as @BotFather gives it")
     return text
 
 

@@ -61,6 +61,10 @@ async def take(
     return await db.write(unit, applied)
 
 
+class AlreadyWritten(Exception):
+    """The message with this key was written before."""
+
+
 class OperatorMessage(NamedTuple):
     """A message of a person with its conversation."""
 
@@ -75,17 +79,23 @@ async def reply(
     sentence: NoticeSentence,
     handler: Callable[[Conversation], Handler],
     applied: Callable[[object], None],
+    key: bytes | None = None,
 ) -> OperatorMessage | None:
     """Store a person's message, which takes the conversation. None where there is none in the scope.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
-    than the interface, where nothing is delivered.
+    than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
     """
 
     def unit(connection: Connection) -> OperatorMessage | None:
         found = _found(connection, accounts, conversation_id)
         if found is None:
             return None
+        if key is not None:
+            if connection.execute("SELECT 1 FROM incoming_keys WHERE digest = ?", (key,)).fetchone():
+                raise AlreadyWritten
+            values = key, found[0].chatbot_id, sentence.at
+            connection.execute("INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES (?, ?, ?)", values)
         who = handler(found[0])
         delivery = None if found[0].channel == "api" else sentence.delivery
         number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)

@@ -216,6 +216,8 @@ TABLES = (
         visitor=Erasure("conversation", "conversation = ?1", ""),
         changed="created_at",
     ),
+    # Digests that lead from the team's answers to conversations of this installation.
+    Table("team_notices", CONVERSATION, (CONVERSATION, "since"), visitor=Erasure("conversation", "conversation = ?1", "")),
     # The search index. Its words are found by those of the document, so the document is deleted after them.
     Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
     Table("search_documents", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),

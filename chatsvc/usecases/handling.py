@@ -44,10 +44,13 @@ async def take(services: Services, caller: Caller, *, conversation: str, email: 
     return _existing(taken, conversation)
 
 
-async def reply(services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False) -> OperatorMessage:
+async def reply(
+    services: Services, caller: Caller, *, conversation: str, text: str, yes: bool = False, key: bytes | None = None
+) -> OperatorMessage:
     """Write a message to the visitor, which takes the conversation. A local user writes for the operator who has it.
 
-    Raises Refused for an empty text, a paused channel, and a conversation that another operator has.
+    Raises Refused for an empty text, a paused channel, and a conversation that another operator has. `key` is the digest that recognises
+    a message which may come again; raises AlreadyWritten.
     """
     text = text.strip()
     if not text:
@@ -67,7 +70,7 @@ async def reply(services: Services, caller: Caller, *, conversation: str, text: 
         raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
     said = NoticeSentence(text, services.clock(), "queued")
-    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services))
+    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services), key)
     return _existing(written, conversation)
 
 

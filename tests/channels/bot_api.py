@@ -66,6 +66,7 @@ class SentMessage:
     text: str
     buttons: list[str]
     id: int
+    urls: list[str]
 
 
 class BotApi:
@@ -130,12 +131,15 @@ class BotApi:
         self.changed.set()
         return number
 
-    def message(self, chat: int = 7, text: str | None = None, *, at: int = 0, token: str = TOKEN, **more: Any) -> dict[str, Any]:
-        """Put a private message into the queue; return it."""
+    def message(
+        self, chat: int = 7, text: str | None = None, *, at: int = 0, token: str = TOKEN, group: int | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Put a message into the queue, private unless `group` is given; return it."""
+        place = {"id": chat, "type": "private", "first_name": "Selin"} if group is None else {"id": group, "type": "supergroup"}
         made: dict[str, Any] = {
             "message_id": next(self._message_ids),
             "date": at,
-            "chat": {"id": chat, "type": "private", "first_name": "Selin"},
+            "chat": place,
             "from": {"id": chat, "is_bot": False, "first_name": "Selin"},
         }
         if text is not None:
@@ -295,9 +299,14 @@ class BotApi:
             return _refused(400, "Bad Request: message is too long")
         rows = call.parameters.get("reply_markup", {}).get("inline_keyboard", [])
         buttons = [button for row in rows for button in row]
-        if any(set(one) != {"text", "callback_data"} or not 1 <= len(one["callback_data"].encode()) <= 64 for one in buttons):
-            return _refused(400, "Bad Request: BUTTON_DATA_INVALID")
-        sent = SentMessage(call.token, chat, text, [one["text"] for one in buttons], next(self._message_ids))
+        for one in buttons:
+            if set(one) == {"text", "url"}:
+                if not one["url"].startswith("https://"):
+                    return _refused(400, "Bad Request: BUTTON_URL_INVALID")
+            elif set(one) != {"text", "callback_data"} or not 1 <= len(one["callback_data"].encode()) <= 64:
+                return _refused(400, "Bad Request: BUTTON_DATA_INVALID")
+        urls = [one["url"] for one in buttons if "url" in one]
+        sent = SentMessage(call.token, chat, text, [one["text"] for one in buttons], next(self._message_ids), urls)
         self.sent.append(sent)
         if self.send_delay_s:
             await asyncio.sleep(self.send_delay_s)

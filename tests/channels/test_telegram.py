@@ -99,7 +99,7 @@ async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, mon
         return await receive(*given)
 
     monkeypatch.setattr(incoming_messages, "store", failing)
-    monkeypatch.setattr("chatsvc.channels.telegram.poller._STORE_PAUSE_S", 0.05)
+    monkeypatch.setattr("chatsvc.channels.telegram.update_loop._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
     assert api.texts() == ["echo: hello"]
@@ -179,7 +179,7 @@ async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
     bot: Caller, api: BotApi, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for pause in ("_REFUSED_PAUSE_S", "_ELSEWHERE_PAUSE_S"):
-        monkeypatch.setattr(f"chatsvc.channels.telegram.poller.{pause}", 0.05)
+        monkeypatch.setattr(f"chatsvc.channels.telegram.update_loop.{pause}", 0.05)
     await api.until(lambda: bool(api.of("getUpdates")))
     api.fail("getUpdates", *[Fault(401, "Unauthorized")] * 3)
     api.message(text="one")

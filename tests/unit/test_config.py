@@ -969,3 +969,19 @@ def test_each_kind_of_record_has_its_own_days_and_usage_is_kept_for_as_long_as_i
     assert config.retention == Retention(1, None, 90)
     for fault in ("{conversations_days: 0}", "{webhooks_days: never}", "{usage_days: 89}", "{usage_days: 1.5}"):
         assert "expected a whole number from" in folder.fault(f"retention: {fault}\n")
+
+
+def test_the_teams_group_has_a_token_and_a_number(folder: Folder) -> None:
+    token = "123456:abc-DEF_1"
+    made = folder.load(f"notices: {{telegram: {{token: '{token}', chat_id: -1001}}}}\n")
+    assert made.notices.telegram is not None
+    assert (made.notices.telegram.token.reveal(), made.notices.telegram.chat_id) == (token, -1001)
+    assert made.path_holds_secrets
+    assert token not in repr(made)
+    (folder.path / "token").write_text(f"{token}\n")
+    from_file = folder.load("notices: {telegram: {token_file: token, chat_id: -1001}}\n")
+    assert (from_file.notices, from_file.path_holds_secrets) == (made.notices, False)
+    assert folder.load("notices: {telegram: {token: null, chat_id: null}}\n").notices.telegram is None
+    assert "expected chat_id beside it" in folder.fault(f"notices: {{telegram: {{token: '{token}'}}}}\n")
+    assert "expected token_file beside it" in folder.fault("notices: {telegram: {chat_id: 5}}\n")
+    assert "expected the token of a bot" in folder.fault("notices: {telegram: {token: abc, chat_id: 5}}\n")

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from chatsvc import background
 from chatsvc.channels.telegram.poller import TelegramPoller
+from chatsvc.channels.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
+from chatsvc.channels.telegram.team import TeamGroup
 from chatsvc.domain.channels import TELEGRAM
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.store.database import StoreUnavailable
@@ -31,11 +33,17 @@ class TelegramPollers:
         self._running: dict[str, _Polling] = {}
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        settings = services.config.notices.telegram
+        self._team = TeamGroup(services, settings) if settings is not None else None
+        self._telling: asyncio.Task[None] | None = None
+        self._team_polling: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Poll from now on."""
         self._services.channels.observers.append(lambda _: self._changed.set())
         self._task = background.run("telegram", self._look, 0.0, expected=(StoreUnavailable,))
+        if self._team is not None:
+            self._telling = background.run("notices of the team", self._team.tell, TELL_EVERY_S, expected=(StoreUnavailable,))
 
     async def _look(self) -> None:
         """Compare the pollers with the channels, then wait for a change."""
@@ -58,8 +66,22 @@ class TelegramPollers:
             if identifier not in self._running:
                 token = channel.secrets["token"]
                 client = TelegramClient(self._services.egress, self._services.config.channels.telegram_api_url, token)
-                poller = TelegramPoller(self._services, channel, client)
+                of_team = self._team.take if self._team is not None and self._team.token == token else None
+                poller = TelegramPoller(self._services, channel, client, of_team)
                 self._running[identifier] = _Polling(token, client, background.run("telegram poller", poller.run, FAULT_PAUSE_S))
+
+        await self._adjust_team({polling.token for polling in self._running.values()})
+
+    async def _adjust_team(self, polled: set[str]) -> None:
+        """Poll the team's group, unless its bot is polled for a channel."""
+        if self._team is None:
+            return
+        if self._team.token in polled:
+            if self._team_polling is not None:
+                await background.cancel(self._team_polling)
+                self._team_polling = None
+        elif self._team_polling is None:
+            self._team_polling = background.run("poller of the team's group", self._team.poll, FAULT_PAUSE_S)
 
     async def _end(self, identifier: str) -> None:
         polling = self._running.pop(identifier)
@@ -68,7 +90,8 @@ class TelegramPollers:
 
     async def stop(self) -> None:
         """End all pollers. What was not confirmed comes again after the next start."""
-        if self._task is not None:
-            await background.cancel(self._task)
+        await background.cancel(*(task for task in (self._task, self._telling, self._team_polling) if task is not None))
         for identifier in list(self._running):
             await self._end(identifier)
+        if self._team is not None:
+            await self._team.close()

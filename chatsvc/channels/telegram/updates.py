@@ -50,7 +50,7 @@ class Myself(NamedTuple):
 class ReadMessage(NamedTuple):
     """A visitor's message. `at` is Telegram's time in milliseconds, None for a button; `query_id` is that of a pressed button.
 
-    `reply_to` is the id of the message that it answers, `speaker` the name of the person.
+    `reply_to` is the id of the message that it answers, `speaker` and `person` name and id of the person.
     """
 
     update_id: int
@@ -61,6 +61,7 @@ class ReadMessage(NamedTuple):
     query_id: str | None = None
     reply_to: int | None = None
     speaker: str = ""
+    person: int | None = None
 
 
 def update_id_of(update: object) -> int | None:
@@ -92,7 +93,7 @@ def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
     texts = [_clean(button.get("text")) for button in buttons if button.get("callback_data") == data]
     if chat is None or not texts or not texts[0]:
         return None
-    return ReadMessage(number, chat, texts[0], None, None, query_id, None, _speaker(query.get("from")))
+    return ReadMessage(number, chat, texts[0], None, None, query_id, None, *_person(query.get("from")))
 
 
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
@@ -124,7 +125,7 @@ def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage
         at * 1000 if isinstance(at, int) and 0 < at < 1 << 40 else None,
         None,
         reply_to if isinstance(reply_to, int) else None,
-        _speaker(sender),
+        *_person(sender),
     )
 
 
@@ -137,9 +138,10 @@ def _chat(message: Mapping[str, Any]) -> int | None:
     return chat if isinstance(chat, int) and not isinstance(chat, bool) else None
 
 
-def _speaker(sender: object) -> str:
-    names = [_clean(_object(sender).get(name)) for name in ("first_name", "last_name")]
-    return " ".join(name for name in names if name)[:200]
+def _person(sender: object) -> tuple[str, int | None]:
+    """Return name and id of a person."""
+    names, number = [_clean(_object(sender).get(name)) for name in ("first_name", "last_name")], _object(sender).get("id")
+    return " ".join(name for name in names if name)[:200], number if isinstance(number, int) else None
 
 
 def _clean(text: object) -> str:

@@ -575,6 +575,16 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX mails_of_conversation ON mails (conversation) WHERE conversation IS NOT NULL;
     CREATE INDEX mails_by_state ON mails (state, due_at);
     """,
+    # 23: notices in the team's group that a visitor waits. `since` is the time from which, and `digest` that of the message's id there.
+    """
+    CREATE TABLE team_notices (
+        conversation INTEGER NOT NULL REFERENCES conversations (number),
+        since INTEGER NOT NULL,
+        digest BLOB,
+        PRIMARY KEY (conversation, since)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX team_notices_by_digest ON team_notices (digest) WHERE digest IS NOT NULL;
+    """,
 )
 
 

@@ -1,0 +1,94 @@
+"""The team's group at Telegram. It is told of visitors who wait, and answers there go to the visitors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from chatsvc.channels.telegram.update_loop import UpdateLoop
+from chatsvc.channels.telegram.updates import ReadMessage
+from chatsvc.config.model import TelegramNotices
+from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
+from chatsvc.outbound.telegram import TelegramClient, message_name
+from chatsvc.usecases import team_notices
+from chatsvc.usecases.services import Services
+from chatsvc.usecases.team_notices import TeamAnswer, WordedNotice
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 2.0
+
+
+class TeamGroup:
+    """The group of `notices.telegram`. A lost notice would leave a visitor alone, so after a crash one may come twice."""
+
+    def __init__(self, services: Services, settings: TelegramNotices) -> None:
+        self._services, self._chat = services, settings.chat_id
+        self.token = settings.token.reveal()
+        self.client = TelegramClient(services.egress, services.config.channels.telegram_api_url, self.token)
+        # An answer may come before it is written of which notice its message is.
+        self._told = asyncio.Lock()
+        self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault)
+
+    async def poll(self) -> None:
+        """Ask for the team's answers, where no channel has the same token."""
+        await self._loop.run()
+
+    async def _take_all(self, messages: Sequence[ReadMessage]) -> None:
+        for message in messages:
+            await self.take(message)
+
+    async def _note_fault(self, fault: str | None) -> None:
+        """Pass over: the log has the fault, and no channel is concerned."""
+
+    async def take(self, message: ReadMessage) -> bool:
+        """Take a message of the group. False for one of another chat."""
+        if message.chat != self._chat:
+            return False
+        if message.reply_to is not None:
+            notice, key = message_name(message.chat, message.reply_to), f"answer {self._chat} {message.update_id}"
+            text = message.text if message.kind is None else ""
+            given = TeamAnswer(notice, key, text, f"telegram {message.person}", message.speaker)
+            async with self._told:
+                refusal = await team_notices.answer(self._services, given)
+            if refusal is not None:
+                await self._say(refusal)
+        return True
+
+    async def _say(self, text: str) -> None:
+        try:
+            await self.client.call("sendMessage", {"chat_id": self._chat, "text": text})
+        except (SendingRefused, RetryLater, NotConnected, SendingUncertain) as fault:
+            log.warning("notices.telegram: the group cannot be told: %s", fault)
+
+    async def tell(self) -> None:
+        """Tell the group of those who wait."""
+        for worded in await team_notices.due(self._services):
+            async with self._told:
+                try:
+                    message = await self._send(worded)
+                except (RetryLater, NotConnected) as fault:
+                    log.warning("notices.telegram: a notice waits: %s", fault)
+                    return
+                except (SendingRefused, SendingUncertain) as fault:
+                    log.error("notices.telegram: a notice was not sent: %s", fault)
+                    message = None
+                await team_notices.note(self._services, worded.notice, message)
+
+    async def _send(self, worded: WordedNotice) -> str | None:
+        """Send a notice with a button; return the message's name."""
+        button = {"inline_keyboard": [[{"text": worded.button, "url": worded.url}]]}
+        try:
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": button})
+        except SendingRefused as refusal:
+            if refusal.code != "telegram_400":
+                raise
+            # Telegram takes no address of a private network behind a button.
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{worded.url}"})
+        number = result.get("message_id") if isinstance(result, dict) else None
+        return message_name(self._chat, number) if isinstance(number, int) else None
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self.client.close()

@@ -1,0 +1,67 @@
+"""Notices in the team's group that visitors wait. They lead from an answer to the conversation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chatsvc.domain.hand_off import WAITING
+from chatsvc.store.database import Connection, Database
+
+
+class TeamNotice(NamedTuple):
+    """A visitor who waits and of whom the team was not told. `said` are the last words."""
+
+    conversation: int
+    since: int
+    conversation_id: str
+    bot_id: str
+    account_id: str
+    channel: str
+    said: str
+
+
+async def due(db: Database, limit: int) -> list[TeamNotice]:
+    """List visitors who wait and of whom the team was not told. Oldest first."""
+
+    def unit(connection: Connection) -> list[TeamNotice]:
+        rows = connection.execute(
+            f"""
+            SELECT c.number, c.handling_since, c.id, c.bot_id, c.account_id, c.channel, coalesce((SELECT m.content FROM messages m
+                WHERE m.conversation = c.number AND m.role = 'user' ORDER BY m.number DESC LIMIT 1), '')
+            FROM conversations c INDEXED BY conversations_handed_off
+            WHERE c.handling <> 'bot' AND c.handling = '{WAITING}' AND c.handling_since IS NOT NULL AND NOT EXISTS
+                (SELECT 1 FROM team_notices n WHERE n.conversation = c.number AND n.since = c.handling_since)
+            ORDER BY c.handling_since LIMIT ?
+            """,
+            (limit,),
+        )
+        return [TeamNotice(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def note(db: Database, notice: TeamNotice, digest: bytes | None) -> None:
+    """Write that the team was told. Nothing where the visitor was erased meanwhile."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute(
+            "INSERT OR IGNORE INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?",
+            (notice.since, digest, notice.conversation),
+        )
+
+    await db.write(unit)
+
+
+async def find(db: Database, digest: bytes) -> tuple[str, str, str] | None:
+    """Find account, bot and conversation of a notice by its message's digest."""
+
+    def unit(connection: Connection) -> tuple[str, str, str] | None:
+        row = connection.execute(
+            """
+            SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
+            """,
+            (digest,),
+        ).fetchone()
+        return (row[0], row[1], row[2]) if row else None
+
+    return await db.read(unit)
