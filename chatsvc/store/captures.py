@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
-from chatsvc.store import webhooks
+from chatsvc.store import mails, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
 from chatsvc.store.webhooks import Event
@@ -22,10 +22,19 @@ REQUEST = """
 APPOINTMENT = "a.id, a.status, a.appointment_date, a.appointment_time, a.appointment_at, a.created_at"
 
 
-def write(connection: Connection, bot_id: str, conversation: int, request: Request, appointment: Appointment | None, *, tell: bool) -> None:
+def write(
+    connection: Connection,
+    bot_id: str,
+    conversation: int,
+    request: Request,
+    appointment: Appointment | None,
+    *,
+    tell: bool,
+    sends_mail: bool = False,
+) -> None:
     """Write a request with its appointment, and the events of the bot's webhook.
 
-    tell: whether the plan has webhooks; else no events are written.
+    tell: whether the plan has webhooks; else no events are written. sends_mail: whether operators who want it are mailed.
     """
     r = request
     cursor = connection.execute(
@@ -50,6 +59,8 @@ def write(connection: Connection, bot_id: str, conversation: int, request: Reque
             """,
             (a.id, cursor.lastrowid, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
+    if sends_mail:
+        mails.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
     if webhook is None:
         return

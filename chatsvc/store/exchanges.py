@@ -27,11 +27,12 @@ class Idempotency(NamedTuple):
 
 
 class NewCapture(NamedTuple):
-    """A captured request with its appointment; `tell` says whether the account's plan has webhooks."""
+    """A captured request with its appointment. `tell`: the account's plan has webhooks; `sends_mail`: mail is set up."""
 
     request: Request
     appointment: Appointment | None
     tell: bool
+    sends_mail: bool = False
 
 
 class NewExchange(NamedTuple):
@@ -242,7 +243,8 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
     _usage(connection, kept)
     for x, number in zip(kept, numbers, strict=True):
         if x.captured:
-            captures.write(connection, x.bot_id, number, x.captured.request, x.captured.appointment, tell=x.captured.tell)
+            c = x.captured
+            captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
     _keys(connection, kept)
     counts = iter(_counts(connection, kept, accounts))
     return [next(counts) if is_wanted else None for is_wanted in wanted]

@@ -9,7 +9,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chatsvc.domain.hand_off import WAITING
-from chatsvc.domain.mails import FIRST_PAUSE_MS, GIVE_UP_MS, KEPT_MS, LEAD_MS, LONGEST_PAUSE_MS, PERIODS_MS, TEST, Mail, MailOutcome
+from chatsvc.domain.mails import (
+    APPOINTMENT,
+    FIRST_PAUSE_MS,
+    GIVE_UP_MS,
+    KEPT_MS,
+    LEAD_MS,
+    LONGEST_PAUSE_MS,
+    PERIODS_MS,
+    REQUEST,
+    TEST,
+    Mail,
+    MailOutcome,
+)
 from chatsvc.store.database import Connection, Database
 
 LAST = 2**63 - 1
@@ -45,8 +57,16 @@ def note(connection: Connection, kind: str, bot_id: str, conversation: int | Non
 
     Operators who want notices of the kind `unless` get none: they get that one.
     """
-    account_id = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()[0]
-    connection.execute(_NOTE, (account_id, kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
+    row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
+    if row is not None:
+        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
+
+
+def note_capture(connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool) -> None:
+    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead."""
+    if has_appointment:
+        note(connection, APPOINTMENT, bot_id, conversation, now)
+    note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
 
 
 class OutgoingMail(NamedTuple):

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from chatsvc.store import facts
+from chatsvc.store import facts, mails
 from chatsvc.store.database import Connection, Database
 
 PENDING, ATTEMPTED, KEPT = range(3)
@@ -301,15 +301,21 @@ async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
 
 
 async def advance(
-    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign
+    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign, sends_mail: bool = False
 ) -> tuple[int, list[Sending]]:
     """Write outcomes and record the next attempts, at most `room`, in one transaction.
 
     Returns the number of events, and the deliveries to send: fewer if some could only be recorded as failed. `plans` have webhooks.
+    sends_mail: whether operators who want it are mailed about failed deliveries.
     """
+
+    def note(connection: Connection, failed: int) -> None:
+        if sends_mail and failed:
+            mails.note(connection, "webhook", bot_id, None, now, causes=failed)
 
     def unit(connection: Connection) -> tuple[int, list[Sending]]:
         _settle(connection, done)
+        note(connection, sum(not outcome.success for outcome in done))
         rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
         standing = _standing(connection, bot_id, plans) if rows else None
         if standing is None:
@@ -320,6 +326,7 @@ async def advance(
             "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
         )
         made = [] if pulled else [_record(connection, Event(*row), now, standing, sign)[1] for row in rows]
+        note(connection, made.count(None))
         return len(rows), [sending for sending in made if sending]
 
     return await db.write(unit)

@@ -183,7 +183,8 @@ class Services:
         """Dispatcher of webhook deliveries, built at first use as well."""
         from chatsvc.webhooks.dispatcher import Dispatcher
 
-        return Dispatcher(self.db, self.courier.deliver, self.courier.sign, with_webhooks(self.config.plans), self.clock)
+        plans = with_webhooks(self.config.plans)
+        return Dispatcher(self.db, self.courier.deliver, self.courier.sign, plans, self.clock, sends_mail=self.sends_mail)
 
     async def offload(self, work: Callable[[], T]) -> T:
         """Run long work in a thread, so that it does not block the event loop."""

@@ -210,7 +210,7 @@ def _captured(request: MessageRequest, accepted: AcceptedMessage, context: TurnC
     spoken = context.spoken(request.message.message)
     captured, appointment = captures.records(accepted.bot, reply.captured, spoken, accepted.at, page_host=request.page_host)
     plan = request.services.config.plans.get(request.state.account.plan or "")
-    return exchanges.NewCapture(captured, appointment, tell=plan is not None and plan.webhooks)
+    return exchanges.NewCapture(captured, appointment, tell=plan is not None and plan.webhooks, sends_mail=request.services.sends_mail)
 
 
 async def record(

@@ -59,11 +59,14 @@ class Dispatcher:
     Before start() and after stop() it sends only what a person asked for.
     """
 
-    def __init__(self, db: Database, deliver: Deliver, sign: Sign, plans: frozenset[str], clock: Callable[[], int]) -> None:
+    def __init__(
+        self, db: Database, deliver: Deliver, sign: Sign, plans: frozenset[str], clock: Callable[[], int], *, sends_mail: bool = False
+    ) -> None:
         self._db = db
         self._deliver = deliver
         self.sign = sign
         self._plans = plans
+        self._sends_mail = sends_mail
         self._clock = clock
         self._slots = DeliverySlots()
         self._queues: dict[str, _Queue] = {}
@@ -132,7 +135,14 @@ class Dispatcher:
             queue.more = False
         try:
             found, sendings = await webhooks.advance(
-                self._db, queue.bot_id, self._clock(), done=done, room=room, plans=self._plans, sign=self.sign
+                self._db,
+                queue.bot_id,
+                self._clock(),
+                done=done,
+                room=room,
+                plans=self._plans,
+                sign=self.sign,
+                sends_mail=self._sends_mail,
             )
         except Exception as fault:  # outcomes must not be lost
             log.error("webhooks wait: %s", fault, exc_info=None if isinstance(fault, StoreUnavailable) else fault)

@@ -1,0 +1,108 @@
+"""Notices of new requests and appointments, and of failed webhooks."""
+
+from __future__ import annotations
+
+from datetime import date, time
+
+from chatsvc.domain.captures import Captured
+from chatsvc.engines import Reply
+from chatsvc.store import mails, webhooks
+from chatsvc.store.webhooks import Outcome
+from chatsvc.usecases.administration import perform
+from tests.conftest import Caller
+from tests.fakes import ADMIN, ScriptedEngine
+from tests.mail.conftest import Post, add_operator
+from tests.mail.smtp_server import Mailbox
+
+SAID = "Selin, 0532 123 45 67, selin@example.com"
+
+
+async def capture(caller: Caller, engine: ScriptedEngine, kind: str, user_id: str) -> None:
+    """Let a visitor leave a request, or an appointment."""
+    when = (date(2026, 11, 26), time(15, 30)) if kind == "appointment" else (None, None)
+    wish = Captured(kind, "a secret wish", "Selin", "selin@example.com", "05321234567", *when)
+    engine.script = lambda _: Reply("Noted.", captured=wish)
+    assert (await caller.send(f"{SAID} 2026-11-26 15:30", user_id)).status == 200
+
+
+async def test_requests_and_appointments_are_mailed_to_those_who_want_them(
+    caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox
+) -> None:
+    await add_operator(caller, "requests@example.com", "request")
+    await add_operator(caller, "both@example.com", "request", "appointment", language="tr")
+    await add_operator(caller, "neither@example.com", "waiting", "webhook", role="owner")
+    await capture(caller, engine, "quote", "v1")
+    await capture(caller, engine, "appointment", "v2")
+    await post.pass_time(2)
+    found = sorted((str(one["To"]), str(one["Subject"])) for one in mailbox.messages)
+    assert found == [
+        ("both@example.com", "Yeni randevu: Desk"),
+        ("both@example.com", "Yeni talep: Desk"),
+        ("requests@example.com", "2 new requests: Desk"),
+    ]
+    # No words and no contact data of visitors.
+    text = "".join(mailbox.texts)
+    assert not any(word in text for word in ("Selin", "selin@", "secret wish", "0532"))
+    (conversation,) = [one for one in (await perform(caller.app.services, ADMIN, "conversation.list", {})).items if one.user_id == "v2"]
+    (turkish,) = [one for one in mailbox.messages if "randevu" in str(one["Subject"])]
+    assert f"/conversations/{conversation.id}" in str(turkish.get_content())
+
+
+async def test_further_requests_wait_for_five_minutes(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:
+    await add_operator(caller, "ada@example.com", "request")
+    await capture(caller, engine, "contact", "v0")
+    await post.pass_time(2)
+    for number in range(1, 8):
+        await capture(caller, engine, "contact", f"v{number}")
+        await post.pass_time(30)
+    assert len(mailbox.messages) == 1
+    await post.pass_time(90)
+    assert [str(one["Subject"]) for one in mailbox.messages] == ["New request: Desk", "7 new requests: Desk"]
+
+
+async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:
+    services = caller.app.services
+    await add_operator(caller, "owner@example.com", "webhook", role="owner")
+    await add_operator(caller, "editor@example.com", "webhook")
+    await perform(services, ADMIN, "webhook.set", {"bot": caller.bot, "events": ["request.created", "appointment.created"]})
+
+    def send_to_nobody(connection: object) -> None:
+        connection.execute("UPDATE webhooks SET url = 'https://127.0.0.1:9/'")  # type: ignore[attr-defined]
+
+    await services.db.write(send_to_nobody)
+    await capture(caller, engine, "appointment", "v1")
+    services.dispatcher.wake(caller.bot)
+    while not services.dispatcher.outcomes["refused_address"] or await webhooks.bots_with_pending(services.db):
+        await post.pass_time(0)
+    while sum(mail.causes for mail in await post.mails()) < 2:
+        await post.pass_time(0)
+    await post.pass_time(2)
+    (message,) = mailbox.messages
+    assert (message["To"], message["Subject"]) == ("owner@example.com", "2 webhook deliveries failed: Desk")
+    assert f"/webhooks?account={caller.account}&status=failed" in str(message.get_content())
+
+
+async def test_deliveries_that_cannot_be_begun_count_too_and_successes_do_not(caller: Caller, post: Post) -> None:
+    await add_operator(caller, "owner@example.com", "webhook", role="owner")
+    db, now = caller.app.services.db, caller.app.services.clock()
+    done = [Outcome("1", True, 200, None, 5), Outcome("2", False, 500, "http_status", 5)]
+    plans = frozenset({"enterprise"})
+
+    def sign(*_: object) -> tuple[bytes, str]:
+        raise AssertionError
+
+    await webhooks.advance(db, caller.bot, now, done=done, room=0, plans=plans, sign=sign, sends_mail=True)
+    assert await post.states() == [("webhook", "queued", 1, None)]
+
+    def add(connection: object) -> int:
+        return webhooks.add_event(connection, webhooks.Event(0, caller.bot, "request.created", "r", "{}", now), webhooks.PENDING)  # type: ignore[arg-type]
+
+    await db.write(add)
+    # There is no webhook any more.
+    await webhooks.advance(db, caller.bot, now, done=(), room=5, plans=plans, sign=sign, sends_mail=True)
+    assert await post.states() == [("webhook", "queued", 2, None)]
+
+
+async def test_a_cause_of_a_bot_that_is_gone_is_passed_over(caller: Caller, post: Post) -> None:
+    await caller.app.services.db.write(lambda connection: mails.note(connection, "webhook", "nobody", None, 0))
+    assert await post.mails() == []
