@@ -210,17 +210,23 @@ async def page(
     *,
     bot: str,
     q: str = "",
+    question: int | None = None,
     answered: bool | None = None,
     limit: int = PAGE,
     after: str | None = None,
 ) -> ResultPage[UnansweredGroup]:
-    """List a page of groups as `groups` does, only those with all words of `q`. Raises `position_invalid`."""
+    """List a page of groups as `groups` does, only those with all words of `q`. Raises `position_invalid`.
+
+    `question` selects the group of that number; raises `question_not_found`.
+    """
     _, chatbot = await bots.resolve(services, caller, bot)
     limit = max(1, min(limit, PAGE))
     (start,) = paging.parsed(after, paging.number) or (0,)
     if not 0 <= start <= stored.MOST_KEPT:
         raise refusals.position_invalid(position=after)
     asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
+    if question is not None:
+        asked = (await _group_of(services, chatbot, question)).wordings
     if not asked:
         return ResultPage([], None)
     index, wanted = await services.knowledge.of(chatbot), fold(q).split()

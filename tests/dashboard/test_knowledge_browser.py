@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.async_api import Browser, Page, expect
 
-from chatsvc.usecases import previews
+from chatsvc.domain.models import SendMessage
+from chatsvc.usecases import bots, previews, unanswered
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, Site
+from tests.fakes import ADMIN
 
 
 async def signed_in(site: Site, browser: Browser, **options: Any) -> Page:
@@ -47,6 +50,41 @@ async def test_without_a_script_the_search_keeps_what_was_typed(site: Site, brow
     await page.click("text=Preview first")
     await page.click("text=Back to the editor")
     assert await page.input_value("input[name=question]") == "Do you deliver?"
+    await page.context.close()
+
+
+@pytest.mark.parametrize(("scripts", "asked"), [(True, "can parrots ride along"), (False, "what if the helmet falls off")])
+async def test_a_question_is_added_to_any_entry_and_another_deleted(
+    site: Site, browser: Browser, axe: str, scripts: bool, asked: str
+) -> None:
+    bot = await bots.show(site.app.services, ADMIN, bot=site.mine.bot)
+    for text in (asked, "is the moon made of cheese"):
+        await unanswered.note(site.app.services, bot, SendMessage(bot.id, text, "v"), "web")
+    page = await signed_in(site, browser, java_script_enabled=scripts, viewport={"width": 390, "height": 800})
+    path = f"{site.app.url}/bots/{site.mine.bot}/unanswered"
+    await page.goto(path)
+    await page.locator("article", has_text=asked).get_by_role("link", name="entry").click()
+    if scripts:
+        await page.evaluate(axe)
+        assert await page.evaluate("async () => (await axe.run(document)).violations.map(one => one.id)") == []
+    assert await page.locator("main li[data-id]").count() >= 2
+    await page.get_by_role("searchbox").fill("bicycles")
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Add to this entry: Do you rent bicycles?").click()
+    await expect(page.get_by_role("status")).to_contain_text("phrasings of the entry")
+    (entry,) = [one for one in await site.do("knowledge.list", bot=bot.id) if one.question == "Do you rent bicycles?"]
+    assert asked in entry.alt
+    # What cannot be undone is folded, and the browser asks for the confirmation.
+    cheese = page.locator("article", has_text="cheese")
+    button = cheese.get_by_role("button", name="Not needed")
+    await expect(button).to_be_hidden()
+    await cheese.locator("summary", has_text="Not needed").click()
+    await button.click()
+    assert page.url == f"{path}?done=phrasings_added"
+    await cheese.get_by_role("checkbox").check()
+    await button.click()
+    await expect(page.get_by_role("status")).to_contain_text("Removed.")
+    await expect(cheese).to_have_count(0)
     await page.context.close()
 
 

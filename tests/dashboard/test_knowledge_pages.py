@@ -180,6 +180,15 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     assert "phrasings of the entry" in page.text
     assert lift not in page.records()
     (voucher,) = page.records()
+    # Any entry can be chosen, not the nearest ones alone.
+    choice = f"{base}/unanswered?question={voucher}"
+    assert choice in page.links()
+    assert {one.id for one in await site.do("knowledge.list", bot=site.mine.bot)} == set((await editor.get(choice)).records())
+    assert "do you sell gift vouchers" in (await editor.get(choice)).text
+    assert "No entry matches." in (await editor.get(f"{choice}&q=zzzz")).text
+    assert (await editor.get(f"{choice}&q=BICYCLES+euros")).records() == [await entry_of(site, "Do you rent bicycles?")]
+    assert [(await client.get(f"{base}/unanswered?question={number}")).status for client, number in
+            ((reader, voucher), (editor, "99999"), (editor, "x"))] == [403, 404, 404]  # fmt: skip
     for fields in ({}, {"id": voucher}):
         refused = await editor.post(f"{base}/unanswered/forget", {"bot": site.mine.bot, **fields})
         assert (refused.status, refused.alert) == (422, "This cannot be undone. Please confirm it.")

@@ -46,9 +46,8 @@ async def context(page: Page) -> dict[str, Any]:
     entries: Sequence[Entry] = await page.perform("knowledge.list", bot=bot.id)
     q, chosen = page.query.get("q", "").strip(), page.query.get("source", ALL)
     source = None if chosen == ALL else "" if chosen == WRITTEN_HERE else chosen
-    counts, found = await page.services.offload(lambda: _filtered(entries, q, source))
-    after = page.query.get("after", "")
-    start = int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+    counts, found = await page.services.offload(lambda: filtered(entries, q, source))
+    start = start_of(page)
     following = start + SHOWN
     groups = [(name, list(group)) for name, group in groupby(found[start:following], key=lambda one: one.source or "")]
     return {
@@ -67,7 +66,13 @@ async def context(page: Page) -> dict[str, Any]:
     }
 
 
-def _filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
+def start_of(page: Page) -> int:
+    """Return the place of the first entry of a page of the list."""
+    after = page.query.get("after", "")
+    return int(after) if after.isascii() and after.isdigit() and len(after) < 7 else 0
+
+
+def filtered(entries: Sequence[Entry], q: str, source: str | None) -> tuple[list[tuple[str, int]], list[Entry]]:
     """Count the entries of each source, and select entries. By source (None for all) and by the words of `q`."""
     counts = sorted(Counter(one.source or "" for one in entries).items())
     wanted = fold(q).split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsvc.dashboard.page import Page
+from chatsvc.dashboard.pages import knowledge
 from chatsvc.dashboard.pages.knowledge_entry import question_number
 from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain.refusals import Refused
@@ -14,7 +15,9 @@ STATES = {"open": False, "answered": True, "all": None}
 
 
 async def show(page: Page) -> HttpResponse:
-    """List the groups, most asked first."""
+    """List the groups, most asked first. With `question`, let the operator choose an entry for that group."""
+    if page.query.get("question"):
+        return await _choose_entry(page, question_number(page.query["question"]))
     return page.render("unanswered.html", **await _context(page))
 
 
@@ -28,6 +31,20 @@ async def _context(page: Page) -> dict[str, Any]:
     nearest = [[hit.entry for hit in one.result.hits] for one in results]
     shown = list(zip(groups, nearest, strict=True))
     return {"bot": bot, "groups": shown, "next": listed.next, "state": state, "states": list(STATES), "q": q}
+
+
+async def _choose_entry(page: Page, question: int) -> HttpResponse:
+    """List all entries, or those with the words searched for, each with a button that adds the group to it."""
+    if not page.may("unanswered.add"):
+        return page.fail(403)
+    bot = await page.perform("bot.show", bot=page.params["bot"])
+    (group,) = (await page.perform("unanswered.list", bot=bot.id, question=question)).items
+    entries = await page.perform("knowledge.list", bot=bot.id)
+    q, start = page.query.get("q", "").strip(), knowledge.start_of(page)
+    _, found = await page.services.offload(lambda: knowledge.filtered(entries, q, None))
+    following = start + knowledge.SHOWN
+    values = {"bot": bot, "group": group, "entries": found[start:following], "q": q}
+    return page.render("unanswered_entry.html", **values, next=str(following) if following < len(found) else None)
 
 
 async def answer(page: Page) -> HttpResponse:
