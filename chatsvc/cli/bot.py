@@ -10,6 +10,7 @@ from chatsvc.cli.files import InputFile, InputPath
 from chatsvc.cli.knowledge_reading import read_text
 from chatsvc.cli.output import F, call, call_all, echo, json_option, show, to_json
 from chatsvc.cli.words import ACCOUNT, BOT, TIER
+from chatsvc.domain.terminal import one_line
 
 COLUMNS = ("id", "name", "model", "active", "messages_used", "account_id")
 
@@ -141,17 +142,24 @@ def export(ctx: click.Context, bot_id: str, as_json: bool) -> None:
 @bot.command()
 @click.argument("bot_id", type=BOT, metavar="ID")
 @click.argument("file", type=InputPath())
+@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
 @json_option
 @click.pass_context
-def apply(ctx: click.Context, bot_id: str, file: InputFile, as_json: bool) -> None:
+def apply(ctx: click.Context, bot_id: str, file: InputFile, dry_run: bool, as_json: bool) -> None:
     """Apply a file of `bot export` to a bot.
 
-    Parts that the file does not name stay as they are. All faults are told at once, with line and column; then nothing is changed.
+    Parts that the file does not name stay as they are. All faults are told at once, with line and column; then nothing is changed. With
+    `--dry-run`, lines of the bot's file that would go begin with `-`, new ones with `+`.
 
     \b
     Examples:
+      chatsvc bot apply 6f1c... salon.yaml --dry-run
       chatsvc bot apply 6f1c... salon.yaml
     """
+    if dry_run:
+        found = call(ctx, "bot.compare", bot=bot_id, file=file.name, text=read_text(file))
+        echo(to_json(found) if as_json else "\n".join(map(one_line, found["lines"])) or "nothing would change")
+        return
     show(call(ctx, "bot.apply", bot=bot_id, file=file.name, text=read_text(file)), as_json)
 
 

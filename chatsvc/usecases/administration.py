@@ -80,6 +80,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "bot.set": Operation("bot_files.change", CHANGE, OWNER, ("bot",), _EDITABLE),
     "bot.export": Operation("bot_files.take_out", EXPORT, READER, ("bot",)),
     "bot.apply": Operation("bot_files.apply", CHANGE, OWNER, ("bot",)),
+    "bot.compare": Operation("bot_files.compare", LOOK, OWNER, ("bot",)),
     "bot.try": Operation("trials.say", LOOK, READER, ("bot",)),
     "bot.activate": Operation("bots.activate", CHANGE, OWNER, ("bot",)),
     "bot.deactivate": Operation("bots.deactivate", CHANGE, OWNER, ("bot",)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from difflib import unified_diff
+from typing import Any, NamedTuple
 
 from chatsvc.domain import profiles, refusals
 from chatsvc.domain.actors import Caller
@@ -19,13 +20,16 @@ from chatsvc.usecases.services import Services
 
 async def take_out(services: Services, caller: Caller, *, bot: str) -> str:
     """Return the bot as YAML, as `apply` reads it."""
-    found = await bots.show(services, caller, bot=bot)
+    return "\n".join(_written(await bots.show(services, caller, bot=bot))) + "\n"
+
+
+def _written(found: Bot) -> list[str]:
     profile = profiles.load(found.profile)
     settings: dict[str, object] = {name: getattr(found, name) or "" for name in SETTINGS}
     settings["fallback"] = found.fallback or "none"
     settings["ask_back"] = found.ask_back is not False
     settings |= {"hand_off": found.hand_off, "hand_off_wait": found.hand_off_wait, "hand_off_return": found.hand_off_return}
-    return "\n".join(_lines({**settings, **profiles.values_of(profile)})) + "\n"
+    return list(_lines({**settings, **profiles.values_of(profile)}))
 
 
 def _lines(value: object, indent: str = "") -> Iterable[str]:
@@ -66,6 +70,27 @@ def default_sentences() -> list[DefaultSentence]:
 async def apply(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> Bot:
     """Apply a file to a bot; what it does not name stays. Raises `bot_file_invalid` with all faults, each with line and column."""
     state, found = await bots.resolve(services, caller, bot)
+    differing = _differing(services, found, file, text)
+    if not differing:
+        return found
+    return await stored.update(services.db, found, {**differing, "updated_at": services.clock()}, state.update_bot)
+
+
+class BotDifferences(NamedTuple):
+    """Difference between a bot's file before and after. Lines begin with "-" (removed), "+" (added) or " " (beside these)."""
+
+    lines: list[str]
+
+
+async def compare(services: Services, caller: Caller, *, bot: str, file: str, text: str) -> BotDifferences:
+    """Return what `apply` would change. Raises `bot_file_invalid` as it does."""
+    _, found = await bots.resolve(services, caller, bot)
+    after = found._replace(**_differing(services, found, file, text))
+    lines = list(unified_diff(_written(found), _written(after), n=2, lineterm=""))
+    return BotDifferences([line for line in lines[2:] if not line.startswith("@@")])
+
+
+def _differing(services: Services, found: Bot, file: str, text: str) -> dict[str, Any]:
     reader = BotFileReader(services)
     changes = reader.read_text(text, profiles.load(found.profile))
     if reader.faults:
@@ -73,9 +98,7 @@ async def apply(services: Services, caller: Caller, *, bot: str, file: str, text
     differing = {name: value for name, value in changes.items() if getattr(found, name) != value}
     if found.ask_back is None and differing.get("ask_back"):
         del differing["ask_back"]  # on is the default
-    if not differing:
-        return found
-    return await stored.update(services.db, found, {**differing, "updated_at": services.clock()}, state.update_bot)
+    return differing
 
 
 async def change(

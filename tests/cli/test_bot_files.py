@@ -60,6 +60,26 @@ def test_a_bot_is_applied_from_a_file_and_the_same_file_changes_nothing(site: Si
     assert exported(site, bot) == text
 
 
+def test_a_dry_run_shows_what_would_change_and_changes_nothing(site: Site, tmp_path: Path) -> None:
+    bot, file = made(site), tmp_path / "bot.yaml"
+    before = exported(site, bot)
+    file.write_text("name: Otel Deniz\nclosed: [2026-12-31]\n", encoding="utf-8")
+    lines = site.json("bot", "apply", bot, str(file), "--dry-run")["lines"]
+    assert {line for line in lines if line[0] != " "} == {
+        '-name: "Front desk"',
+        '+name: "Otel Deniz"',
+        "-closed: []",
+        "+closed:",
+        '+  - "2026-12-31"',
+    }
+    assert '+name: "Otel Deniz"' in site.run("bot", "apply", bot, str(file), "--dry-run").out.splitlines()
+    assert exported(site, bot) == before
+    file.write_text(before, encoding="utf-8")
+    assert site.run("bot", "apply", bot, str(file), "--dry-run").out == "nothing would change\n"
+    file.write_text("nam: x\n", encoding="utf-8")
+    assert site.run("bot", "apply", bot, str(file), "--dry-run").status == 1
+
+
 def test_what_a_file_does_not_name_stays(site: Site, tmp_path: Path) -> None:
     bot, file = made(site), tmp_path / "bot.yaml"
     file.write_text(GOOD, encoding="utf-8")

@@ -10,7 +10,7 @@ from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
 from chatsvc.usecases import channel_states
-from tests.dashboard.client import Client
+from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import Site
 
 
@@ -128,9 +128,16 @@ async def test_a_bots_file_is_downloaded_and_applied(site: Site, owner: Client, 
     file = await reader.get(f"{here}/bot.yaml")
     assert (file.status, file.headers["Content-Type"]) == (200, "application/yaml")
     assert "greeting:" in file.body
-    page = await owner.submit(f"{here}/file", "bot.apply", file=("bot.yaml", b"description: From a file\n"))
+    shown = await owner.submit(f"{here}/file", "bot.apply", file=("bot.yaml", b"description: From a file\n"))
+    lines = ["".join(one.itertext()) for one in shown.tree.iter() if one.tag in ("del", "ins")]
+    assert ([line[0] for line in lines], lines[1]) == (["-", "+"], '+description: "From a file"')
+    assert (await bot_of(site)).description != "From a file"
+    (form,) = shown.forms("bot.apply")
+    page = await owner.post(f"{here}/file", encoded(form, shown.values(form)))
     assert page.path == f"{here}?done=saved"
     assert (await bot_of(site)).description == "From a file"
+    again = await owner.submit(f"{here}/file", "bot.apply", text="description: From a file")
+    assert ("The file changes nothing." in again.text, again.forms("bot.apply")) == (True, [])
     page = await owner.submit(f"{here}/file", "bot.apply", text="closed: [soon]\nnam: x\n")
     assert page.status == 422
     assert "bot.yaml:1:10: expected a day" in page.alert

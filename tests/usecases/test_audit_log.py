@@ -37,6 +37,7 @@ def test_operations_without_a_record_only_look() -> None:
         "attempt",
         "attempts",
         "audit",
+        "compare",
         "find",
         "history",
         "kept",

@@ -28,7 +28,8 @@ LEAST = {
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"
     " request.set appointment.set conversation.take conversation.reply conversation.release conversation.type",
-    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.activate bot.deactivate key.create key.list key.revoke"
+    Role.OWNER: "account.list account.show bot.create bot.set bot.apply bot.compare bot.activate bot.deactivate"
+    " key.create key.list key.revoke"
     " webhook.set"
     " webhook.show webhook.rotate webhook.remove webhook.test webhook.attempts webhook.attempt"
     " webhook.resend webhook.resend_failed webhook.events"
@@ -85,6 +86,7 @@ def arguments(name: str, ids: dict[str, str]) -> dict[str, Any]:
         "bot.create": {"name": "x"},
         "bot.set": {"name": "x"},
         "bot.apply": {"file": "bot.yaml", "text": "name: x"},
+        "bot.compare": {"file": "bot.yaml", "text": "name: x"},
         "knowledge.add": {"files": read_files([("a.md", b"## A?\n\nB.\n")], "en")},
         "knowledge.search": {"questions": ["open?"]},
         "knowledge.set": {"question": "A?", "answer": "B."},

@@ -11,11 +11,13 @@ from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
+from chatsvc.http.forms import FormLimits
 from chatsvc.http.response import HttpResponse
 
 OWN = ("name", "model", "timezone", "country", "language", "fallback")  # settings that take an owner
 WORDS = ("greeting", "description", "instructions", "opening_hours")
 SWITCHES = ("ask_back", "hand_off")
+FILE_LIMITS = FormLimits(size=1024 * 1024, field_size=256 * 1024)
 MINUTES = ("hand_off_wait", "hand_off_return")
 
 
@@ -91,12 +93,16 @@ async def show_file(page: Page) -> HttpResponse:
 
 
 async def apply(page: Page) -> HttpResponse:
-    """Apply a bot's file."""
-    bot_id, fields = page.params["bot"], await page.form()
+    """Show what a bot's file would change. With `yes`, apply it."""
+    bot_id, fields = page.params["bot"], await page.form(FILE_LIMITS)
     text, name = fields.raw("text"), "bot.yaml"
     try:
         for upload in fields.uploads():
             text, name = decode(upload.filename, upload.file.read()), upload.filename
+        if not fields.checked("yes"):
+            found = await page.perform("bot.compare", bot=bot_id, file=name, text=text)
+            bot = await page.perform("bot.show", bot=bot_id)
+            return page.render("bot_file_changes.html", bot=bot, lines=found.lines, text=text)
         await page.perform("bot.apply", bot=bot_id, file=name, text=text)
     except KnowledgeFileError as fault:
         bot = await page.perform("bot.show", bot=bot_id)

@@ -34,7 +34,7 @@ async def _context(page: Page) -> dict[str, Any]:
 
 
 async def _choose_entry(page: Page, question: int) -> HttpResponse:
-    """List all entries, or those with the words searched for, each with a button that adds the group to it."""
+    """List the entries with the words searched for. Each has a button that adds the group to it."""
     if not page.may("unanswered.add"):
         return page.fail(403)
     bot = await page.perform("bot.show", bot=page.params["bot"])
