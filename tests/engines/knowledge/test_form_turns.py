@@ -434,3 +434,32 @@ def test_a_request_that_is_not_sent_yet_is_not_taken_for_sent() -> None:
     guest.say("Ece")
     guest.say("0532 777 88 99")
     assert guest.say("rezervasyonum onaylandı mı?").text.startswith("Talebinizi henüz iletmedim.\n\nÖzetliyorum:")
+
+
+def test_another_day_beside_not_coming_moves_the_booking() -> None:
+    guest = turk()
+    guest.capture("yarın akşam 8e 3 kişilik masa istiyorum", "Ece", "0532 777 88 99", "evet")
+    moved = guest.say("gelemiyorum pazara olsun aynı saatte").captured
+    assert moved is not None
+    assert (moved.change and moved.change.cancels, moved.date, moved.time) == (False, SUNDAY, time(20))
+
+
+def test_a_booking_is_not_moved_to_its_own_time() -> None:
+    guest = turk()
+    guest.capture("yarın akşam 8e 3 kişilik masa istiyorum", "Ece", "0532 777 88 99", "evet")
+    reply = guest.say("gelemiyorum yarın olsun")
+    assert reply.captured is None
+    assert "Hangi gün ve saate almak istersiniz?" in reply.text
+
+
+def test_can_you_cancel_is_no_question_about_cancelling() -> None:
+    guest = Guest()
+    guest.capture("book a table tomorrow at 7pm for 3", "Ann", "07700 900 445", "yes")
+    assert "you want to cancel Saturday 21 November" in guest.say("actually can you cancel that").text
+
+
+def test_an_enrolment_with_a_day_becomes_an_appointment() -> None:
+    guest = turk()
+    guest.say("kızımı kursa yazdırmak istiyorum")
+    assert "saat kaç uygun" in guest.say("cumartesi").text
+    assert guest.capture("13", "ben annesi, zeynep", "0532 333 44 55", "evet").date == SATURDAY

@@ -9,7 +9,7 @@ from datetime import date, time
 import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
-from chatsvc.engines import Reply, Turn
+from chatsvc.engines import EngineError, Reply, Turn
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from tests.fakes import START
@@ -188,3 +188,35 @@ def test_how_many_come_after_a_day_opens_a_request() -> None:
     caller = Caller()
     caller.say("are you open on tuesday")
     assert "What time would suit you?" in caller.say("we are 6").text
+
+
+def test_a_bare_name_after_a_matter_is_noted() -> None:
+    caller = Caller()
+    with pytest.raises(EngineError):
+        caller.say("the boiler hums in the night")
+    caller.history = [HistoryMessage("user", "the boiler hums in the night"), HistoryMessage("assistant", "I don't know.")]
+    assert "phone number or an e-mail address" in caller.say("Siobhán O'Malley").text
+    reply = [caller.say(message) for message in ("sio@example.com", "yes")][-1]
+    assert reply.captured is not None
+    assert (reply.captured.visitor_name, reply.captured.message) == ("Siobhán O'Malley", "the boiler hums in the night")
+
+
+@pytest.mark.parametrize("said", ["fine ill have that", "sorry, yes go ahead with that booking", "next saturday if poss", "at the weekend"])
+def test_who_takes_what_was_offered_gets_a_request(said: str) -> None:
+    caller = Caller()
+    caller.say("how much is the flat in quay street")
+    assert "Of course, let me take down your request." in caller.say(said).text
+
+
+def test_something_and_a_day_get_an_offer_beside_the_answer() -> None:
+    caller = turk()
+    text = caller.say("moda dairesi cuma").text
+    assert "32.000 TL" in text
+    assert "Sizin için bir talep oluşturayım mı?" in text
+    assert "saat kaç uygun" in caller.say("olur").text
+
+
+@pytest.mark.parametrize("said", ["i've rung three times", "kaç kere aradım sizi", "you scratched my door"])
+def test_a_complaint_gets_no_price_list(said: str) -> None:
+    text = Caller(speaks="tr" if "kaç" in said else "en").say(said).text
+    assert text.startswith(("I'm sorry about that.\n\n", "Yaşadığınız sorun için üzgünüm.\n\n"))

@@ -6,11 +6,12 @@ import re
 from datetime import datetime
 
 from chatsvc.domain import contacts
+from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, intents, told_names
 from chatsvc.engines.reading.edits import distance
 from chatsvc.engines.reading.folding import folded, words
 from chatsvc.engines.reading.language_detection import is_word
-from chatsvc.engines.reading.name_words import GIVEN_NAMES, NOT_NAMES, SURNAMES
+from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
 from chatsvc.engines.wordlists import WordFile
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -99,6 +100,13 @@ def _respelled(typed: list[str], said: list[str], known: list[str], name: str) -
 
 def _is_ordinary(word: str) -> bool:
     return word not in GIVEN_NAMES | SURNAMES and (word in NOT_NAMES or is_word(word))
+
+
+def is_name(text: str, now: datetime, turn: Turn) -> bool:
+    """Return whether a message is nothing but a name: "Siobhán O'Malley", "ben murat"."""
+    bare = hearing.bare_name(text, None) or hearing.name_in_passing(text, now, turn.bot.country)
+    single = folded(text.strip(" .!"))
+    return bare is not None or single in GIVEN_NAMES - AMBIGUOUS_NAMES - NOT_NAMES
 
 
 def only_names(message: str, name: str) -> bool:

@@ -14,6 +14,7 @@ from chatsvc.engines.knowledge.dialogue import (
     answers,
     ask_back,
     colleagues,
+    corrections,
     drafts,
     facts,
     fallbacks,
@@ -157,9 +158,8 @@ def _upset(message: VisitorMessage) -> Reply | None:
     if not message.intents & _UPSET or ("?" in message.text and "complaint" not in message.intents):
         return None
     say = _say(message)
-    known = answers.answer(message.turn, message.finding) or (_hedged(message) if message.heard.question else None)
-    if known is not None and not message.heard.question and facts.states_any(known.text, facts.asked(_PRICE)):
-        known = None  # a price is no reply to "you scratched my car"
+    asks = message.heard.question  # "balata 2.200 TL" is no reply to "you scratched my car"
+    known = (answers.answer(message.turn, message.finding) or _hedged(message)) if asks else None
     said = f"{say('sorry')} {known.text if known else ''}".strip()
     offered = flow.offer(message, "support", said, "offer.contact")
     return replace(offered, evidence=known.evidence) if known else offered
@@ -206,13 +206,19 @@ def _answer(message: VisitorMessage) -> Reply | None:
     known = answers.answer(message.turn, message.finding)
     if known is None:
         return None
-    return _with_offer(message, known) if message.wish is not None else known
+    return _with_offer(message, known) if message.wish is not None or _names_service_and_day(message) else known
+
+
+def _names_service_and_day(message: VisitorMessage) -> bool:
+    """Return whether a few words name something and the day for it: "yarın manikür"."""
+    heard = message.heard
+    return heard.day is not None and not heard.question and len(message.said) <= _FEW and heard.substance(1)
 
 
 def _with_offer(message: VisitorMessage, known: Reply) -> Reply:
     """Add the offer to take down the wish beside a question."""
     wish = message.wish
-    kind = wish.request_type if wish is not None else "other"
+    kind = wish.request_type if wish is not None else "appointment"
     key = "offer.appointment" if kind in ("appointment", "other") else "offer"
     return replace(flow.offer(message, kind, known.text, key), evidence=known.evidence)
 
@@ -276,6 +282,14 @@ def _act(message: VisitorMessage) -> Reply | None:
     return flow.begin(message, matter.request_type(message.turn, message.text), opening="open.volunteered")
 
 
+def _named(message: VisitorMessage) -> Reply | None:
+    """Read a bare name after something was said of a matter: the visitor expects to be noted down."""
+    turn = message.turn
+    if not turn.may_capture or not turn.history or not matter.earlier(turn) or not corrections.is_name(message.text, message.now, turn):
+        return None
+    return flow.begin_with_name(message, matter.request_type(turn))
+
+
 def _insult(message: VisitorMessage) -> Reply | None:
     if "insult" not in message.intents:
         return None
@@ -318,6 +332,7 @@ READINGS: tuple[Reading, ...] = (
     _weak_wish,
     _opening_hours_beside,
     _act,
+    _named,
     _insult,
     _unsure,
 )

@@ -5,10 +5,12 @@ All state is in `Reply.dialogue`. Nothing is captured before the visitor has con
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from datetime import date
 
 from chatsvc.engines import Reply, Turn, language
-from chatsvc.engines.knowledge.dialogue import drafts, fields, hearing, knowing, lookup, matter, taking_up, texts, wishes
+from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, knowing, lookup, matter, taking_up, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import with_values
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn
@@ -19,6 +21,7 @@ _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 _MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten
 _REFERENCE = 4  # digits of a number of an order or the like
 _MOST_BESIDE_REFERENCE = 8  # words of a message that gives one
+_ABOUT = re.compile(r" (?:icin|hakkinda|konusunda|ile ilgili|about|regarding|concerning) ")
 _OFFERED = ("offer", "resume", "dropped")
 
 
@@ -34,7 +37,11 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     """
     turn, heard = message.turn, message.heard
     volunteered = opening == "open.volunteered"
-    about = (request_type == "appointment" and not volunteered) or heard.substance(2) or wishes.changes(turn.message)
+    about = (
+        (request_type == "appointment" and not volunteered)
+        or heard.substance(1 if _ABOUT.search(message.line) else 2)
+        or wishes.changes(turn.message)
+    )
     if request_type == "other" and not about:
         about = True
     draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
@@ -44,12 +51,27 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
         draft = _continued(draft, before)
     draft = _known_visitor(turn, _with_matter(message, draft, whole=volunteered))
     if draft.is_appointment and draft.day is None and heard.day is None and heard.clock is not None:
-        draft = replace(draft, day=matter.day_told(turn, message.now))
+        draft = replace(draft, day=_day_told(message))
     form = texts.of(turn.bot, draft.language).profile.form(request_type)
     draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
     said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
     lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
+
+
+def begin_with_name(message: VisitorMessage, request_type: str) -> Reply:
+    """Open a form about the matter spoken of before with a message that is only a name."""
+    turn, earlier = message.turn, matter.earlier(message.turn)
+    heard = hearing.interpret(turn.message, "name", message.now, turn.bot.country)
+    draft = drafts.with_more(RequestDraft(request_type, _language(message), drafts.opening_of(earlier[0])), *earlier[1:])
+    said = FormTurn(turn, with_values(_known_visitor(turn, draft), heard), heard)
+    return said.proceed(said.say("open.volunteered"))
+
+
+def _day_told(message: VisitorMessage) -> date | None:
+    """Return the day that belongs to a bare hour: that of a visit wished for before, else one just named."""
+    visit = matter.visit_told(message.turn, message.now)
+    return visit[0] if visit else matter.day_told(message.turn, message.now)
 
 
 def _with_matter(message: VisitorMessage, draft: RequestDraft, *, whole: bool) -> RequestDraft:
@@ -119,6 +141,10 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
     asked = replace(draft, asked=draft.missing(say.profile.form(draft.request_type)) or "confirm")
     heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
     taken = with_values(asked, heard)
+    if taken.name is None and not heard.question and corrections.is_name(message.text, message.now, turn):
+        taken = replace(taken, name=hearing.interpret(turn.message, "name", message.now, turn.bot.country).name)
+    if taken.is_appointment and taken.day is None and taken.clock is not None:
+        taken = replace(taken, day=_day_told(message))
     numbered = any(len(word) >= _REFERENCE and word.isdigit() for word in message.said) and len(message.said) <= _MOST_BESIDE_REFERENCE
     if (
         taken != asked

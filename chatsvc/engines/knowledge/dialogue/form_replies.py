@@ -9,7 +9,7 @@ from typing import Self
 from chatsvc.domain import times
 from chatsvc.domain.profiles import Form
 from chatsvc.engines import Reply, Turn
-from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, hours, smalltalk, texts, wishes
+from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, hours, intents, smalltalk, texts, wishes
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.wording import ask, field_names, summary
@@ -195,8 +195,8 @@ class FormReplies:
         heard, wish = self.heard, wishes.of(self.turn.message, self.heard)
         called = wish is not None and wish.request_type == "contact"  # "call me tomorrow at 3" names the hour of the call
         named = heard.day is not None and heard.clock is not None
-        if self.draft.request_type == "other" and not wishes.changes(self.draft.opening):  # such as a wish to enrol
-            named = heard.day is not None or heard.clock is not None
+        if "enrol" in intents.of(self.draft.opening):
+            named = heard.day is not None
         return named and not heard.substance(1) and not heard.question and not called
 
     def _with_when(self) -> Self:

@@ -100,9 +100,7 @@ class FormTurn(FormReplies):
             return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
             return self._wish_repeated() or self._greeted() or self._answer_question()
-        if (kept := self._with_when()) is not self:
-            return kept._repeat_question(self.say("noted"))
-        again = self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
+        again = self._beside_fields() or self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
         again = again or self._small_talk() or self._wish_repeated()
         if again is None and hearing.agrees(self.turn.message, heard) and not draft.missed:
             return self._misunderstood(self.say("noted"))
@@ -112,8 +110,14 @@ class FormTurn(FormReplies):
             or self._insult()
             or self._named_again()
             or self._detail()
-            or self._misunderstood()
+            or self._with_known_matter()._misunderstood()
         )
+
+    def _beside_fields(self) -> Reply | None:
+        """Keep data that the form has no field for: when to call, how many come."""
+        if (kept := self._with_when()) is not self:
+            return kept._repeat_question(self.say("noted"))
+        return self._detail() if self.heard.counts else None
 
     def _named_again(self) -> Reply | None:
         """Take an answer for the name that was not understood for one before. "sunny bunny"."""
@@ -180,6 +184,11 @@ class FormTurn(FormReplies):
         heard = hearing.interpret(part, self.draft.asked, local_time(self.turn), self.turn.bot.country)
         empty = RequestDraft(self.draft.request_type, self.draft.language)
         return with_values(empty, heard) != empty
+
+    def _with_known_matter(self) -> FormTurn:
+        """Keep a remark that is no answer but may be part of the matter: "annem de gelecek"."""
+        asked = self.draft.asked in ("date", "time")
+        return self._with_matter() if asked and not self.heard.garbled and _known_words(self.heard.line) else self
 
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""

@@ -21,6 +21,7 @@ _MAX_CHARACTERS = 500
 _OPEN = ("pending", "confirmed", "new", "in_progress")
 _BARE_WORDS = 7  # a longer message with a day in it is no bare new time
 _SAME_TIME = re.compile(r" (?:same time|ayni saat\w*) ")
+_CANCELS_OUTRIGHT = re.compile(r" (?:iptal\w*|cancel\w*|vazgec\w*|delete|remove) ")
 _POINTS = re.compile(r" (?:it|that|this|mine|bunu|onu|bu|o|them) ")
 _ASKS_LEAVE = re.compile(r" (?:can i|could i|may i|can we|could we|can you|could you|is it possible|edebilir m\w+|olur mu|mumkun mu) ")
 _FRESH_MS = 2 * 3_600_000  # so long after a capture a bare "cancel it" or "when is it" is about it
@@ -90,7 +91,8 @@ def reply(message: VisitorMessage) -> Reply | None:
     booked, wanted = appointment(turn), message.intents
     if message.has_contact and (corrected := record_corrections.reply(message)):
         return corrected
-    if booked is not None and ("move" in wanted or ("cancel" not in wanted and _moves(message))):
+    moves = _moves(message) and ("cancel" not in wanted or not _CANCELS_OUTRIGHT.search(message.line))
+    if booked is not None and ("move" in wanted or moves):
         return _move(message, booked, PendingChange(booked.id, cancels=False))
     if "cancel" in wanted or ("lets_go" in wanted and _is_fresh(turn) and _POINTS.search(message.line)):
         return _cancel(message, booked)
@@ -152,6 +154,8 @@ def _move(message: VisitorMessage, booked: CapturedRecord, change: PendingChange
     if day is None and clock is None:
         return Reply(say("change.when", appointment=_moment(message, booked)), dialogue=change.dump(message.turn.now_ms))
     wanted = replace(change, day=day or booked.date, clock=clock or booked.time)
+    if (wanted.day, wanted.clock) == (booked.date, booked.time):  # no other time was understood
+        return Reply(say("change.when", appointment=_moment(message, booked)), dialogue=change.dump(message.turn.now_ms))
     refused = _refused(wanted, now, week, say)
     if refused:
         kept = replace(change, day=None if refused[0] == "date" else wanted.day, clock=clock)

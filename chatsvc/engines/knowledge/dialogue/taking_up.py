@@ -15,6 +15,8 @@ _FILE = WordFile("knowledge/dialogue/taking_up.txt")
 _INVITES, _GOES_AHEAD = (
     _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind)) for kind in ("invites", "goes_ahead")
 )
+_LOOSE = _FILE.pattern("loose")
+_MOST_BESIDE_A_DAY = 3  # words
 
 
 def goes_ahead(message: VisitorMessage) -> bool:
@@ -25,7 +27,8 @@ def goes_ahead(message: VisitorMessage) -> bool:
 def names_a_day(message: VisitorMessage) -> bool:
     """Return whether a message names a day or an hour and little else."""
     heard = message.heard
-    return (heard.day is not None or heard.clock is not None) and not (heard.question or heard.substance(2))
+    named = heard.day is not None or heard.clock is not None or bool(_LOOSE.search(message.line))
+    return named and not (heard.question or heard.substance(_MOST_BESIDE_A_DAY))
 
 
 def is_invited(turn: Turn) -> bool:
