@@ -60,7 +60,7 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
 
 
 def begin_with_name(message: VisitorMessage, request_type: str) -> Reply:
-    """Open a form about the matter spoken of before with a message that is only a name."""
+    """Open a form about the earlier matter with a message that is only a name."""
     turn, earlier = message.turn, matter.earlier(message.turn)
     heard = hearing.interpret(turn.message, "name", message.now, turn.bot.country)
     draft = drafts.with_more(RequestDraft(request_type, _language(message), drafts.opening_of(earlier[0])), *earlier[1:])
