@@ -137,6 +137,14 @@ SENTENCES: dict[str, Words] = {
     "channel_token_refused": Words(
         "{channel} refuses the token of the bot {bot!r}", "give the new one with `chatsvc channel set`; @BotFather shows Telegram's"
     ),
+    "channel_unverified": Words(
+        "{channel} has not verified the callback of the bot {bot!r}, so no message can come",
+        "enter the callback address and the verify token at Meta's: `chatsvc help channels`",
+    ),
+    "channel_silent": Words(
+        "{channel} has called nothing of the bot {bot!r} for {days} days",
+        "look at Meta's, under WhatsApp > Configuration, whether the callback is subscribed to messages",
+    ),
     "channel_token_elsewhere": Words(
         "another program asks {channel} for the messages of the bot {bot!r}",
         "stop that program, or give the bot a token of its own: /revoke at @BotFather, then `chatsvc channel set`",

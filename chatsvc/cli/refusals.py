@@ -151,6 +151,8 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "channel_not_found": "the bot {bot} has no channel {channel}: set it with `chatsvc channel set`",
     "channel_setting_unfitting": "the channel {channel} has no setting {settings}",
     "channel_incomplete": "the channel {channel} needs {missing}: see `chatsvc channel set --help`",
+    "channel_window_closed": "the visitor of {conversation} wrote more than 24 hours ago, and WhatsApp takes no message until they write"
+    " again",
     "channel_paused": "the channel {channel} of the bot {bot} is paused: resume it with `chatsvc channel resume`",
     "channel_secret_missing": "the channel {channel} of the bot {bot} has no secret: give it with `chatsvc channel set`",
     "channel_secret_unusable": "the secret of the channel {channel} of the bot {bot} cannot be opened, since it was sealed with another"

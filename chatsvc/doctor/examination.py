@@ -70,5 +70,5 @@ def _of_installation(config: Config, service: Service, extent: Extent) -> Iterat
     if may_connect:
         yield from model.server(config, extent.egress, with_models=extent.models)
     yield from network.webhooks(config, examined, resolve=may_connect)
-    yield from files.channels(examined)
+    yield from files.channels(examined, now)
     yield from files.backups(config, now)

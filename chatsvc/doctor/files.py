@@ -12,8 +12,8 @@ from pathlib import Path
 from chatsvc.config import Config
 from chatsvc.doctor import owner, report
 from chatsvc.doctor.report import Finding
-from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED
-from chatsvc.domain.times import with_millis
+from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED, WHATSAPP
+from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
@@ -131,11 +131,19 @@ def store(config: Config, limit_s: float | None = None) -> tuple[list[Finding], 
 _CHANNEL_FAULTS = {TOKEN_REFUSED: report.channel_token_refused, TOKEN_ELSEWHERE: report.channel_token_elsewhere}
 
 
-def channels(examined: Examined | None) -> Iterator[Finding]:
-    """Name the faults that messaging platforms have told."""
+SILENT_MS = 7 * DAY_MS
+
+
+def channels(examined: Examined | None, now: int) -> Iterator[Finding]:
+    """Name the faults that messaging platforms have told, and callbacks that are not called."""
     for bot, channel, fault in examined.faulty_channels if examined else ():
         if fault in _CHANNEL_FAULTS:
             yield _CHANNEL_FAULTS[fault](bot=bot, channel=channel)
+    for bot, verified_at, heard_at in examined.called_channels if examined else ():
+        if verified_at is None:
+            yield report.channel_unverified(bot=bot, channel=WHATSAPP)
+        elif now - heard_at >= SILENT_MS:
+            yield report.channel_silent(bot=bot, channel=WHATSAPP, days=(now - heard_at) // DAY_MS)
 
 
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:

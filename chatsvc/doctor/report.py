@@ -140,6 +140,8 @@ webhook_unresolved = _code("webhook_unresolved", "webhooks", FAULT, "bot", "reas
 webhook_good = _code("webhook_good", "webhooks", OK, "bot", "host")
 
 channel_token_refused = _code("channel_token_refused", "channels", FAULT, "bot", "channel")
+channel_unverified = _code("channel_unverified", "channels", WARNING, "bot", "channel")
+channel_silent = _code("channel_silent", "channels", WARNING, "bot", "channel", "days")
 channel_token_elsewhere = _code("channel_token_elsewhere", "channels", FAULT, "bot", "channel")
 
 examination_unfinished = _code("examination_unfinished", "examination", WARNING, "seconds")

@@ -137,6 +137,19 @@ async def of_kind(db: Database, channel: str) -> list[SealedChannel]:
     return await db.read(unit)
 
 
+async def settings_of(db: Database, account_id: str, channel: str) -> dict[str, dict[str, object]]:
+    """Return the settings of a kind of channel by the bots of an account."""
+
+    def unit(connection: Connection) -> dict[str, dict[str, object]]:
+        rows = connection.execute(
+            "SELECT h.bot_id, h.settings FROM bots b JOIN channels h ON h.bot_id = b.id WHERE b.account_id = ? AND h.channel = ?",
+            (account_id, channel),
+        )
+        return {bot_id: json.loads(settings) for bot_id, settings in rows}
+
+    return await db.read(unit)
+
+
 async def remove(db: Database, channel: Channel) -> bool:
     """Delete a channel with its secrets; False where it was removed meanwhile."""
 

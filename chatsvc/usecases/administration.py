@@ -145,6 +145,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "conversation.export": Operation("conversations.export", EXPORT, OWNER, ("bot", "conversation")),
     "conversation.erase": Operation("erasure.erase", CHANGE, OWNER, ("bot", "account")),
     "usage": Operation("analytics.show", LOOK, READER, ("account",)),
+    "usage.whatsapp": Operation("whatsapp_usage.show", LOOK, READER, ("account",)),
     "audit": Operation("audit.list_all", LOOK, OWNER, ("account",)),
     "operator.add": Operation("operators.add", CHANGE, OWNER, ("account",)),
     "operator.list": Operation("operators.list_all", LOOK, OWNER, ("account",)),

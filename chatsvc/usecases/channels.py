@@ -47,7 +47,7 @@ async def put(
     token: str | None = None,
     app_secret: str | None = None,
     verify_token: str | None = None,
-    monthly_limit: int | None = None,
+    monthly_limit: int | str | None = None,
 ) -> SetChannel:
     """Set a channel; settings that are not given stay. A platform's token is confirmed by a real call, and refused ones are not kept.
 
@@ -130,7 +130,7 @@ def _checked(name: str, value: object) -> object:
     """Check a setting; "" removes an optional one."""
     if name == "sites":
         return _sites(value if isinstance(value, list | tuple) else [str(value)])
-    if name == "monthly_limit":
+    if name == "monthly_limit" and value != "":
         if not isinstance(value, int) or not 0 <= value <= MOST_MONTHLY:
             raise refusals.number_out_of_range(field=name, most=MOST_MONTHLY)
         return value

@@ -40,7 +40,7 @@ class ShownMessage(NamedTuple):
 class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
-    typing: whether the visitor is typing.
+    typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
     """
 
     conversation: Conversation
@@ -50,6 +50,7 @@ class ShownConversation(NamedTuple):
     items: list[InboxItem]
     others: list[Conversation]
     typing: bool
+    writable_until: int | None
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -75,7 +76,8 @@ async def show(
     questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     shown = [_shown(message, origin, questions) for message, origin in zip(view.messages, evidence, strict=True)]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
-    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing)
+    until = await handling.writable_until(services, view.conversation.channel, conversation)
+    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until)
 
 
 def _shown(message: Message, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:

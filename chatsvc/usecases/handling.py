@@ -9,11 +9,12 @@ from typing import TypeVar
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
-from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, first_delivery
+from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.models import Bot, Conversation, HistoryMessage
 from chatsvc.domain.operators import actor_of
-from chatsvc.store import conversations, owners
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store import conversations, owners, whatsapp
 from chatsvc.store import handling as stored
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
@@ -187,10 +188,20 @@ async def _check_channel(services: Services, caller: Caller, conversation: str) 
     found = (await services.channels.of_bot(bot_id)).get(channel)
     if found is None:
         raise refusals.channel_not_found(bot=bot_id, channel=channel)
+    until = await writable_until(services, channel, conversation)
+    if until is not None and services.clock() >= until:
+        raise refusals.channel_window_closed(conversation=conversation)
     if found.channel.state == PAUSED:
         raise refusals.channel_paused(bot=bot_id, channel=channel)
     if found.channel.state == NEEDS_SECRET:
         raise refusals.channel_secret_missing(bot=bot_id, channel=channel)
+
+
+async def writable_until(services: Services, channel: str, conversation: str) -> int | None:
+    """Return when the platform stops to take messages to the visitor. None where it always takes them."""
+    if channel != WHATSAPP:
+        return None
+    return (await whatsapp.last_word_at(services.db, conversation) or 0) + DAY_MS
 
 
 def _is_same(found: Conversation, handler: Handler) -> bool:

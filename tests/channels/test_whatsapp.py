@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply, Turn
 from chatsvc.usecases import erasure
 from chatsvc.usecases.administration import perform
@@ -614,3 +616,55 @@ async def test_an_echo_begins_a_conversation_and_an_operator_keeps_theirs(phone:
     await api.deliver(api.echo("By phone", at=phone.now))
     (conversation,) = await phone.conversations()
     assert conversation.operator_name == "root"
+
+
+# The team.
+
+
+async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone: Phone, api: GraphApi, clock: FakeClock) -> None:
+    await phone.say("hello")
+    await phone.until("sent")
+    (conversation,) = await phone.conversations()
+    said = phone.now * 1000
+    clock.advance(DAY - 1)
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Selin here."})
+    await phone.until("sent", "sent")
+    clock.advance(1)
+    shown = await perform(phone.services, ADMIN, "conversation.view", {"conversation": conversation.id})
+    assert shown.writable_until == said + DAY * 1000
+    with pytest.raises(Refused, match="channel_window_closed"):
+        await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Still there?"})
+    await phone.say("I am back")
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "So am I."})
+    await api.until(lambda: "So am I." in api.texts())
+
+
+async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
+    async def usage() -> list[tuple[int, int, int | None]]:
+        found = await perform(phone.services, ADMIN, "usage.whatsapp", {"account": caller.account})
+        return [(one.sent, one.beyond, one.limit) for one in found]
+
+    assert await usage() == [(0, 0, None)]
+    await phone.say("hello")
+    await phone.until("sent")
+    await phone.set(monthly_limit=1500)
+    await execute(caller.app, "UPDATE whatsapp_sends SET sent = sent + 1200")
+    assert await usage() == [(1201, 201, 1500)]
+    await phone.set(monthly_limit="")
+    await phone.act("channel.remove", channel="whatsapp")
+    assert await usage() == [(1201, 201, None)]
+
+
+async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    async def codes() -> list[tuple[str, Any]]:
+        examined = await perform(phone.services, ADMIN, "doctor.run", {})
+        return [(one.code, one.facts.get("days")) for one in examined.findings if one.name == "channels"]
+
+    assert await codes() == [("channel_unverified", None)]
+    now = int(time.time() * 1000)
+    await execute(caller.app, f"UPDATE channels SET verified_at = {now}")  # noqa: S608  # a number
+    assert await codes() == []
+    await execute(caller.app, f"UPDATE channels SET verified_at = {now - 9 * DAY * 1000}")  # noqa: S608  # a number
+    assert await codes() == [("channel_silent", 9)]
+    await execute(caller.app, f"UPDATE channels SET seen_at = {now - 6 * DAY * 1000}")  # noqa: S608  # a number
+    assert await codes() == []

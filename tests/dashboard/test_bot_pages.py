@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from chatsvc.domain import profiles
+from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
+from chatsvc.store import whatsapp as stored_whatsapp
 from chatsvc.usecases import channel_states
 from tests.dashboard.client import Client, encoded
 from tests.dashboard.site import Site
@@ -194,3 +195,31 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     assert "Another program asks" not in (await owner.get(path)).body
     await owner.submit(path, "channel.remove", yes="1")
     assert await site.do("channel.list", bot=site.mine.bot) == []
+
+
+async def test_an_owner_sets_whatsapp_and_reads_what_to_enter_where(site: Site, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, where = f"/bots/{site.mine.bot}/channels", {"channel": "whatsapp"}
+    page = await owner.get(path)
+    assert "developers.facebook.com" in page.body
+    assert f"/channels/whatsapp/{site.mine.bot}" in page.body
+    secrets: dict[str, Any] = {"token": "a-token-of-mine", "app_secret": "a-secret-of-mine", "verify_token": "a-word-of-mine"}
+    refused = await owner.submit(path, "channel.set", where=where, phone_number_id="+90 532", monthly_limit="ten", **secrets)
+    assert (refused.status, "+90 532" in refused.body, "of-mine" in refused.body) == (422, True, False)
+    refused = await owner.submit(path, "channel.set", where=where, phone_number_id="1055", monthly_limit="ten", **secrets)
+    assert (refused.status, "a whole number" in refused.alert) == (422, True)
+    monkeypatch.setattr(site.app.services.egress, "allowed", False)  # the token cannot be confirmed
+    page = await owner.submit(path, "channel.set", where=where, phone_number_id="1055", monthly_limit="5000", **secrets)
+    assert ("could not be reached" in page.body, "has not verified" in page.body, "of-mine" in page.body) == (True, True, False)
+    (whatsapp,) = await site.do("channel.list", bot=site.mine.bot)
+    assert (whatsapp.identity, whatsapp.settings["monthly_limit"]) == ("1055", 5000)
+    await stored_whatsapp.note_verified(site.app.services.db, whatsapp.id, site.clock.now)
+    await stored_whatsapp.reserve_send(site.app.services.db, site.mine.bot, times.month(site.clock.now), None)
+    page = await owner.get(path)
+    assert ("Callback verified" in page.body, "1 message sent this month. Your limit is 5,000." in page.text) == (True, True)
+    assert "Beyond 1,000" in (await owner.get("/usage")).body
+    # Empty secrets stay, and an empty limit is none.
+    await owner.submit(path, "channel.set", where=where, phone_number_id="1056", monthly_limit="")
+    (whatsapp,) = await site.do("channel.list", bot=site.mine.bot)
+    assert (whatsapp.identity, whatsapp.settings) == ("1056", {"phone_number_id": "1056"})
+    kept = (await site.app.services.channels.of_bot(site.mine.bot))["whatsapp"].secrets
+    assert kept == secrets

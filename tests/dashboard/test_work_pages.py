@@ -293,3 +293,27 @@ async def test_an_owner_exports_and_erases_a_conversation(site: Site, owner: Cli
     acts = (await site.do("audit", account=site.mine.account)).items
     assert {"conversation.export", "conversation.erase"} <= {act.operation for act in acts}
     assert ADMIN.actor not in {act.actor for act in acts if act.operation == "conversation.export"}
+
+
+async def test_a_failed_message_is_explained_and_a_closed_window_told_before_writing(site: Site, editor: Client) -> None:
+    services, bot, now = site.app.services, site.mine.bot, site.clock.now
+    exchange = new_exchange(bot, site.mine.account, "on-whatsapp", channel="whatsapp", at=now, text="Hello?")
+    await exchanges.record(services.db, exchange, ignore)
+    (found,) = (await site.do("conversation.list", bot=bot, channel="whatsapp")).items
+    unit = """
+        UPDATE messages SET delivery = 'failed', error = :1, role = :2, author = :3
+        WHERE role <> 'user' AND conversation = (SELECT number FROM conversations WHERE id = :4)
+    """
+    path = f"/conversations/{found.id}"
+    for error, role, author, shown in (
+        ("whatsapp_131026", "assistant", None, "not delivered (the visitor cannot be reached on WhatsApp)"),
+        ("whatsapp_7", "operator", "phone", "not delivered (whatsapp_7)"),
+    ):
+        await execute(site.app, unit, error, role, author, found.id)
+        assert shown in (await editor.get(path)).text
+    page = await editor.get(path)
+    assert ("Your own phone" in page.text, "takes messages to this visitor until" in page.text) == (True, True)
+    older = "UPDATE messages SET created_at = created_at - 86400000 WHERE conversation = (SELECT number FROM conversations WHERE id = :1)"
+    await execute(site.app, older, found.id)
+    page = await editor.get(path)
+    assert ("older than 24 hours" in page.text, page.forms("conversation.reply")) == (True, [])

@@ -55,6 +55,7 @@ def test_operations_without_a_record_only_look() -> None:
         "type",
         "usage",
         "view",
+        "whatsapp",
     }
     looking = {name for name in OPERATIONS if name.rpartition(".")[2] in words}
     assert {name for name in looking if OPERATIONS[name].effect is not Effect.LOOK} == set()

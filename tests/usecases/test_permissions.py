@@ -23,7 +23,7 @@ from tests.fakes import ADMIN, ScriptedEngine
 LEAST = {
     Role.READER: "bot.list bot.show bot.export bot.try knowledge.list knowledge.search knowledge.unanswered unanswered.list"
     " knowledge.lint knowledge.show knowledge.preview_show knowledge.history knowledge.show_change request.list appointment.list"
-    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage"
+    " conversation.list conversation.show conversation.find conversation.view inbox.list inbox.assignees today usage usage.whatsapp"
     " channel.list channel.snippet",
     Role.EDITOR: "knowledge.add knowledge.remove knowledge.export knowledge.kept knowledge.past_questions knowledge.forget_unanswered"
     " knowledge.set knowledge.preview knowledge.undo unanswered.answer unanswered.add"

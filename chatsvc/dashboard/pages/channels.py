@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, Channel
+from chatsvc.domain.channels import ANY_LINK, DEFAULT_COLOR, TELEGRAM, WEB, WHATSAPP, Channel
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
+from chatsvc.usecases.channels import callback_url
+from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
 TEMPLATE = "channels.html"
 
@@ -32,11 +34,19 @@ async def _values(page: Page, channel: str = "", typed: Typed | None = None, war
         "channels": channels,
         "snippet": snippet,
         "link": f"{public_url}/chat/{bot.id}",
+        "callback_url": callback_url(page.services, bot.id),
+        "sent": await _sent(page, bot.id) if WHATSAPP in channels else 0,
         "any_link": ANY_LINK,
         "typed": kept | ({channel: typed} if typed is not None else {}),
         "warning": warning,
         "now": page.services.clock(),
     }
+
+
+async def _sent(page: Page, bot_id: str) -> int:
+    """Return the messages that the bot has sent by WhatsApp this month."""
+    usage: list[WhatsAppUsage] = await page.perform("usage.whatsapp", account=page.account_id)
+    return sum(one.sent for one in usage if one.bot_id == bot_id)
 
 
 def _path(page: Page) -> str:
@@ -75,10 +85,26 @@ def _read_telegram(fields: Fields) -> tuple[dict[str, object], Typed]:
     return {"token": fields.optional("token")}, {}
 
 
+def _kept_whatsapp(whatsapp: Channel | None) -> Typed:
+    limit = whatsapp.settings.get("monthly_limit") if whatsapp else None
+    return {"phone_number_id": whatsapp.text("phone_number_id") or "" if whatsapp else "", "monthly_limit": "" if limit is None else limit}
+
+
+def _read_whatsapp(fields: Fields) -> tuple[dict[str, object], Typed]:
+    """Read the settings. Empty secrets stay as they are; an empty limit removes it."""
+    typed = {name: fields.text(name) for name in ("phone_number_id", "monthly_limit")}
+    limit: object = typed["monthly_limit"]
+    if isinstance(limit, str) and limit.isascii() and limit.isdigit():
+        limit = int(limit)
+    secrets = {name: fields.optional(name) for name in ("token", "app_secret", "verify_token")}
+    return {"phone_number_id": fields.optional("phone_number_id"), "monthly_limit": limit, **secrets}, typed
+
+
 # A channel's form is in the template channel_NAME.html.
 FORMS: Mapping[str, ChannelForm] = {
     WEB: ChannelForm(_kept_web, _read_web),
     TELEGRAM: ChannelForm(lambda _: {}, _read_telegram),
+    WHATSAPP: ChannelForm(_kept_whatsapp, _read_whatsapp),
 }
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
-from chatsvc.dashboard import records, responses
+from chatsvc.dashboard import catalogue, records, responses
 from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
@@ -18,6 +19,7 @@ from chatsvc.usecases.conversation_view import ShownConversation
 _PATH = "/conversations/{conversation}"
 _MOST_QUESTION = 500
 _ANSWERS = 5
+_ERROR = "conversation.error_"
 
 
 async def show(page: Page) -> HttpResponse:
@@ -118,6 +120,12 @@ async def _answers(page: Page, bot: str, question: str) -> list[Entry]:
     return [hit.entry for hit in found.result.hits[:_ANSWERS]]
 
 
+@cache
+def _explained() -> frozenset[str]:
+    """Return the errors of deliveries that have a sentence."""
+    return frozenset(key.removeprefix(_ERROR) for key in catalogue.texts() if key.startswith(_ERROR))
+
+
 async def _show(page: Page, fault: Refused | None = None, typed: Fields | None = None, reply: Fields | None = None) -> HttpResponse:
     found: ShownConversation = await page.perform(
         "conversation.view",
@@ -136,6 +144,8 @@ async def _show(page: Page, fault: Refused | None = None, typed: Fields | None =
         "find": question,
         "text": text,
         "yes": bool(reply and reply.checked("yes")),
+        "is_writable": found.writable_until is None or page.services.clock() < found.writable_until,
+        "explained": _explained(),
         "steady": found.typing or found.conversation.handling != BOT,
     }
     values |= {"found": found, "conversation": found.conversation, "bot": bot, "zone": bot.timezone if bot else page.timezone}

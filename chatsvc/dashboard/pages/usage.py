@@ -56,6 +56,8 @@ async def show(page: Page) -> HttpResponse:
         by_channel=_most_first(by_channel.items()),
         total=UsageTotals(summary.messages, summary.tokens, summary.cost_micro_usd),
         today=summary.by_day[-1][0],
+        names=names,
+        whatsapp=await page.perform("usage.whatsapp", account=page.account_id),
     )
 
 

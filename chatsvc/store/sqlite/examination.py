@@ -21,13 +21,19 @@ _FAULTY = """
     WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
 """
 
+_CALLED = """
+    SELECT bots.name, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0)) FROM channels JOIN bots ON bots.id = bot_id
+    WHERE channel = 'whatsapp' AND state = 'active' ORDER BY number LIMIT 100
+"""
+
 
 class Examined(NamedTuple):
     """Result of an examination.
 
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
-    and the fault that its platform has told.
+    and the fault that its platform has told. called_channels: names of bots, the time when WhatsApp verified the callback, and that of the
+    last call.
     """
 
     problems: list[str]
@@ -38,6 +44,7 @@ class Examined(NamedTuple):
     webhooks: list[tuple[str, str]]
     mute: list[str]
     faulty_channels: list[tuple[str, str, str]]
+    called_channels: list[tuple[str, int | None, int]]
 
 
 def sqlite_is_fixed() -> bool:
@@ -77,6 +84,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
             version = schema_version(connection)
             # Before a migration there are none.
             faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
+            called = connection.execute(_CALLED).fetchall() if version >= _CHANNEL_FAULTS else []
     except sqlite3.Error as fault:
         raise StoreUnavailable(str(fault)) from fault
     return Examined(
@@ -88,6 +96,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
         hooks,
         [name for name, model in bots if model in tiers],
         faulty,
+        called,
     )
 
 
