@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -55,6 +55,7 @@ class PlatformSender(Protocol):
         ...
 
 
+WriteOutcome = Callable[[], Awaitable[None]]
 MakeSender = Callable[["Services", OpenChannel], PlatformSender]
 
 
@@ -98,6 +99,8 @@ class Outbox:
         self._services, self._makers = services, senders
         self._queues: dict[str, _OutboxQueue] = {}
         self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
+        # With earlier tokens; a request may still be in flight.
+        self._retired: list[PlatformSender] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._look: asyncio.Task[None] | None = None
         self.stopping = False
@@ -176,15 +179,15 @@ class Outbox:
             return False
         made_of, sender = self._senders.get(queue.name, (None, None))
         if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
-            if sender is not None and not queue.conversations:
-                await sender.close()
+            if sender is not None:
+                self._retired.append(sender)
             sender = self._makers[channel](self._services, found)
             self._senders[queue.name] = found, sender
         queue.sender = sender
         return True
 
     async def _send(self, queue: _OutboxQueue, message: OutgoingMessage) -> None:
-        outcome: Callable[[], object] = partial(self._settle, message, "unknown", "internal_error")
+        outcome: WriteOutcome = partial(self._settle, message, "unknown", "internal_error")
         try:
             outcome = await self._attempt(queue, message)
         finally:
@@ -195,20 +198,18 @@ class Outbox:
                 queue.changed.set()
                 self._services.events.notify((message.bot_id, message.channel, message.user_id))
 
-    async def _written(self, outcome: Callable[[], object]) -> None:
+    async def _written(self, outcome: WriteOutcome) -> None:
         """Write an outcome, again and again while the store cannot."""
         while True:
             try:
-                made = outcome()
-                await made  # type: ignore[misc]  # a coroutine function of the store
-                return
+                return await outcome()
             except StoreUnavailable as fault:
                 if self.stopping:
                     raise
                 log.error("outcomes of sent messages wait: %s", fault)
                 await asyncio.sleep(STORE_PAUSE_S)
 
-    async def _attempt(self, queue: _OutboxQueue, message: OutgoingMessage) -> Callable[[], object]:
+    async def _attempt(self, queue: _OutboxQueue, message: OutgoingMessage) -> WriteOutcome:
         """Send the remaining parts of a message. Return the function that writes the outcome."""
         if queue.sender is None:
             raise RuntimeError("a message was claimed without a sender")
@@ -259,7 +260,7 @@ class Outbox:
         else:
             queue.held[message.conversation] = until
 
-    def _settle(self, message: OutgoingMessage, delivery: str, error: str | None = None, platform_id: str | None = None) -> object:
+    def _settle(self, message: OutgoingMessage, delivery: str, error: str | None = None, platform_id: str | None = None) -> Awaitable[None]:
         digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None
         return stored.settle(self._services.db, message.number, delivery, error, digest)
 
@@ -276,5 +277,5 @@ class Outbox:
         while self._tasks and loop.time() < deadline:
             await asyncio.wait(set(self._tasks), timeout=deadline - loop.time())
         await background.cancel(*self._tasks)
-        for _, sender in self._senders.values():
+        for sender in (*self._retired, *(sender for _, sender in self._senders.values())):
             await sender.close()

@@ -43,7 +43,7 @@ class Call:
 class Fault:
     """A fault of the next calls of a method: an answer, silence for `delay_s`, or a broken connection.
 
-    `before`: it is not carried out; else it is, and only the answer is lost.
+    `raw` is the body of the answer. `before`: it is not carried out; else it is, and only the answer is lost.
     """
 
     status: int = 0
@@ -52,6 +52,7 @@ class Fault:
     delay_s: float = 0.0
     breaks: bool = False
     before: bool = True
+    raw: bytes | None = None
 
 
 Scripted = Callable[[Call], Fault | None]
@@ -219,6 +220,8 @@ class BotApi:
             if request.transport is not None:
                 request.transport.abort()
             return web.Response()
+        if fault.raw is not None:
+            return web.Response(status=fault.status, body=fault.raw)
         return _refused(fault.status, fault.description, fault.parameters)
 
     async def _carried_out(self, call: Call) -> web.Response:

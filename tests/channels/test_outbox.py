@@ -10,12 +10,16 @@ import pytest
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
-from chatsvc.domain.outgoing import split, utf16_units
+from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
+from chatsvc.outbound.sending import RetryLater
+from chatsvc.outbound.telegram import TelegramSender
 from chatsvc.store import outbox as stored
+from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, conversations, outbox
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
+from chatsvc.usecases.platform_senders import SENDERS
 from tests.channels.bot_api import TOKEN, BotApi, Fault
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
@@ -109,6 +113,10 @@ async def test_an_operators_message_is_sent_too(chat: Chat, api: BotApi) -> None
         (Fault(403, "Forbidden: bot was blocked by the user"), "failed", "telegram_403", 0),
         (Fault(500, "Internal Server Error"), "unknown", "telegram_500", 0),
         (Fault(502, "Bad Gateway", before=False), "unknown", "telegram_502", 1),
+        (Fault(302, "Found"), "unknown", "telegram_302", 0),
+        (Fault(200, raw=b"<html>a proxy</html>"), "unknown", "telegram_200", 0),
+        (Fault(200, raw=b'{"ok": true, "result": {}}'), "unknown", "telegram_bad_answer", 0),
+        (Fault(200, raw=b"x" * 5_000_000), "unknown", "telegram_answer_too_long", 0),
         (Fault(breaks=True), "unknown", "connection_broken", 0),
         (Fault(breaks=True, before=False), "unknown", "connection_broken", 1),
     ],
@@ -201,7 +209,10 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     await chat.until("queued")
     await api.until(lambda: len(api.of("sendMessage")) == 1)
     await execute(chat.caller.app, "UPDATE messages SET in_flight = 1 WHERE outbox IS NOT NULL")
-    assert await stored.interrupt(chat.services.db) == 1
+    # As the next process does.
+    later = outbox.Outbox(chat.services, {})
+    await later.start()
+    await later.stop()
     assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
     assert await stored.waiting(chat.services.db) == []
     assert api.sent == []
@@ -224,6 +235,83 @@ async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotAp
     monkeypatch.setattr("chatsvc.outbound.telegram.TelegramSender.send", broken)
     await chat.say("hello")
     assert await chat.until("unknown") == [("echo: hello", "unknown", "internal_error")]
+
+
+async def test_an_outcome_that_the_store_cannot_take_is_written_later(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures, settle = 2, stored.settle
+
+    async def failing(*given: Any) -> None:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise StoreUnavailable("the disk is full")
+        await settle(*given)
+
+    monkeypatch.setattr(stored, "settle", failing)
+    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    await chat.say("hello")
+    await chat.until("sent")
+    assert api.texts() == ["echo: hello"]
+    assert failures < 0
+
+
+async def test_a_conversation_that_must_wait_delays_no_other(
+    chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, refused = TelegramSender.send, 0
+
+    async def busy(self: TelegramSender, part: OutgoingPart) -> str:
+        nonlocal refused
+        if part.user_id == "7" and not refused:
+            refused += 1
+            raise RetryLater("pair_limited", 1.0, whole=False)
+        return await send(self, part)
+
+    monkeypatch.setattr(TelegramSender, "send", busy)
+    other = Chat(caller, 8)
+    await chat.say("one")
+    await chat.until_error("pair_limited")
+    await chat.say("two")
+    await other.say("hello")
+    await other.until("sent")
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued", "queued"]
+    await chat.until("sent", "sent")
+    assert [one.text for one in api.sent] == ["echo: hello", "echo: one", "echo: two"]
+
+
+async def test_the_end_of_the_service_between_two_parts_keeps_the_rest_for_the_next_start(
+    chat: Chat, api: BotApi, engine: ScriptedEngine
+) -> None:
+    text = " ".join(f"Word{n} 🙂." for n in range(450))
+    engine.script = lambda _: Reply(text)
+    api.send_delay_s = 0.3
+    await chat.say("hello")
+    await api.until(lambda: len(api.sent) == 1)
+    await chat.services.outbox.stop()
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
+    later = outbox.Outbox(chat.services, SENDERS)
+    await later.start()
+    await chat.until("sent")
+    await later.stop()
+    assert " ".join(api.texts()) == text
+
+
+async def test_a_new_token_is_used_from_then_on(chat: Chat, api: BotApi) -> None:
+    await chat.say("one")
+    await chat.until("sent")
+    api.tokens = {"123456:the-new-one": "acme_desk_bot"}
+    settings = {"bot": chat.caller.bot, "channel": "telegram", "token": "123456:the-new-one"}
+    await perform(chat.services, ADMIN, "channel.set", settings)
+    await chat.say("two")
+    await chat.until("sent", "sent")
+    assert [one.token for one in api.sent] == [TOKEN, "123456:the-new-one"]
+
+
+async def test_a_text_without_any_part_fails(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TelegramSender, "parts", lambda *_: [])
+    await chat.say("hello")
+    assert await chat.until("failed") == [("echo: hello", "failed", "empty")]
+    assert api.sent == []
 
 
 async def test_a_late_status_of_the_platform_is_not_overwritten(chat: Chat, api: BotApi) -> None:
