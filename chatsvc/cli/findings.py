@@ -134,6 +134,25 @@ SENTENCES: dict[str, Words] = {
     "webhook_refused": Words("the address of the bot {bot!r} is refused: {reason}", _TARGET),
     "webhook_unresolved": Words("the host of the bot {bot!r} does not resolve: {reason}", _TARGET),
     "webhook_good": Words("bot {bot!r}: {host}"),
+    "mail_good": Words("{where} takes mails"),
+    "mail_unencrypted": Words("mails and the password go to {where} unencrypted", "set notices.smtp.security to starttls or tls"),
+    "mail_unknown": Words("the host of {where} does not resolve", "see notices.smtp.host, and the name server"),
+    "mail_unreachable": Words(
+        "{where} cannot be reached: {reason}", "see notices.smtp.host and port, the firewall, and whether that server runs"
+    ),
+    "mail_untrusted": Words(
+        "no encrypted connection to {where}{answer}",
+        "see whether notices.smtp.security fits the port, and give the authority of its certificate in notices.smtp.ca_file",
+    ),
+    "mail_without_starttls": Words(
+        "{where} offers no STARTTLS", "set notices.smtp.security to tls (port 465), or to none for a server on this machine"
+    ),
+    "mail_without_password": Words("there is no password for {where}", "set notices.smtp.password_file, or the environment variable"),
+    "mail_without_login": Words("{where} offers no way to sign in", "leave notices.smtp.username out, or use its port for clients (587)"),
+    "mail_refuses_login": Words(
+        "{where} refuses user name or password{answer}", "put the right ones into notices.smtp.username and password_file"
+    ),
+    "mail_troubled": Words("{where} takes no mails at the moment{answer}", "see that server's log; queued mails are tried again"),
     "channel_token_refused": Words(
         "{channel} refuses the token of the bot {bot!r}", "give the new one with `chatsvc channel set`; @BotFather shows Telegram's"
     ),

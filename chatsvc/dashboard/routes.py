@@ -21,6 +21,7 @@ from chatsvc.dashboard.pages import (
     knowledge_preview,
     login,
     logout,
+    mails,
     me,
     operators,
     second_factor,
@@ -69,4 +70,5 @@ ROUTES: tuple[Route, ...] = (
     *usage.ROUTES,
     *accounts.ROUTES,
     *system.ROUTES,
+    *mails.ROUTES,
 )

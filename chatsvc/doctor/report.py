@@ -144,4 +144,15 @@ channel_unverified = _code("channel_unverified", "channels", WARNING, "bot", "ch
 channel_silent = _code("channel_silent", "channels", WARNING, "bot", "channel", "days")
 channel_token_elsewhere = _code("channel_token_elsewhere", "channels", FAULT, "bot", "channel")
 
+mail_good = _code("mail_good", "mail", OK, "where")
+mail_unencrypted = _code("mail_unencrypted", "mail", WARNING, "where")
+mail_unknown = _code("mail_unknown", "mail", FAULT, "where")
+mail_unreachable = _code("mail_unreachable", "mail", FAULT, "where", "reason")
+mail_untrusted = _code("mail_untrusted", "mail", FAULT, "where", "answer")
+mail_without_starttls = _code("mail_without_starttls", "mail", FAULT, "where")
+mail_without_password = _code("mail_without_password", "mail", FAULT, "where")
+mail_without_login = _code("mail_without_login", "mail", FAULT, "where")
+mail_refuses_login = _code("mail_refuses_login", "mail", FAULT, "where", "answer")
+mail_troubled = _code("mail_troubled", "mail", FAULT, "where", "answer")
+
 examination_unfinished = _code("examination_unfinished", "examination", WARNING, "seconds")

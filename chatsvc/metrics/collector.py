@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
+from chatsvc.store import mails
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outstanding, outstanding
@@ -50,17 +51,23 @@ WEBHOOK_ATTEMPTS = Family(
 )
 EVENTS_PENDING = Family("gauge", "chatsvc_webhook_events_pending", "Webhook events that were never attempted.")
 ATTEMPTS_UNDER_WAY = Family("gauge", "chatsvc_webhook_attempts_under_way", "Deliveries without an outcome.")
+MAILS = Family("counter", "chatsvc_mails", "Attempts to send a mail, by outcome: sent, or the reason of the failure.", ("outcome",))
+MAILS_QUEUED = Family("gauge", "chatsvc_mails_queued", "Mails that wait to be sent.")
 EGRESS = Family("counter", "chatsvc_egress_connections", "Outbound connections; outcome is opened or refused.", ("purpose", "outcome"))
 FAMILIES = [declared for declared in list(globals().values()) if isinstance(declared, Family)]
 
 
 class ServiceCollector(Collector):
-    """Prometheus collector of one service. `outstanding` is the last reading of the store; None after a failed one."""
+    """Prometheus collector of one service.
+
+    `outstanding` and `queued_mails` are the last readings of the store; None after a failed one.
+    """
 
     def __init__(self, services: Services, db: GroupCommitDatabase) -> None:
         self._services = services
         self._db = db
         self.outstanding: Outstanding | None = None
+        self.queued_mails: int | None = None
 
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
@@ -69,6 +76,7 @@ class ServiceCollector(Collector):
         yield from self._replies()
         yield from self._store()
         yield from self._webhooks()
+        yield from self._mails()
         egress = self._services.egress
         opened = {(purpose, "opened"): count for purpose, count in egress.opened.items()}
         refused = {(purpose, "refused"): count for purpose, count in egress.refused.items()}
@@ -107,6 +115,13 @@ class ServiceCollector(Collector):
             yield _gauge(EVENTS_PENDING, {(): self.outstanding.pending})
             yield _gauge(ATTEMPTS_UNDER_WAY, {(): self.outstanding.under_way})
 
+    def _mails(self) -> Iterator[Metric]:
+        mailer = self._services.mailer
+        outcomes = mailer.outcomes if mailer else {"sent": 0}
+        yield _counter(MAILS, {(outcome,): count for outcome, count in outcomes.items()})
+        if self.queued_mails is not None:
+            yield _gauge(MAILS_QUEUED, {(): self.queued_mails})
+
 
 class Exposition:
     """The text of a scrape."""
@@ -123,8 +138,9 @@ class Exposition:
         """Return all current metrics, without those of the store when it cannot answer."""
         try:
             self._collector.outstanding = await outstanding(self._db)
+            self._collector.queued_mails = await mails.queued(self._db)
         except StoreUnavailable:
-            self._collector.outstanding = None
+            self._collector.outstanding = self._collector.queued_mails = None
         return generate_latest(self._registry)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import aiosmtplib
 from aiosmtplib import SMTPException, SMTPResponseException
@@ -39,6 +40,14 @@ class SmtpSettings(NamedTuple):
     password: str | None
     ca_file: Path | None
     client_name: str
+
+
+def client_name(public_url: str) -> str:
+    """Return the name with which the service greets a mail server: the host of its public address."""
+    host = urlsplit(public_url).hostname or "localhost"
+    if ":" in host:
+        return f"[IPv6:{host}]"
+    return f"[{host}]" if host.replace(".", "").isdigit() else host
 
 
 class MailFault(Exception):

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from chatsvc import background
 from chatsvc.config.model import Smtp
@@ -76,11 +75,9 @@ class Mailer:
                 await connection.close()
 
     def _settings(self) -> SmtpSettings:
-        from chatsvc.outbound.smtp import SmtpSettings
+        from chatsvc.outbound.smtp import SmtpSettings, client_name
 
-        smtp, host = self._smtp, urlsplit(self._services.config.server.public_url).hostname or "localhost"
-        is_address = ":" in host or host.replace(".", "").isdigit()
-        name = f"[{'IPv6:' if ':' in host else ''}{host}]" if is_address else host
+        smtp, name = self._smtp, client_name(self._services.config.server.public_url)
         password = smtp.password.reveal() if smtp.password else None
         return SmtpSettings(smtp.host, smtp.port, smtp.security, smtp.username, password, smtp.ca_file, name)
 

@@ -33,6 +33,7 @@ async def _values(page: Page) -> dict[str, Any]:
         "backups": await page.perform("backup.list"),
         "schedule": page.services.config.backup,
         "egress": egress.egress,
+        "smtp": page.services.config.notices.smtp,
         "metrics": await page.perform("metrics.show"),
     }
 

@@ -1,0 +1,136 @@
+"""Mail for its administrator: the pages, doctor's findings, metrics, the settings of operators."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, CookieJar
+
+from chatsvc.app import App
+from chatsvc.config import Config, Secret
+from chatsvc.config.model import Notices, Smtp
+from chatsvc.doctor import mail
+from chatsvc.domain.actors import ANONYMOUS
+from chatsvc.metrics.collector import Exposition
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.smtp import client_name
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.usecases.administration import perform
+from tests.conftest import Caller
+from tests.dashboard.client import Client
+from tests.fakes import ADMIN
+from tests.mail.conftest import Post, add_operator
+from tests.mail.smtp_server import Mailbox, smtp_server
+from tests.webhooks.certificates import Authority
+
+PASSWORD = "violet staple harbour"
+
+
+@pytest.fixture
+async def administrator(app: App) -> AsyncIterator[Client]:
+    """An administrator, signed in."""
+    made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "en"})
+    given = {"token": made.link.rpartition("/")[2], "password": PASSWORD}
+    await perform(app.services, ANONYMOUS, "password.set", given)
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+        client = Client(app, session)
+        await client.post("/login", {"email": "boss@example.com", "password": PASSWORD, "next": "/"})
+        yield client
+
+
+async def test_the_page_shows_mails_with_their_faults_and_sends_a_test(administrator: Client, mailbox: Mailbox, post: Post) -> None:
+    shown = await administrator.get("/system/mails")
+    assert "No mails yet" in shown.text
+    assert f"127.0.0.1:{mailbox.port}" in shown.text
+    assert "/system/mails" in (await administrator.get("/system")).body
+    shown = await administrator.submit("/system/mails", "mail.test", email="ada@example.com")
+    assert shown.status == 200
+    assert mailbox.recipients == ["ada@example.com"]
+    mailbox.replies["RCPT"] = "550 5.1.1 <nobody> is unknown"
+    shown = await administrator.submit("/system/mails", "mail.test", email="nobody@example.com")
+    assert shown.alert == "The test mail was not sent: Refused. 550 5.1.1 <nobody> is unknown"
+    shown = await administrator.submit("/system/mails", "mail.test", email="no address")
+    assert shown.status == 422
+    shown = await administrator.get("/system/mails?status=failed")
+    assert len(shown.records()) == 1
+    assert "No mails in this state" in (await administrator.get("/system/mails?status=unknown")).text
+    assert [one.state for one in await post.mails()] == ["sent", "failed"]
+
+
+async def test_others_see_no_mails(app: App, caller: Caller, session: ClientSession) -> None:
+    made = await perform(app.services, ADMIN, "operator.add", {"email": "o@example.com", "account": caller.account, "role": "owner"})
+    await perform(app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "password": PASSWORD})
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as own:
+        client = Client(app, own)
+        await client.post("/login", {"email": "o@example.com", "password": PASSWORD, "next": "/"})
+        assert (await client.get("/system/mails")).status == 403
+        assert (await client.post("/system/mails", {"email": "o@example.com"})).status == 403
+
+
+async def test_my_settings_say_where_notices_go(administrator: Client, app: App) -> None:
+    assert "By mail to boss@example.com" in (await administrator.get("/me")).text
+    await administrator.submit("/me", "operator.set", notice=["waiting", "webhook"])
+    (operator,) = (await perform(app.services, ADMIN, "operator.list", {})).items
+    assert operator.notices == ("waiting", "webhook")
+
+
+async def test_metrics_count_outcomes_and_what_waits(app: App, caller: Caller, mailbox: Mailbox) -> None:
+    assert isinstance(app.services.db, GroupCommitDatabase)
+    exposition = Exposition(app.services, app.services.db)
+    await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})
+    mailbox.replies["RCPT"] = "550 no"
+    await perform(app.services, ADMIN, "mail.test", {"email": "ada@example.com"})
+    await add_operator(caller, "ada@example.com", "request")
+    text = (await exposition.text()).decode()
+    assert 'chatsvc_mails_total{outcome="sent"} 1.0' in text
+    assert 'chatsvc_mails_total{outcome="refused"} 1.0' in text
+    assert "chatsvc_mails_queued 0.0" in text
+
+
+async def codes(config: Config, smtp: Smtp | None, egress: Egress | None = None) -> list[str]:
+    """Examine as doctor does, in a thread."""
+    examined = replace(config, notices=Notices(smtp))
+    found = await asyncio.to_thread(lambda: list(mail.server(examined, egress)))
+    assert all("secret" not in str(finding.facts) for finding in found)
+    return [finding.code for finding in found]
+
+
+async def test_doctor_names_what_is_wrong_with_the_server(config: Config, mailbox: Mailbox, tmp_path: Path) -> None:
+    smtp = config.notices.smtp
+    assert smtp
+    egress = Egress()
+    assert await codes(config, None) == []
+    assert await codes(config, smtp, egress) == ["mail_good"]
+    assert egress.opened["mail"] == 1
+    assert mailbox.messages == []
+    assert await codes(config, replace(smtp, security="starttls")) == ["mail_without_starttls"]
+    assert await codes(config, replace(smtp, security="tls")) == ["mail_untrusted"]
+    signed_in = replace(smtp, username="desk", password=Secret("secret"))
+    assert await codes(config, signed_in) == ["mail_without_login"]
+    assert await codes(config, replace(signed_in, password=None)) == ["mail_without_password"]
+    assert await codes(config, replace(smtp, host="mail.invalid")) == ["mail_unknown"]
+    assert await codes(config, replace(smtp, port=1)) == ["mail_unreachable"]
+    mailbox.replies["EHLO"] = "554 no service"
+    assert await codes(config, smtp) == ["mail_troubled"]
+    authority = Authority(tmp_path)
+    async with smtp_server(Mailbox(logins={"desk": "other"}), starttls=authority.server("127.0.0.1")) as strict:
+        right = replace(signed_in, security="starttls", ca_file=authority.file, port=strict.port)
+        assert await codes(config, right) == ["mail_refuses_login"]
+        assert await codes(config, replace(right, password=Secret("other"))) == ["mail_good"]
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://bots.example.com", "bots.example.com"),
+        ("http://127.0.0.1:8080", "[127.0.0.1]"),
+        ("http://[::1]:8080", "[IPv6:::1]"),
+        ("unix:", "localhost"),
+    ],
+)
+def test_the_service_greets_with_its_public_name(url: str, name: str) -> None:
+    assert client_name(url) == name
