@@ -108,7 +108,7 @@ class SmtpConnection:
         except (SMTPException, OSError):
             pass
         finally:
-            self._client.close()
+            await _discard(self._client)
 
 
 async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
@@ -132,10 +132,20 @@ async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
     try:
         await _begin(client, settings)
     except BaseException:
-        # The socket belongs to the client's transport, which closes it.
-        client.close()
+        await _discard(client)
         raise
     return SmtpConnection(client)
+
+
+async def _discard(client: aiosmtplib.SMTP) -> None:
+    """Close the connection at once: a server that does not answer TLS's close_notify would hold it for 30 s."""
+    transport = client.transport
+    client.close()
+    if isinstance(transport, asyncio.Transport):
+        transport.abort()
+    # The socket is closed by the event loop, which may end after this call.
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 async def _begin(client: aiosmtplib.SMTP, settings: SmtpSettings) -> None:
