@@ -15,7 +15,7 @@ from chatsvc.store import operators as stored
 from chatsvc.store import sessions
 from chatsvc.store.sealed import row_name
 from chatsvc.store.tables import SECOND_FACTORS
-from chatsvc.usecases.own_session import confirm_password, own
+from chatsvc.usecases.own_session import begin_attempt, confirm_password, own
 from chatsvc.usecases.services import Services
 from chatsvc.webhooks import sealing
 
@@ -63,14 +63,17 @@ async def enable(services: Services, caller: Caller, *, password: str) -> Offere
 
 
 async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryCodes:
-    """Switch the second factor on with a code of the offered secret. Raises `code_wrong` and `second_factor_off`."""
-    operator = (await own(services, caller)).operator
+    """Switch the second factor on with a code of the offered secret. Raises `code_wrong`, `too_many_attempts` and `second_factor_off`."""
+    signed_in = await own(services, caller)
+    operator = signed_in.operator
     held = await stored.credentials(services.db, operator.id)
     if held is None or held.totp_offered is None:
         raise refusals.second_factor_off()
+    attempt = begin_attempt(services, operator.email, signed_in.session.id, is_known=True)
     step = _step_of(services, operator.id, held.totp_offered, code)
     if step is None:
         raise refusals.code_wrong()
+    services.sign_in_delays.passed(attempt)
     codes = operators.new_recovery_codes()
     digests = [operators.recovery_digest(one) for one in codes]
     if not await sessions.confirm_second_factor(services.db, operator.id, held.totp_offered, step, digests, services.clock()):

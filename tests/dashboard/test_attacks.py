@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from ipaddress import ip_network
 from pathlib import Path
@@ -11,11 +12,14 @@ from xml.etree.ElementTree import Element
 from aiohttp import FormData
 
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.models import SendMessage
 from chatsvc.http.forms import FormLimits
+from chatsvc.usecases import unanswered
 from chatsvc.usecases.file_reading import read_files
 from tests.dashboard.client import Client
 from tests.dashboard.site import PASSWORD, ROLES, Business, Site, open_site
 from tests.dashboard.walk import crawl, ids_of, pages, path_of
+from tests.store.inspection import execute
 
 MARK = "x-attack"
 SCRIPT = f"""'"></textarea></script><{MARK} onload=alert(1)>{{{{7*7}}}}<!--"""
@@ -34,6 +38,27 @@ async def poison(site: Site, business: Business) -> None:
     await site.say(business, SCRIPT, SCRIPT)
     for role in ROLES:
         await site.do("operator.set", email=site.email(role), name=f"{role} {SCRIPT}")
+    await poison_more(site, business)
+
+
+async def poison_more(site: Site, business: Business) -> None:
+    """Write markup where the team, other machines and pages of visitors can: notes, forms, titles, names, answers of webhooks."""
+    bot, ids = business.bot, await ids_of(site, business)
+    await site.do("account.create", name=f"Account {SCRIPT}")
+    for kind in ("request", "appointment"):
+        await site.do(f"{kind}.set", **{kind: ids[kind]}, note=SCRIPT)
+    question = {"name": SCRIPT[:60], "kind": "choice", "choices": [SCRIPT[:60], "b"], "ask": {"en": SCRIPT, "tr": SCRIPT}}
+    await site.do("bot.set", bot=bot, forms={"quote": {"fields": [question]}, "appointment": {"fields": [question]}})
+    await site.do("bot.set", bot=bot, texts={"done": dict.fromkeys(("en", "tr"), SCRIPT.partition("{")[0])})
+    await site.do("channel.set", bot=bot, channel="web", title=SCRIPT[:60])
+    await unanswered.note(site.app.services, await site.do("bot.show", bot=bot), SendMessage(bot, f"why {SCRIPT} zeppelin", SCRIPT), "web")
+    attempt = "UPDATE webhook_attempts SET answer = :1, error = :2, url = :3, signature = :2, body = :4 WHERE id = :5"
+    body = json.dumps({"event": SCRIPT, "data": {"message": SCRIPT}})
+    await execute(site.app, attempt, SCRIPT.encode(), SCRIPT, f"https://hooks.example.com/{SCRIPT}", body.encode(), ids["attempt"])
+    said = "UPDATE messages SET author = :1, role = 'operator' WHERE role = 'assistant' AND number % 2 = 0"
+    await execute(site.app, said, SCRIPT)
+    await execute(site.app, "UPDATE requests SET source_page_host = :1", SCRIPT)
+    await execute(site.app, "UPDATE conversations SET source_page_host = :1, operator_name = :1, handling = 'operator'", SCRIPT)
 
 
 def marked(tree: Element) -> list[str]:
