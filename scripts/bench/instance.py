@@ -59,6 +59,10 @@ class Instance:
         """Its SQLite file."""
         return self.config.parent / "data" / "chatsvc.db"
 
+    def size(self) -> int:
+        """Bytes of its SQLite file and the file's log."""
+        return sum(file.stat().st_size for file in self.database.parent.glob("chatsvc.db*"))
+
     def conversations(self, count: int) -> None:
         """Insert conversations of 90 days over all bots and channels, not in order of time."""
         chance, now = random.Random(count), now_ms()

@@ -3,7 +3,7 @@
 Loader at most 2 KB, the frame's page with style and script at most 25 KB, both compressed with gzip, and two requests before the first
 message. First paint of the conversation at most 1.3 of a nearly empty page's of the same server. 2,000 visitors who write at once on a
 model of 2 s: p99 at most 2.5 s. 2,000 open widgets that wait: at most 5 % of a core and 40 MB. An operator's message is seen within 3 s at
-p99 with 500 open widgets.
+p99 with 500 open widgets. A script that is a new visitor with each message begins as many conversations as `limits.web_daily` permits.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from chatsvc.control import client
 WIDGETS, MODEL_S, WAIT_S = 2000, 2.0, 30.0
 WATCHED, REPLIES = 500, 200
 PAINTS = 15
+SCRIPTED, DAILY = 1500, 1000  # visitors of a script, and new conversations that a bot's limit permits in a day
 LIMITS = "max_in_flight: 4096, connections: 10000, connections_per_address: 10000, web_per_minute: 1000000, web_daily: 1000000}"
 
 
@@ -101,24 +102,25 @@ def size_kb(*texts: str) -> float:
     return sum(len(gzip.compress(text.encode(), 9)) for text in texts) / 1024
 
 
-async def first_paint_ms(url: str) -> float:
-    """The median time until Chromium paints the first content of a page."""
+async def first_paints_ms(*urls: str) -> list[float]:
+    """The median times until Chromium paints the first content of pages, measured in turns."""
     from playwright.async_api import async_playwright
 
-    times = []
+    times: list[list[float]] = [[] for _ in urls]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"])
         for _ in range(PAINTS):
-            tab = await browser.new_page()
-            await tab.goto(url)
-            painted = None
-            while painted is None:
-                await tab.wait_for_timeout(50)
-                painted = await tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
-            times.append(painted)
-            await tab.close()
+            for url, found in zip(urls, times, strict=True):
+                tab = await browser.new_page()
+                await tab.goto(url)
+                painted = None
+                while painted is None:
+                    await tab.wait_for_timeout(50)
+                    painted = await tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+                found.append(painted)
+                await tab.close()
         await browser.close()
-    return statistics.median(times)
+    return [statistics.median(found) for found in times]
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -126,9 +128,9 @@ def quantile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-def prepare(made: Instance) -> None:
+def prepare(made: Instance, limits: str = LIMITS) -> None:
     """Lift the limits, and set the channel of each bot."""
-    made.config.write_text(made.config.read_text().replace("max_in_flight: 4096}", LIMITS))
+    made.config.write_text(made.config.read_text().replace("max_in_flight: 4096}", limits))
     config = configuration.load(made.config)
     for bot in made.bots:
         client.call(config, "channel.set", {"bot": bot, "channel": "web", "sites": ["any-link"]})
@@ -148,6 +150,10 @@ async def bench() -> Report:
         await _crowd(report, server, widgets)
         await _waiting(report, server, widgets)
         await _operator(report, made, widgets[:WATCHED])
+        (limited,) = stack.enter_context(instances(1, models=tier(url)))
+        await asyncio.to_thread(prepare, limited, LIMITS.replace("web_daily: 1000000", f"web_daily: {DAILY}"))
+        server = stack.enter_context(ServerProcess("-m", "chatsvc", "-c", str(limited.config), "serve", "--json", log=Path("/dev/null")))
+        await _script(report, server, limited)
     return report
 
 
@@ -163,8 +169,7 @@ async def _documents(report: Report, server: ServerProcess, made: Instance) -> N
         progress("first paint")
         place = f"http://127.0.0.1:{server.port}"
         # Opened without a frame, the frame's page is a sentence.
-        bare = await first_paint_ms(f"{place}/widget/{made.bots[0]}")
-        full = await first_paint_ms(f"{place}/chat/{made.bots[0]}")
+        bare, full = await first_paints_ms(f"{place}/widget/{made.bots[0]}", f"{place}/chat/{made.bots[0]}")
         report.bars.append(Bar("first paint of the conversation, of a nearly empty page's", full / bare, 1.3, least=False))
         report.notes.append(f"first paint: {full:.0f} ms, nearly empty page {bare:.0f} ms")
 
@@ -229,6 +234,42 @@ async def _operator(report: Report, made: Instance, widgets: list[Visitor]) -> N
     for turn in turns:
         turn.cancel()
     await asyncio.gather(*turns, return_exceptions=True)
+
+
+async def _script(report: Report, server: ServerProcess, made: Instance) -> None:
+    """Send messages as a script does that is a new visitor with each."""
+    progress(f"a script makes {SCRIPTED} visitors")
+    site = json.loads(re.search(r'id="data">(.*?)</script>', page(server, f"/chat/{made.bots[0]}"))[1])["site"]  # type: ignore[index]
+    visitors = [Visitor(server.port, made.bots[0], site, number * 1_000_000) for number in range(SCRIPTED)]
+    before, memory = made.size(), server.rss_mb()
+    figures = []
+    for some in (visitors[:DAILY], visitors[DAILY:]):
+        used, answered = server.cpu_s(), 0
+        for at in range(0, len(some), 100):
+            answered += sum(await asyncio.gather(*(_is_answered(visitor) for visitor in some[at : at + 100])))
+        figures.append((answered, 1e6 * (server.cpu_s() - used) / len(some)))
+    (accepted, each), (more, refused) = figures
+    report.bars.append(
+        Bar(f"conversations of {SCRIPTED} new visitors of a script, {DAILY} permitted a day", accepted + more, DAILY, least=False)
+    )
+    kilobytes = (made.size() - before) / accepted / 1000
+    report.notes.append(
+        f"a script that makes visitors: {each:.0f} us and {kilobytes:.1f} KB of disk for each of {accepted} conversations, "
+        f"{refused:.0f} us for each of {len(visitors) - DAILY} refused messages; {server.rss_mb() - memory:.0f} MB of memory"
+    )
+
+
+async def _is_answered(visitor: Visitor) -> bool:
+    await visitor.connect()
+    try:
+        await visitor.send("Are you open on Saturday afternoons?")
+    except Wrong as refusal:
+        if "too_many_conversations" not in str(refusal):
+            raise
+        return False
+    finally:
+        visitor.close()
+    return True
 
 
 def conversations(made: Instance) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
@@ -17,7 +18,9 @@ from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from tests.channels.bot_api import BotApi
+from tests.channels.browsing import HostSite
 from tests.conftest import Caller, MakeCaller
+from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 
@@ -128,3 +131,46 @@ def make_visitor(make_caller: MakeCaller, clock: FakeClock) -> MakeCaller:
         return Visitor(caller, clock), caller
 
     return make
+
+
+@pytest.fixture
+async def site(caller: Caller) -> AsyncIterator[HostSite]:
+    """A site that may embed the bot's widget, on another origin than the service."""
+    made = HostSite(caller.app.url, caller.bot)
+    await made.start()
+    settings = {"sites": [made.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
+    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium without a window."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
+        yield started
+        await started.close()
+
+
+@pytest.fixture
+async def context(browser: Browser) -> BrowserContext:
+    """A visitor's browser."""
+    return await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800})
+
+
+@pytest.fixture
+async def page(context: BrowserContext) -> Page:
+    """A tab."""
+    return await context.new_page()
+
+
+@pytest.fixture
+async def chat(page: Page, site: HostSite) -> Page:
+    """A tab with the conversation as its own page, whose storage is not blocked."""
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    return page

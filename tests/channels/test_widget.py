@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, Route, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, Route
 
 from chatsvc.app import App
 from chatsvc.config import Config
@@ -20,7 +19,7 @@ from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
 from tests.channels.conftest import begun
 from tests.conftest import Caller
-from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS, TOOLS
+from tests.dashboard.conftest import TOOLS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
@@ -30,49 +29,6 @@ LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(mes
 def config(config: Config) -> Config:
     """The configuration with a limit that is in no test's way."""
     return replace(config, limits=replace(config.limits, web_per_minute=1000))
-
-
-@pytest.fixture
-async def site(caller: Caller) -> AsyncIterator[HostSite]:
-    """A site that may embed the bot's widget, on another origin than the service."""
-    made = HostSite(caller.app.url, caller.bot)
-    await made.start()
-    settings = {"sites": [made.url, "any-link"], "privacy_url": "https://example.com/privacy", "title": "Help"}
-    await perform(caller.app.services, ADMIN, "channel.set", {"bot": caller.bot, "channel": "web", **settings})
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "language": "en"})
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    """Chromium without a window."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    async with async_playwright() as playwright:
-        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
-        yield started
-        await started.close()
-
-
-@pytest.fixture
-async def context(browser: Browser) -> BrowserContext:
-    """A visitor's browser."""
-    return await browser.new_context(locale="en-GB", viewport={"width": 1000, "height": 800})
-
-
-@pytest.fixture
-async def page(context: BrowserContext) -> Page:
-    """A tab."""
-    return await context.new_page()
-
-
-@pytest.fixture
-async def chat(page: Page, site: HostSite) -> Page:
-    """A tab with the conversation as its own page, whose storage is not blocked."""
-    await page.goto(f"{site.service}/chat/{site.bot}")
-    await page.wait_for_selector("[data-action=send]")
-    return page
 
 
 async def conversation(caller: Caller) -> str:
@@ -234,8 +190,7 @@ async def test_an_answer_that_is_lost_on_the_way_is_fetched_by_a_retry(chat: Pag
     await say(chat, "hello")
     await chat.locator("[data-action=retry]").wait_for()
     await chat.unroute("**/messages*")
-    await chat.locator("[data-action=retry]").click()
-    await sees(chat, "echo: hello")
+    await sees(chat, "echo: hello", 30)
     await chat.wait_for_timeout(300)
     assert (await log_of(chat))[1:] == ["hello", "echo: hello"]
     assert len(engine.turns) == 1
@@ -278,6 +233,18 @@ async def test_without_a_network_messages_wait_and_go_when_it_is_back(chat: Page
     assert await chat.locator("[data-action=retry]").count() == 0
 
 
+async def test_a_line_that_appears_below_hides_no_button(chat: Page, context: BrowserContext) -> None:
+    await say(chat, "line\n" * 60)
+    await sees(chat, "echo: line")
+    await context.set_offline(True)
+    await say(chat, "lost")
+    await chat.locator("[data-action=retry]").wait_for()
+    below = "document.querySelector('[data-action=retry]').getBoundingClientRect().bottom"
+    await until(chat, f"{below} <= document.getElementById('log').getBoundingClientRect().bottom")
+    await context.set_offline(False)
+    await sees(chat, "echo: lost")
+
+
 async def test_a_restarted_service_goes_on_with_the_conversation(
     chat: Page, app: App, config: Config, clock: FakeClock, engine: ScriptedEngine
 ) -> None:
@@ -289,8 +256,7 @@ async def test_a_restarted_service_goes_on_with_the_conversation(
     await chat.locator("[data-action=retry]").wait_for()
     async with App(replace(config, server=replace(config.server, port=port)), clock) as again:
         again.services.engines["anthropic"] = engine
-        await chat.locator("[data-action=retry]").click()
-        await sees(chat, "echo: meanwhile")
+        await sees(chat, "echo: meanwhile", 40)
         assert (await log_of(chat))[1:] == ["before", "echo: before", "meanwhile", "echo: meanwhile"]
     await chat.close()
 
@@ -403,6 +369,9 @@ async def test_an_operator_and_the_visitor_see_each_other_write_within_three_sec
     async with asyncio.timeout(3):
         while (await perform(services, ADMIN, "conversation.show", named)).messages[-1].content != "to Ada":  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+    # The message has come: the visitor is not typing any more.
+    await asyncio.sleep(1)
+    assert not services.events.is_typing((caller.bot, "web", found.user_id), "visitor")
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant", 3)
 

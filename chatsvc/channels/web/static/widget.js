@@ -1,6 +1,19 @@
 // The conversation in the widget's frame and on the page of its own. The browser keeps a token, and no words.
-(() => {
-  "use strict";
+"use strict";
+// Begins behind the first paint of the page, or soon where nothing is painted. What the embedding page says until then is kept.
+((begin) => {
+  const early = [], keep = (event) => early.push(event);
+  let begun = false;
+  const start = () => {
+    if (begun) return;
+    begun = true;
+    removeEventListener("message", keep);
+    begin(early);
+  };
+  addEventListener("message", keep);
+  requestAnimationFrame(() => setTimeout(start));
+  setTimeout(start, 300);
+})((early) => {
   const data = JSON.parse(document.getElementById("data").textContent), texts = data.texts;
   const $ = (id) => document.getElementById(id), log = $("log"), state = $("state"), fault = $("fault");
   const api = `/widget/${data.bot}`, place = `chatsvc:${data.bot}`, bell = `${place}:n`;
@@ -26,7 +39,7 @@
   // Ids of the messages that are shown; `last` is that of the newest, "" before the first.
   const shown = new Set();
   let queue = [], last = "", idle = 0, handling = "bot", operator = null, peer = false, away = data.away;
-  let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, seen = null, hold = null;
+  let opened = !data.framed, polling = 0, failures = 0, active = Date.now(), typed = 0, busy = false, hold = null;
   // Raised by each start anew: answers to calls of an earlier conversation are dropped.
   let epoch = 0;
   // Until the first news: what it brings was in the log before the page was loaded again.
@@ -76,7 +89,7 @@
         if (own) { own.node.remove(); own.shown = true; }
         // The service has it, only its answer was lost: the same key asks for the answer, and the queue moves.
         if (own?.failed) { own.failed = false; setTimeout(work); }
-      }
+      } else for (const one of queue) one.answered ||= one.shown;
       if (!past) post({ chatsvc: "message", message: { role: message.role, text: message.text, created_at: message.created_at } });
       draw(message);
     }
@@ -84,6 +97,11 @@
     if ("handling" in news) ({ handling, operator, typing: peer, away } = news);
     failures = 0;
     tell();
+    const first = queue[0];
+    // The reply is here although its own request still waits, on a broken connection perhaps.
+    if (first?.answered) first.stop?.abort();
+    // The service answers again: what was lost on the way goes once more, under its key.
+    if (first?.failed && first.lost && first.tries < 6) setTimeout(() => { if (first.failed) retry(first); });
   };
 
   // Sending: one after the other, each until the service has answered; a retry has the key of the first try.
@@ -93,6 +111,7 @@
     if ([...text].length > data.most) return complain(say("too_long", { most: data.most }));
     const one = { text, key: newKey(), tries: 0, node: bubble("user", text, texts.you) };
     queue.push(one);
+    typed = 0;
     choices(null);
     log.append(one.node);
     scroll();
@@ -109,15 +128,19 @@
     tell();
     const begun = epoch;
     let done = false;
+    // The read that is held may be on a broken connection: another one tells soon.
+    setTimeout(() => { if (busy && queue[0] === one) poll(); }, 8000);
     try {
       const body = JSON.stringify({ text: one.text, after: last });
-      take(await call("/messages", { method: "POST", body, headers: { "Content-Type": "application/json", "Idempotency-Key": one.key } }));
+      one.stop = new AbortController();
+      const headers = { "Content-Type": "application/json", "Idempotency-Key": one.key };
+      take(await call("/messages", { method: "POST", body, headers, signal: one.stop.signal }));
       done = true;
     } catch (refusal) {
       if (begun !== epoch) return;
       if (refusal.status === 401 || refusal.status === 410) ended();
       else if (!one.shown) fail(one, refusal);
-      else if (one.tries > 2) done = true;
+      else if (one.answered || one.tries > 2) done = true;
       else setTimeout(work, 1000);
     }
     if (begun !== epoch) return;
@@ -129,19 +152,19 @@
   };
   const fail = (one, refusal) => {
     one.failed = true;
+    one.lost = !refusal.status || refusal.status > 500;
     const told = { too_many_messages: say("too_many", { seconds: refusal.wait }), too_many_requests: say("too_many", { seconds: refusal.wait }),
       too_many_conversations: texts.full, text_too_long: say("too_long", { most: data.most }) }[refusal.code];
     const closed = refusal.status === 403 || refusal.status === 404;
     one.node.classList.add("failed");
     one.node.querySelector("[data-action=retry]")?.remove();
-    if (!closed) one.node.append(button("retry", texts.retry, () => retry(one)));
+    if (!closed) one.node.append(button("retry", texts.retry, () => { retry(one); box.focus(); }));
     complain(told || (closed ? texts.refused : texts.failed));
   };
   const retry = (one) => {
     one.failed = false;
     one.node.classList.remove("failed");
     one.node.querySelector("[data-action=retry]")?.remove();
-    box.focus();
     work();
   };
   const ended = () => {
@@ -163,7 +186,7 @@
         try {
           hold = new AbortController();
           const began = Date.now(), typing = Date.now() - typed < 4000 ? "&typing=1" : "";
-          take(await call(`/messages?after=${last}${busy ? "" : `&wait=1&known=${handling}-${peer ? 1 : 0}`}${typing}`, { signal: hold.signal }, 40));
+          take(await call(`/messages?after=${last}${busy || failures ? "" : `&wait=1&known=${handling}-${peer ? 1 : 0}`}${typing}`, { signal: hold.signal }, busy || failures ? 8 : 40));
           // An answer that comes at once without news: a send is under way, the service stops, or it holds enough requests already.
           if (Date.now() - began > 500) idle = 0;
           else await pause(busy ? 1500 : Math.min(5e3, 500 * 2 ** idle++));
@@ -173,7 +196,7 @@
           if (refusal.status === 403 || refusal.status === 404) { complain(texts.refused); return; }
           failures += 1;
           tell();
-          await pause(refusal.wait ? refusal.wait * 1000 : Math.min(30e3, 500 * 2 ** failures));
+          await pause(refusal.wait ? refusal.wait * 1000 : Math.min(10e3, 500 * 2 ** failures));
         }
       }
     };
@@ -242,11 +265,14 @@
   };
   const group = (name, options) =>
     make("div", { className: "choices", role: "group", "aria-label": name }, ...options.map((option) => make("button", { type: "button", "data-action": "choose", dir: "auto", onclick: () => { send(option); box.focus(); } }, option)));
-  const scroll = () => { log.scrollTop = log.scrollHeight; };
+  const scroll = () => { log.scrollTop = log.scrollHeight; low = true; };
+  // Stays at its end when a line under it appears or the box grows.
+  let low = true;
+  log.addEventListener("scroll", () => { low = log.scrollHeight - log.scrollTop - log.clientHeight < 40; });
   const complain = (text) => { fault.textContent = text; };
   const tell = () => {
     const bot = busy && handling === "bot";
-    const text = failures > 1 || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
+    const text = failures > (busy ? 0 : 1) || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
       : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : "";
     if (state.dataset.text === text) return;
     state.dataset.text = text;
@@ -270,6 +296,13 @@
     complain("");
     begin();
     tell();
+  };
+  // Another tab has started anew: so does this one. What was not sent from here yet goes back into the box.
+  const restart = () => {
+    const left = queue.filter((one, at) => one.failed || at || !busy).map((one) => one.text);
+    forget();
+    box.value = [...left, box.value].filter(Boolean).join("\n");
+    grow();
   };
   const download = async () => {
     // The log has the newest messages alone: the whole is read backwards, page by page.
@@ -309,22 +342,23 @@
   if (host) $("tools").append(button("close", texts.close, shut));
   log.setAttribute("aria-label", texts.log);
   addEventListener("keydown", (event) => { if (event.key === "Escape") shut(); });
-  addEventListener("message", (event) => {
+  const hear = (event) => {
     if (!host || event.source !== host || !event.data) return;
     above = event.origin;
     if (event.data.chatsvc === "open") { opened = true; active = Date.now(); requestAnimationFrame(() => { box.focus(); scroll(); }); poll(); }
     if (event.data.chatsvc === "close") opened = false;
-  });
+  };
+  addEventListener("message", hear);
   addEventListener("storage", (event) => {
-    if (event.key === place && event.newValue !== seen) {
-      seen = event.newValue;
-      if (!event.newValue) { if (!queue.length) forget(); } else if (!event.newValue.startsWith("?")) { log.querySelector(".choices")?.remove(); refresh().then(poll); }
+    if (event.key === place) {
+      if (!event.newValue) restart(); else if (!event.newValue.startsWith("?")) { log.querySelector(".choices")?.remove(); refresh().then(poll); }
     }
     if (event.key === bell && event.newValue && !shown.has(event.newValue)) refresh();
   });
   document.addEventListener("visibilitychange", () => { poll(); if (!document.hidden) refresh(); });
   addEventListener("online", () => { failures = 0; wake(); for (const one of queue) if (one.failed) retry(one); poll(); });
   addEventListener("offline", tell);
+  new ResizeObserver(() => { if (low) scroll(); }).observe(log);
   begin();
   tell();
   refresh().then(() => {
@@ -333,4 +367,5 @@
     poll();
   });
   if (!host) box.focus();
-})();
+  early.forEach(hear);
+});
