@@ -265,42 +265,6 @@ async def last_word_at(db: Database, conversation_id: str) -> int | None:
     return await db.read(unit)
 
 
-async def reserve_send(db: Database, bot_id: str, month: str, limit: int | None) -> bool:
-    """Count a message that is about to be sent. False, without a count, where the month's limit is reached."""
-
-    def unit(connection: Connection) -> bool:
-        connection.execute("INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (?, ?, 0) ON CONFLICT DO NOTHING", (bot_id, month))
-        changed = connection.execute(
-            "UPDATE whatsapp_sends SET sent = sent + 1 WHERE bot_id = ?1 AND month = ?2 AND sent < coalesce(?3, sent + 1)",
-            (bot_id, month, limit),
-        )
-        return changed.rowcount == 1
-
-    return await db.write(unit)
-
-
-async def release_send(db: Database, bot_id: str, month: str) -> None:
-    """Take back the count of a message that was surely not sent."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE whatsapp_sends SET sent = sent - 1 WHERE bot_id = ? AND month = ? AND sent > 0", (bot_id, month))
-
-    await db.write(unit)
-
-
-async def sends(db: Database, bot_ids: Sequence[str], month: str) -> dict[str, int]:
-    """Return the messages that bots have sent in a month."""
-
-    def unit(connection: Connection) -> dict[str, int]:
-        found = {}
-        for bot_id in bot_ids:
-            row = connection.execute("SELECT sent FROM whatsapp_sends WHERE bot_id = ? AND month = ?", (bot_id, month)).fetchone()
-            found[bot_id] = int(row[0]) if row else 0
-        return found
-
-    return await db.read(unit)
-
-
 async def note_verified(db: Database, channel_id: str, now: int) -> None:
     """Write that the platform has verified the callback."""
 

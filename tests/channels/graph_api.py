@@ -61,6 +61,7 @@ class GraphApi:
         self.refused: list[str] = []
         self.faults: list[GraphFault] = []
         self.closed_windows: set[str] = set()
+        self.send_delay_s = 0.0
         self.changed = asyncio.Event()
         self.url = ""
         self._known: set[str] = set()
@@ -198,7 +199,7 @@ class GraphApi:
 
     async def _send(self, request: web.Request, body: dict[str, Any]) -> web.Response:
         fault = self.faults.pop(0) if self.faults else GraphFault()
-        await asyncio.sleep(fault.delay_s)
+        await asyncio.sleep(fault.delay_s or self.send_delay_s)
         to = body.get("to") or body["recipient"]
         if fault.status and fault.before:
             return _error(fault.status, fault.code, f"(#{fault.code}) a reason")

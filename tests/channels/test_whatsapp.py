@@ -11,12 +11,17 @@ from functools import partial
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.domain.refusals import Refused
+from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
-from chatsvc.usecases import erasure
+from chatsvc.store import whatsapp as stored
+from chatsvc.store import whatsapp_sends
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import channel_states, erasure, whatsapp_sending
 from chatsvc.usecases.administration import perform
 from tests.channels.graph_api import NUMBER, PHONE, SCOPED, VERIFY_TOKEN, GraphApi, GraphFault
 from tests.channels.whatsapp import Phone
@@ -668,3 +673,137 @@ async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: Gra
     assert await codes() == [("channel_silent", 9)]
     await execute(caller.app, f"UPDATE channels SET seen_at = {now - 6 * DAY * 1000}")  # noqa: S608  # a number
     assert await codes() == []
+
+
+# Faults.
+
+
+async def test_a_store_that_cannot_answer_is_no_acknowledgement(phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unavailable(*_: Any) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    body = api.body(api.message(at=phone.now))
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "receive", unavailable)
+        assert await api.post(body) == 503
+    assert await api.post(body) == 200
+    await phone.until("sent")
+
+
+async def test_a_broken_request_is_refused_without_a_word(phone: Phone, caller: Caller) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", caller.app.port)
+    head = f"POST /channels/whatsapp/{caller.bot} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n"
+    writer.write(head.encode())
+    answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"\r\n\r\n")
+    writer.close()
+
+
+async def test_the_store_may_fail_around_a_message_that_is_not_lost(phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unavailable(*_: Any) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(whatsapp_sending, "_RETRY_S", 0.05)
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "address", unavailable)
+        await phone.say("one")
+        async with asyncio.timeout(10):
+            while [one.error for one in await phone.messages()] != [None, "store_unavailable"]:  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.01)
+    await phone.until("sent")
+    with monkeypatch.context() as patched:
+        patched.setattr(whatsapp_sends, "release_send", unavailable)
+        patched.setattr(channel_states, "note_fault", unavailable)
+        api.token = "another"
+        await phone.say("two")
+        assert (await phone.until("sent", "failed"))[1][2] == "whatsapp_190"
+    assert api.texts() == ["echo: one"]
+
+
+async def test_a_message_to_a_visitor_without_an_address_fails(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("one")
+    await phone.until("sent")
+    await execute(caller.app, "DELETE FROM whatsapp_addresses")
+    (conversation,) = await phone.conversations()
+    await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Hello?"})
+    assert (await phone.until("sent", "failed"))[1][2] == "visitor_unknown"
+    assert await rows(caller, "SELECT sent FROM whatsapp_sends") == 1
+
+
+async def test_without_egress_messages_wait_and_nothing_is_counted(
+    phone: Phone, api: GraphApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phone.services.egress, "allowed", False)
+    await phone.say("one")
+    async with asyncio.timeout(10):
+        while [one.error for one in await phone.messages()] != [None, "not_connected"]:  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+    monkeypatch.undo()
+    await phone.until("sent")
+    assert await rows(caller, "SELECT sent FROM whatsapp_sends") == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ({"text": "x" * 300_000}, "whatsapp_answer_too_long"),
+        ({"text": "no json"}, "whatsapp_status_200"),
+        ({"text": '{"messages": [{"id": 5}]}'}, "whatsapp_bad_answer"),
+        ({"text": '{"error": {"code": true}}'}, "whatsapp_status_200"),
+    ],
+)
+async def test_an_answer_of_another_form_leaves_the_delivery_unknown(
+    phone: Phone, api: GraphApi, answer: dict[str, str], error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def odd(*_: Any) -> web.Response:
+        return web.Response(**answer)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(api, "_send", odd)
+    await phone.say("one")
+    assert (await phone.until("unknown"))[0][2] == error
+
+
+async def test_another_number_is_used_from_then_on(phone: Phone, api: GraphApi) -> None:
+    await phone.say("one")
+    await api.until(lambda: len(api.receipts) == 1)
+    await phone.until("sent")
+    api.number = "1066"
+    await phone.set(phone_number_id="1066")
+    await phone.say("two")
+    await api.until(lambda: len(api.receipts) == 2)
+    await phone.until("sent", "sent")
+    # What is delivered for the number before is not the bot's any more.
+    api.number = NUMBER
+    await phone.say("three")
+    assert len(await phone.messages()) == 4
+
+
+async def test_an_erased_account_takes_nothing(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await execute(caller.app, "UPDATE accounts SET deleted_at = 5")
+    # The caches still know the account.
+    await api.deliver(api.message(at=phone.now), api.echo("Hello", at=phone.now))
+    for table in ("messages", "whatsapp_addresses", "incoming_keys"):
+        assert await rows(caller, f"SELECT count(*) FROM {table}") == 0  # noqa: S608  # a table of this test
+
+
+async def test_an_account_takes_addresses_and_counts_along(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("hello", scoped=SCOPED)
+    await phone.until("sent")
+    records: list[Any] = []
+    after: Any = None
+    while True:
+        page = await perform(phone.services, ADMIN, "account.export", {"account": caller.account, "after": after})
+        records += page.records
+        if page.next is None:
+            break
+        after = page.next
+    kinds = {kind for kind, _ in records}
+    assert {"whatsapp_address", "whatsapp_sends"} <= kinds
+    addresses = [record for kind, record in records if kind == "whatsapp_address"]
+    assert {(one["kind"], one["value"], one["is_current"]) for one in addresses} == {("phone", PHONE, True), ("scoped", SCOPED, True)}
+    for record in addresses:
+        assert checked("whatsapp_address", record, phone.services.clock()) == record
+        for broken in ({"value": "x"}, {"kind": "e-mail"}, {"value": SCOPED if record["kind"] == "phone" else PHONE}):
+            with pytest.raises(Refused):
+                checked("whatsapp_address", {**record, **broken}, phone.services.clock())
