@@ -53,6 +53,7 @@ _FACT, _WORD, _LIGHT_WORD = 1.5, 1.0, 0.5  # weight of a fact asked for, of a wo
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _TITLE = 4  # words of a title that is a topic
 _NEXT = 20  # characters in which the word after a full stop is looked for
+_SYNONYM = 0.5  # share of a word's weight that another one of the same meaning has
 _CLEARLY = 0.5  # a sentence must be so much better than the first one to come before it
 
 
@@ -209,7 +210,7 @@ def _best(parts: Sequence[str], question: str) -> int:
 def _scores(parts: Sequence[str], question: str) -> list[float]:
     """Return how well each sentence fits the question."""
     kinds, said = asked(question), words(question)
-    own = subject(said)
+    own = list({stem(word): word for word in subject(said)}.values())
     beside = [word for word in said if word not in own and word not in STOPWORDS and not word.isdigit()]
     return [
         (_FACT if stated(part) & kinds else 0.0) + _WORD * _shared(own, held) + _LIGHT_WORD * _shared(beside, held)
@@ -217,9 +218,10 @@ def _scores(parts: Sequence[str], question: str) -> list[float]:
     ]
 
 
-def _shared(own: Sequence[str], held: Sequence[str]) -> int:
-    """Return the number of words that stand in a sentence, by stem or concept."""
-    return sum(meant(word, vocabulary_of(tuple(held))) for word in own)
+def _shared(own: Sequence[str], held: Sequence[str]) -> float:
+    """Return the number of words that stand in a sentence. A synonym counts for less than the word itself."""
+    vocabulary = vocabulary_of(tuple(held))
+    return sum(1.0 if has(word, vocabulary) else _SYNONYM * meant(word, vocabulary) for word in own)
 
 
 @dataclass(frozen=True, slots=True)
