@@ -35,8 +35,6 @@ CLINIC = {
     "Colour": "Full colour from £75, half head £90. Patch test 48 hours before, free. In the chair with our colour team until done.",
     "Children": "Under 18 half price. Under 5 free. We don't see NHS children any more.",
     "Where": "14 Castle St., next to Boots. Ring the bell. No parking, use the multi-storey on Park Rd. £1.80 an hour.",
-    "Guests": "One free guest pass a month, otherwise day pass £9.",
-    "Freezing": "Up to 3 months a year, £5 a month. Tell us by the 25th.",
     "Nails": "Gel £32, plain manicure £20. Chloe is in Wednesday to Saturday. Pedicure £35.",
     "Pool": "25 metres, 28 degrees. Lanes until 9pm. Kids swim Saturdays 10-12.",
     "Prices": "General English £180 a week, exam classes £240 a month. Registration £50 once. From 8 weeks 10% off.",
@@ -126,9 +124,7 @@ async def test_another_subject_leaves_the_entry_spoken_of(knowledge: dict[str, s
         ("Check-up", "and the little one, hes 3", "Under 18 half price."),
         ("Pool", "whats ur address", "14 Castle St., next to Boots."),
         ("Where", "where can i park", "No parking, use the multi-storey on Park Rd."),
-        ("Nails", "can i bring a friend", "One free guest pass a month, otherwise day pass £9."),
         ("Nails", "my daughter is 15", "Under 18 half price."),
-        ("Nails", "going abroad for 2 months can i pause", "Up to 3 months a year, £5 a month."),
         ("Nails", "do you do the mobility scooter repair with it", "no_answer"),
     ],
 )

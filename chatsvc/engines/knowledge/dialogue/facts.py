@@ -53,7 +53,6 @@ _FACT, _WORD, _LIGHT_WORD = 1.5, 1.0, 0.5  # weight of a fact asked for, of a wo
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _TITLE = 4  # words of a title that is a topic
 _NEXT = 20  # characters in which the word after a full stop is looked for
-_SYNONYM = 0.5  # share of a word's weight that another one of the same meaning has
 _CLEARLY = 0.5  # a sentence must be so much better than the first one to come before it
 
 
@@ -204,13 +203,16 @@ def _best(parts: Sequence[str], question: str) -> int:
     """Return the place of the sentence that fits the question best. 0 unless another one is clearly better than the first."""
     scores = _scores(parts, question)
     best = max(range(len(parts)), key=lambda at: (scores[at], -at))
-    return best if scores[best] >= scores[0] + _CLEARLY else 0
+    if scores[best] >= scores[0] + _CLEARLY:
+        return best
+    kinds = asked(question)
+    return 0 if any(stated(part) & kinds for part in parts) else _named(subject(words(question)), parts)
 
 
 def _scores(parts: Sequence[str], question: str) -> list[float]:
     """Return how well each sentence fits the question."""
     kinds, said = asked(question), words(question)
-    own = list({stem(word): word for word in subject(said)}.values())
+    own = subject(said)
     beside = [word for word in said if word not in own and word not in STOPWORDS and not word.isdigit()]
     return [
         (_FACT if stated(part) & kinds else 0.0) + _WORD * _shared(own, held) + _LIGHT_WORD * _shared(beside, held)
@@ -218,10 +220,16 @@ def _scores(parts: Sequence[str], question: str) -> list[float]:
     ]
 
 
-def _shared(own: Sequence[str], held: Sequence[str]) -> float:
-    """Return the number of words that stand in a sentence. A synonym counts for less than the word itself."""
+def _shared(own: Sequence[str], held: Sequence[str]) -> int:
+    """Return the number of words in a sentence, in any form or by a synonym."""
     vocabulary = vocabulary_of(tuple(held))
-    return sum(1.0 if has(word, vocabulary) else _SYNONYM * meant(word, vocabulary) for word in own)
+    return sum(meant(word, vocabulary) for word in own)
+
+
+def _named(own: Sequence[str], parts: Sequence[str]) -> int:
+    """Return the place of the first sentence that has a word itself. 0 if the first one has, or none."""
+    having = (at for at, part in enumerate(parts) if any(has(word, vocabulary_of(tuple(words(part)))) for word in own))
+    return next(having, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -12,7 +11,7 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import facts, followups, intents, smalltalk, stories
-from chatsvc.engines.knowledge.search import confidence, lexicon
+from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.reading import mask_contacts
 from chatsvc.engines.reading.folding import words
 
@@ -46,7 +45,7 @@ def find(turn: Turn) -> SearchResult:
     known = followups.of_fact_alone(turn, said)
     if known is not None:
         return known
-    finding = _of_child(turn, _expressed(turn, _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message))))))
+    finding = _of_child(turn, _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message)))))
     if len(said) >= stories.LONG and finding.decision != "answer":
         return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
     if not followups.is_open(said) or intents.of(turn.message) & _OF_BOOKINGS:
@@ -199,30 +198,6 @@ def _titled(turn: Turn, finding: SearchResult) -> SearchResult:
     if titled != [finding.hits[0].entry] or 2 * held < len(own) or (kinds and not facts.states_any(titled[0].answer, kinds)):
         return finding
     return replace(finding, hedged=True)
-
-
-def _expressed(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Make an unsure result a hedged answer if one entry alone means an expression of the message.
-
-    Expressions of several words, such as "bring a friend", are specific: "One free guest pass a month." An entry with other phrasings is
-    found by those.
-    """
-    if finding.decision == "answer" or finding.hedged:
-        return finding
-    concepts, kinds = {match.concept for match in lexicon.shared().expressions(words(turn.message))}, facts.asked(turn.message)
-    meaning = [hit for hit in finding.hits if not concepts.isdisjoint(followups.vocabulary_of(hit.entry).concepts)]
-    if len(meaning) != 1 or meaning[0].entry.alt or not _says(meaning[0].entry, concepts):
-        return finding
-    if kinds and not facts.states_any(meaning[0].entry.answer, kinds):
-        return finding
-    others = (hit for hit in finding.hits if hit is not meaning[0])
-    return replace(finding, decision="ask", hedged=True, hits=(*meaning, *others))
-
-
-def _says(entry: Entry, concepts: AbstractSet[str]) -> bool:
-    """Return whether an entry's title or an expression of its answer has one of the concepts. Single words of an answer mean too much."""
-    held = [*lexicon.find(words(entry.question)), *lexicon.shared().expressions(words(entry.answer))]
-    return any(match.concept in concepts for match in held)
 
 
 def _holds_title(said: facts.Vocabulary, entry: Entry) -> bool:
