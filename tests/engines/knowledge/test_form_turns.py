@@ -463,3 +463,51 @@ def test_an_enrolment_with_a_day_becomes_an_appointment() -> None:
     guest.say("kızımı kursa yazdırmak istiyorum")
     assert "saat kaç uygun" in guest.say("cumartesi").text
     assert guest.capture("13", "ben annesi, zeynep", "0532 333 44 55", "evet").date == SATURDAY
+
+
+def test_the_form_keeps_the_language_of_the_conversation() -> None:
+    guest = turk()
+    guest.say("otopark var mı sizde")
+    assert "Adınızı alabilir miyim?" in guest.say("cuma 7de").text
+
+
+def test_a_question_that_the_bot_cannot_answer_goes_to_the_team() -> None:
+    guest = Guest()
+    guest.say("please call me back about a party")
+    assert "I'll add your question to the note" in guest.say("do you rent the roof terrace to film crews?").text
+    assert "roof terrace" in guest.capture("07700 900 445", "Ann", "yes").message
+
+
+def test_how_many_come_is_kept_from_a_question_too() -> None:
+    guest = Guest()
+    guest.say("I'd like to book a table")
+    kept = guest.capture("can you do 12 of us on the 5th of december", "7.30", "Mo", "07700 900 445", "spot on")
+    assert "12 of us" in kept.message
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [(["Ayşegül, oğlumun adı Mert"], "Ayşegül"), (["hüseyin", "yanlış yazdım hüsnü olacak"], "hüsnü"), (["kızımın adı Ela"], "Ela")],
+)
+def test_the_name_is_the_visitors_own_and_can_be_retyped(said: list[str], name: str) -> None:
+    guest = turk()
+    for message in ["yarın akşam 8e 3 kişilik masa istiyorum", *said]:
+        guest.say(message)
+    assert guest.capture("0532 111 22 33", "evet").visitor_name == name
+
+
+@pytest.mark.parametrize("said", ["who will call me", "kim arayacak beni"])
+def test_who_will_call_is_asked_of_the_request(said: str) -> None:
+    guest = Guest() if said.isascii() and said.startswith("who") else turk()
+    wish = "please call me back about a party" if guest.speaks == "en" else "parti için beni arayın lütfen"
+    guest.capture(wish, "Ann", "07700 900 445" if guest.speaks == "en" else "0532 111 22 33", "yes" if guest.speaks == "en" else "evet")
+    assert "is noted and with our team" in guest.say(said).text or "ekibimizde bekliyor" in guest.history[-1].content
+
+
+def test_not_making_a_day_cancels_the_booking() -> None:
+    guest = Guest()
+    guest.capture("book a table tomorrow at 7pm for 3", "Ann", "07700 900 445", "yes")
+    canceled = guest.say("i cant make saturday anymore").captured
+    assert canceled is not None
+    assert canceled.change is not None
+    assert canceled.change.cancels

@@ -220,3 +220,29 @@ def test_something_and_a_day_get_an_offer_beside_the_answer() -> None:
 def test_a_complaint_gets_no_price_list(said: str) -> None:
     text = Caller(speaks="tr" if "kaç" in said else "en").say(said).text
     assert text.startswith(("I'm sorry about that.\n\n", "Yaşadığınız sorun için üzgünüm.\n\n"))
+
+
+def test_a_remark_after_an_answer_does_not_repeat_it() -> None:
+    caller = turk()
+    first = caller.say("modadaki daire ne kadar").text
+    assert caller.say("vay be moda dairesi demek").text != first
+
+
+def test_a_bare_name_after_a_day_and_an_hour_opens_an_appointment() -> None:
+    caller = Caller()
+    caller.history = [
+        HistoryMessage("user", "the garden is what we are after"),
+        HistoryMessage("user", "next thursday"),
+        HistoryMessage("user", "4pm"),
+        HistoryMessage("assistant", "I don't know."),
+    ]
+    caller.say("Beth Moor")
+    reply = [caller.say(message) for message in ("beth@example.com", "yes")][-1]
+    assert reply.captured is not None
+    assert (reply.captured.date, reply.captured.time) == (date(2026, 11, 26), time(16))
+
+
+def test_a_name_is_in_no_foreign_language() -> None:
+    caller = turk()
+    caller.say("modadaki daire ne kadar")
+    assert "telefon numaranızı" in caller.say("Gizem Nur").text or "Adınızı" in caller.history[-1].content or caller.dialogue

@@ -35,6 +35,7 @@ can someone look at my brakes friday morning
 and can i see it?
 count me in for friday
 save us a spot please
+can my daughter try a french class before we pay
 book
 yarın akşam 4 kişilik yer var mı
 araba çalışmıyor bir gelip bakar mısınız
@@ -43,6 +44,8 @@ gelip bakmanızı istiyorum
 29 aralıkta yerimiz olsun
 arabaya bir bakar mısınız
 daireyi görebilir miyim
+slm yarın boş yeriniz var mı
+gelip görsek olur mu
 cuma akşamı 20.00 6 kişi deniz kenarı ayırtabilir misiniz
 pazar öğlen 5 kişi için masa ayarlar mısınız
 Dr. Selin Hanım müsait mi

@@ -20,6 +20,7 @@ _TURKISH_NOT, _ENGLISH_NOT = "degil", "not"
 _STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
 _LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction
 _SHORTEST = 4
+_MISTYPED = re.compile(r" (?:yanlis|hatali|typo|mistyped|misspelled|misspelt|wrong|i meant|i mean|autocorrect) ")
 _FAR = 2
 _MOST_PARTS = 4  # words of a name
 
@@ -32,8 +33,17 @@ def renamed(text: str, name: str | None, now: datetime, country: str) -> str | N
     spoken_of = hearing.interpret(text, "name", now, country).name if hearing.names_the_name(text) else None
     whole = spoken_of if spoken_of is not None and " " in spoken_of and _TURKISH_NOT not in folded(text).split() else None
     found = whole or corrected(text, name) or (_with_surname(name, surname) if surname and folded(surname) not in _STOPS else None)
-    found = found or spoken_of
+    found = found or spoken_of or _retyped(text, name)
     return found if found is not None and folded(found) != folded(name) else None
+
+
+def _retyped(text: str, name: str) -> str | None:
+    """Read another given name after a mistyped one: "yanlış yazdım hüsnü olacak"."""
+    if not _MISTYPED.search(f" {' '.join(words(text))} ") or len(words(text)) > _LONGEST_SLIP:
+        return None
+    known = {folded(word) for word in name.split()}
+    other = [word for word in _WORD.findall(text) if folded(word) in GIVEN_NAMES - AMBIGUOUS_NAMES - NOT_NAMES - known]
+    return other[0] if len(other) == 1 and len(known) == 1 else None
 
 
 def _with_surname(name: str, surname: str) -> str:

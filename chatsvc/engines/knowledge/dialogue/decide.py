@@ -196,7 +196,7 @@ def _opening_hours(message: VisitorMessage) -> Reply | None:
 
 def _foreign(message: VisitorMessage) -> Reply | None:
     """Refuse a message in a language that the bot does not have; raises EngineError("no_answer")."""
-    if not fallbacks.is_foreign(message.turn) or message.has_contact:
+    if not fallbacks.is_foreign(message.turn) or message.has_contact or corrections.is_name(message.text, message.now, message.turn):
         return None
     raise EngineError("no_answer", "a language that the bot does not have", fallback=fallbacks.sentence(message.turn))
 
@@ -287,7 +287,9 @@ def _named(message: VisitorMessage) -> Reply | None:
     turn = message.turn
     if not turn.may_capture or not turn.history or not matter.earlier(turn) or not corrections.is_name(message.text, message.now, turn):
         return None
-    return flow.begin_with_name(message, matter.request_type(turn))
+    kind = matter.request_type(turn)
+    visit = matter.visit_told(turn, message.now) if kind == "contact" else None
+    return flow.begin_with_name(message, "appointment" if visit else kind, *(visit or ()))
 
 
 def _insult(message: VisitorMessage) -> Reply | None:

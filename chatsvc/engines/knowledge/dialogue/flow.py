@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import date, time
 
 from chatsvc.engines import Reply, Turn, language
 from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, knowing, lookup, matter, taking_up, texts, wishes
@@ -45,7 +45,7 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     if request_type == "other" and not about:
         about = True
     draft = RequestDraft(request_type, _language(message), drafts.opening_of(turn.message) if about else "")
-    if not about and (heard.names_when or opening == "open.named"):
+    if not about and (heard.names_when or heard.substance(1)):
         draft = drafts.with_more(draft, turn.message)  # when the visitor wants to be called, or by whom
     if before is not None:
         draft = _continued(draft, before)
@@ -59,11 +59,12 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     return said.proceed("\n\n".join([*_asked_beside(message), lead]))
 
 
-def begin_with_name(message: VisitorMessage, request_type: str) -> Reply:
+def begin_with_name(message: VisitorMessage, request_type: str, day: date | None = None, clock: time | None = None) -> Reply:
     """Open a form about the earlier matter with a message that is only a name."""
     turn, earlier = message.turn, matter.earlier(message.turn)
     heard = hearing.interpret(turn.message, "name", message.now, turn.bot.country)
     draft = drafts.with_more(RequestDraft(request_type, _language(message), drafts.opening_of(earlier[0])), *earlier[1:])
+    draft = replace(draft, day=day, clock=clock)
     said = FormTurn(turn, with_values(_known_visitor(turn, draft), heard), heard)
     return said.proceed(said.say("open.volunteered"))
 
@@ -227,5 +228,6 @@ def _language(message: VisitorMessage) -> str:
     """Return the caller's language, else the visitor's as detected, else that of the wish."""
     turn, wish = message.turn, message.wish
     shown = language.guess(turn.message)
-    heard = shown if shown in LANGUAGES else wish.language if wish else language.detected(turn)
+    before = language.detected(turn) if turn.history else None
+    heard = shown if shown in LANGUAGES else before or (wish.language if wish else None)
     return language.among(turn, LANGUAGES, heard)

@@ -83,7 +83,7 @@ class FormReplies:
         said = [text for text in (lead, *problems) if text]
         if asked == "confirm":
             told = drafts.message_of(draft, self._spoken())
-            about = summary(draft, self.turn.bot.country, told if hearing.has_substance(told) else "", self.say)
+            about = summary(draft, self.turn.bot.country, told if any(map(hearing.has_substance, told.split("\n"))) else "", self.say)
             return self._reply(draft, asked, "\n\n".join(filter(None, [" ".join(said), about, self.say("ask.confirm")])))
         return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]))
 

@@ -192,7 +192,8 @@ class FormTurn(FormReplies):
 
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""
-        if self.heard.question or not self.heard.substance(2) or hearing.is_nod(self.turn.message):
+        asks = self.heard.question and not self.heard.counts  # "can you do 12 of us on the 5th?"
+        if asks or not (self.heard.substance(2) or self.heard.counts) or hearing.is_nod(self.turn.message):
             return self._with_when()
         return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
 
@@ -224,6 +225,8 @@ class FormTurn(FormReplies):
         week = hours.week_of(self.turn.bot.opening_hours)
         if week and self.draft.asked in ("date", "time") and self.heard.about_times:
             return self._repeat_question(self.say("hours", hours=self._hours(week)))
+        if not self.draft.is_appointment and self.heard.substance(2):  # the team can answer it
+            return replace(self, draft=drafts.with_more(self.draft, self.turn.message))._repeat_question(self.say("unknown.noted"))
         return self._repeat_question(self.say("unknown"))
 
     def _asks_after_request(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Reply
-from chatsvc.engines.knowledge.dialogue import flow, matter, texts
+from chatsvc.engines.knowledge.dialogue import facts, flow, matter, texts
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.reading.folding import words
 
@@ -16,16 +16,17 @@ _AGAIN = {"greeting": "smalltalk.opening", "thanks": "kind", "noted": "noted", "
 
 def varied(message: VisitorMessage, said: Reply) -> Reply:
     """Return another reply than the same one twice in a row: other small talk, or the offer to pass the matter on."""
-    small = _AGAIN.get(message.small_talk or "")
+    say, small = texts.of(message.turn.bot, message.tongue), _AGAIN.get(message.small_talk or "")
     if small is not None:
-        return replace(said, text=texts.of(message.turn.bot, message.tongue)(small))
+        return replace(said, text=say(small))
     draft = flow.opened(message.turn)
     if not message.turn.may_capture or (draft is not None and not flow.is_offered(draft)):
         return said
     upset = bool(message.intents & _UPSET)
     asked = next((past.content for past in reversed(message.turn.history) if past.role == "user"), "")
     if not upset and words(asked) != message.said:  # the same answer may well be right for another question
-        return said
+        asks = message.heard.question or facts.asked(message.text)
+        return said if asks or said.dialogue else replace(said, text=say("smalltalk.noted"), evidence=None)
     text, key = ("", "offer.upset") if upset else (said.text, "offer.again")
     offered = flow.offer(message, "support" if upset else matter.request_type(message.turn), text, key)
     return replace(offered, evidence=said.evidence)

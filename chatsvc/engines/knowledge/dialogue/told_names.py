@@ -24,6 +24,7 @@ _OUTRIGHT, _LABELS, _OTHERS = _FILE.words("outright"), _FILE.words("labels"), _F
 _CUES = _OUTRIGHT | _FILE.words("cues")
 _CUTS = _CUES | _LABELS | _OTHERS
 _PARTICLES = PARTICLES | _FILE.words("particles")
+_OF_OTHERS = _FILE.words("of_others")
 _AROUND, _EVERYDAY = _FILE.words("around"), _FILE.words("everyday")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
@@ -93,7 +94,8 @@ def _pieces(text: str, spans: Sequence[tuple[int, int]], contact: Sequence[tuple
         if words or inside or match[0][0].isalpha() or match[0] == "\n":
             # "firma adı Delta": the name announced is the company's
             other = (base in _OTHERS or (other and not words and base in _CUES)) and not inside
-            cue = base if base in _CUES and not inside else ""
+            of_other = bool(words) and folded(words[-1][0]) in _OF_OTHERS  # "oğlumun adı Mert": not the visitor's
+            cue = base if base in _CUES and not inside and not of_other else ""
             behind = before
         words = []
     if words and not other:

@@ -27,7 +27,9 @@ _DROPPED = tuple(_SENTENCES[f"cancelled.{language}"] for language in LANGUAGES)
 _ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
 _NO_SENTENCES = frozenset({"days", "months"})
 _BRACES = re.compile(r"\{(\w+)\}")
-_STAY = re.compile(r"\b(?:nights?|double|twin|suite|overnight|geceli\w*|gece|oda\w*|konakla\w*)\b(?! saat)")
+_STAY = re.compile(
+    r"\b(?:(?:\d+|a|one|two|three|four|five|six|per|each) nights?|double|twin|suite|overnight|geceli\w*|gece|oda\w*|konakla\w*)\b(?! saat)"
+)
 # The team comes to the visitor: "gelip bakar mısınız".
 _VISIT = re.compile(r"\b(?:gelip|gel\w*meniz\w*|bakman\w*|gonder\w*|come (?:and|out|over|round|to (?:my|us|mine)))\b")
 _SHOWN = 160  # characters of the visitor's message in the summary
