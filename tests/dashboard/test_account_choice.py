@@ -64,9 +64,12 @@ async def test_a_form_of_an_account_that_was_taken_away_acts_on_no_other(site: S
     assert "taken away" not in await keys_of(site, site.mine.account)
 
 
-async def test_an_open_page_refreshes_with_the_account_that_it_shows(site: Site, both: Client) -> None:
+async def test_an_open_page_refreshes_with_the_account_that_it_shows(site: Site, both: Client, owner: Client) -> None:
     assert (await both.get("/inbox")).records() != (await both.get(f"/inbox?account={site.mine.account}")).records()
     seen = (await both.get("/inbox")).records()
     await both.get(f"/?account={site.other.account}")
     assert (await both.get("/inbox", headers={"Chatsvc-Refresh": site.mine.account})).records() == seen
     assert (await both.get("/inbox", headers={"Chatsvc-Refresh": "never-made"})).records() != seen
+    # The header chooses among the operator's own accounts alone.
+    mine = (await owner.get("/inbox")).records()
+    assert (await owner.get("/inbox", headers={"Chatsvc-Refresh": site.other.account})).records() == mine

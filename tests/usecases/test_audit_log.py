@@ -204,3 +204,8 @@ async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: c
         ("refused", 1, caller.bot),
         ("done", 1, caller.bot),
     ]
+
+
+async def test_an_outcome_of_a_record_that_is_gone_is_dropped(app: App) -> None:
+    await audit.settle(app.services.db, 99, None, {}, "done")
+    assert await records(app) == []
