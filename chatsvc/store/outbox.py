@@ -51,34 +51,48 @@ async def interrupt(db: Database) -> int:
     return await db.write(unit)
 
 
-async def waiting(db: Database) -> list[str]:
-    """List the queues that have messages."""
+# What was never tried waited for a channel that was paused, for instance.
+_OVERDUE = "outbox IS NOT NULL AND in_flight IS NULL AND (first_attempt_at <= ?1 OR created_at <= ?2)"
 
-    def unit(connection: Connection) -> list[str]:
-        return [name for (name,) in connection.execute("SELECT DISTINCT outbox FROM messages WHERE outbox IS NOT NULL")]
 
-    return await db.read(unit)
+async def waiting(db: Database, now: int) -> list[str]:
+    """List the queues that have messages.
+
+    Messages that were tried in vain for ten minutes, or are older than a day, fail.
+    """
+    times = now - GIVE_UP_MS, now - DAY_MS
+
+    def look(connection: Connection) -> tuple[list[str], bool]:
+        names = [name for (name,) in connection.execute("SELECT DISTINCT outbox FROM messages WHERE outbox IS NOT NULL")]
+        return names, bool(names) and connection.execute(f"SELECT 1 FROM messages WHERE {_OVERDUE} LIMIT 1", times).fetchone() is not None
+
+    def expire(connection: Connection) -> None:
+        connection.execute(
+            f"UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL WHERE {_OVERDUE}", times
+        )
+
+    names, has_overdue = await db.read(look)
+    if has_overdue:
+        await db.write(expire)
+    return names
 
 
 async def claim(db: Database, queue: str, now: int, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
     """Mark the next messages of a queue as in flight and return them.
 
-    Of a conversation it is one at most.
-
-    Conversations in `held` are passed over. Messages that were tried in vain for ten minutes, or are older than a day, fail.
+    Of a conversation it is one at most. Conversations in `held` are passed over.
     """
 
     def unit(connection: Connection) -> list[OutgoingMessage]:
-        _expire(connection, queue, now)
         # The first message of each conversation, unless it is in flight: the next one must not overtake it.
         rows = connection.execute(
             """
             SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices, m.created_at,
                 coalesce(m.first_attempt_at, ?2), coalesce(m.parts_sent, 0)
-            FROM messages m JOIN conversations c ON c.number = m.conversation
-            WHERE m.outbox = ?1 AND m.in_flight IS NULL AND m.conversation NOT IN (SELECT value FROM json_each(?4))
-                AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.outbox = ?1 AND e.conversation = m.conversation AND e.number < m.number)
-            ORDER BY m.number LIMIT ?3
+            FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
+                AND f.conversation NOT IN (SELECT value FROM json_each(?4)) GROUP BY f.conversation ORDER BY 1 LIMIT ?3) first
+            JOIN messages m ON m.number = first.number JOIN conversations c ON c.number = m.conversation
+            WHERE m.in_flight IS NULL ORDER BY m.number
             """,
             (queue, now, limit, json.dumps(list(held))),
         ).fetchall()
@@ -86,17 +100,6 @@ async def claim(db: Database, queue: str, now: int, limit: int, held: Iterable[i
         return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
 
     return await db.write(unit)
-
-
-def _expire(connection: Connection, queue: str, now: int) -> None:
-    # What was never tried waited for a channel that was paused, for instance.
-    connection.execute(
-        """
-        UPDATE messages SET delivery = 'failed', error = coalesce(error, 'expired'), outbox = NULL
-        WHERE outbox = ?1 AND in_flight IS NULL AND (first_attempt_at <= ?2 OR created_at <= ?3)
-        """,
-        (queue, now - GIVE_UP_MS, now - DAY_MS),
-    )
 
 
 async def note_part(db: Database, number: int, parts: int) -> None:

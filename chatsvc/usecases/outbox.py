@@ -119,7 +119,7 @@ class Outbox:
             self.wake(f"{channel} {bot_id}")
 
     async def _wake_all(self) -> None:
-        for name in await stored.waiting(self._services.db):
+        for name in await stored.waiting(self._services.db, self._services.clock()):
             self.wake(name)
 
     def wake(self, name: str) -> None:

@@ -214,7 +214,7 @@ async def test_what_was_in_flight_when_the_process_ended_is_unknown_and_never_se
     await later.start()
     await later.stop()
     assert await chat.until("unknown") == [("echo: hello", "unknown", "interrupted")]
-    assert await stored.waiting(chat.services.db) == []
+    assert await stored.waiting(chat.services.db, chat.services.clock()) == []
     assert api.sent == []
 
 

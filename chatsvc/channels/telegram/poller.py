@@ -24,6 +24,7 @@ from chatsvc.usecases.services import Services
 SEEN_EVERY_MS = 60_000
 TYPING_EVERY_S = 4.5  # it is shown for 5
 TYPING_AFTER_S = 0.7  # most replies of the knowledge come sooner
+MOST_TYPING = 20  # marks at a time: in a crowd replies matter more
 
 # Takes a message of a group that is the team's, and returns whether it was one.
 TakeOfTeam = Callable[[ReadMessage], Awaitable[bool]]
@@ -36,6 +37,7 @@ class TelegramPoller:
         self._services, self._channel, self._client, self._of_team = services, channel, client, of_team
         self._loop = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, self._note_fault, channel.channel.fault)
         self._seen_at = 0
+        self._typing = 0
 
     async def run(self) -> None:
         """Ask for updates until the task is cancelled."""
@@ -79,6 +81,15 @@ class TelegramPoller:
     async def _type(self, chat: int) -> None:
         """Show that a reply is being written, until the task is cancelled."""
         await asyncio.sleep(TYPING_AFTER_S)
+        if self._typing >= MOST_TYPING:
+            return
+        self._typing += 1
+        try:
+            await self._keep_typing(chat)
+        finally:
+            self._typing -= 1
+
+    async def _keep_typing(self, chat: int) -> None:
         while await self._quietly("sendChatAction", {"chat_id": chat, "action": "typing"}):  # noqa: ASYNC110  # a call, no condition
             await asyncio.sleep(TYPING_EVERY_S)
 
