@@ -26,6 +26,7 @@ _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
 _TILL = _WORDS.words("till")
 
+_ATTRIBUTES, _ARTICLES = frozenset({"full", "old", "closed"}), frozenset({"a", "an", "the", "my", "our"})
 _STOPS = frozenset({".", ";", "!", "?"})
 _BUT = frozenset({"but", "ama", "fakat", "ancak"})
 _NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
@@ -153,6 +154,8 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             return True
         if token.text in _NOT_BEHIND or _WILL_NOT.search(token.text):
             return not asked
+        if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES:  # "Saturday for a full head"
+            continue
         if token.text in _NOT_BEHIND_EN:
             left = tokens[at + 1 :]
             forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)

@@ -46,6 +46,7 @@ arabaya bir bakar mısınız
 daireyi görebilir miyim
 slm yarın boş yeriniz var mı
 gelip görsek olur mu
+hocayla tanışmak istiyorum
 cuma akşamı 20.00 6 kişi deniz kenarı ayırtabilir misiniz
 pazar öğlen 5 kişi için masa ayarlar mısınız
 Dr. Selin Hanım müsait mi

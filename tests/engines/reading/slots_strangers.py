@@ -352,6 +352,7 @@ the day after christmas -> d=2026-12-26
 the monday before christmas -> d=2026-12-21
 two days before 24 december -> d=2026-12-22
 the friday after easter ->
+squeeze me in saturday for a full head -> d=2026-11-21
 the day after new year's day -> d=2027-01-02
 """
 
