@@ -35,6 +35,7 @@ from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
+from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
@@ -201,7 +202,7 @@ class App:
         pollers.start()
         return pollers.stop
 
-    async def _show_metrics(self, db: GroupCommitDatabase) -> None:
+    async def _show_metrics(self, db: StoreDatabase) -> None:
         place = self.config.metrics.listen
         if place is None:
             return
@@ -213,7 +214,7 @@ class App:
         self._undo.append(listener.close)
         self.metrics_port = listener.port
 
-    def _run_loops(self, db: GroupCommitDatabase) -> list[asyncio.Task[None]]:
+    def _run_loops(self, db: StoreDatabase) -> list[asyncio.Task[None]]:
         services = self.services
         store = (StoreUnavailable,)
 
@@ -225,7 +226,7 @@ class App:
 
         async def check_files() -> None:
             before = db.fault
-            db.check_files()
+            db.check()
             if db.fault and db.fault != before:
                 log.error("nothing is written any more: %s", db.fault)
 

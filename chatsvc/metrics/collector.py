@@ -14,8 +14,8 @@ from prometheus_client.registry import Collector
 from chatsvc import __version__
 from chatsvc.domain.tallies import Histogram
 from chatsvc.store import mails
+from chatsvc.store.batches import StoreDatabase
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outstanding, outstanding
 from chatsvc.usecases.services import Services
 
@@ -63,7 +63,7 @@ class ServiceCollector(Collector):
     `outstanding` and `queued_mails` are the last readings of the store; None after a failed one.
     """
 
-    def __init__(self, services: Services, db: GroupCommitDatabase) -> None:
+    def __init__(self, services: Services, db: StoreDatabase) -> None:
         self._services = services
         self._db = db
         self.outstanding: Outstanding | None = None
@@ -126,7 +126,7 @@ class ServiceCollector(Collector):
 class Exposition:
     """The text of a scrape."""
 
-    def __init__(self, services: Services, db: GroupCommitDatabase) -> None:
+    def __init__(self, services: Services, db: StoreDatabase) -> None:
         self._db = db
         self._collector = ServiceCollector(services, db)
         self._registry = CollectorRegistry()

@@ -37,14 +37,14 @@ def write(
     tell: whether the plan has webhooks; else no events are written. sends_mail: whether operators who want it are mailed.
     """
     r = request
-    cursor = connection.execute(
+    (number,) = connection.execute(
         """
         INSERT INTO requests (id, bot_id, conversation, request_type, status, message, visitor_name, visitor_email, visitor_phone,
             source_page_host, created_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
         (r.id, bot_id, conversation, *astuple(r)[1:9], r.created_at),
-    )
+    ).fetchone()
     connection.execute(
         "UPDATE conversations SET visitor_name = coalesce(?, visitor_name), visitor_email = coalesce(?, visitor_email) WHERE number = ?",
         (r.visitor_name, r.visitor_email, conversation),
@@ -57,7 +57,7 @@ def write(
                 (id, request, bot_id, status, appointment_date, appointment_time, appointment_at, created_at, updated_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            (a.id, cursor.lastrowid, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
+            (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
     if sends_mail:
         mails.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)

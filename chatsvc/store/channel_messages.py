@@ -104,13 +104,13 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
     s = sentence
     bot_id, channel = connection.execute("SELECT bot_id, channel FROM conversations WHERE number = ?", (conversation,)).fetchone()
     outbox, choices = outbox_of(channel, bot_id, s.delivery), json.dumps(s.choices) if s.choices else None
-    cursor = connection.execute(
+    (number,) = connection.execute(
         """
         INSERT INTO messages (conversation, id, role, content, created_at, author, delivery, outbox, choices)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number
         """,
         (conversation, *new_ids(1), role, s.text, s.at, author, s.delivery, outbox, choices),
-    )
+    ).fetchone()
     connection.execute(
         """
         UPDATE conversations SET message_count = message_count + 1, last_message_at = max(last_message_at, ?2),
@@ -119,7 +119,7 @@ def say(connection: Connection, conversation: int, sentence: NoticeSentence, rol
         (conversation, s.at, s.dialogue),
     )
     search.queue(connection, [conversation])
-    return int(cursor.lastrowid or 0)
+    return int(number)
 
 
 class UnfinishedTurn(NamedTuple):

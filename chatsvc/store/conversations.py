@@ -74,7 +74,7 @@ def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPag
     # As one text: fetching a row releases the interpreter lock and acquires it again.
     total, found = connection.execute(
         f"""
-        SELECT total.conversations, json_group_array(json_array({OF_A_PAGE}, c.number)) FROM (
+        SELECT max(total.conversations), json_group_array(json_array({OF_A_PAGE}, c.number)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
         LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
@@ -90,12 +90,18 @@ def id_by_time(instant: int) -> str:
 
 def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list[int]:
     """Insert or update the conversations of the exchanges; return their numbers."""
-    ids = [id_by_time(x.accepted_at) for x in exchanges]
-    rows: list[object] = []
-    for conversation_id, x in zip(ids, exchanges, strict=True):
+    # One row for a conversation: a statement may not change a row twice.
+    merged: dict[tuple[str, str, str], list[Any]] = {}
+    for x in exchanges:
         messages = 2 if x.stored is None else 1
-        rows += conversation_id, x.account_id, x.bot_id, x.channel, x.user_id
-        rows += x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages
+        place = x.bot_id, x.channel, x.user_id
+        row = merged.get(place)
+        if row is None:
+            merged[place] = [x.account_id, *place, x.replied_at, x.accepted_at, x.replied_at, x.dialogue, messages]
+        else:
+            row[4:] = max(row[4], x.replied_at), row[5], max(row[6], x.replied_at), x.dialogue, row[8] + messages
+    ids = [id_by_time(row[5]) for row in merged.values()]
+    rows = [value for conversation_id, row in zip(ids, merged.values(), strict=True) for value in (conversation_id, *row)]
     # The time of the last message never decreases: a list must not show a conversation on two pages.
     written = at_once(
         connection,
@@ -107,9 +113,9 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
         rows,
         """
         ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
-            last_message_at = max(last_message_at, excluded.last_message_at),
-            updated_at = max(updated_at, excluded.updated_at),
-            message_count = message_count + excluded.message_count,
+            last_message_at = max(conversations.last_message_at, excluded.last_message_at),
+            updated_at = max(conversations.updated_at, excluded.updated_at),
+            message_count = conversations.message_count + excluded.message_count,
             dialogue = excluded.dialogue
         RETURNING id, number, bot_id, channel, user_id
         """,
@@ -117,16 +123,15 @@ def _conversations(connection: Connection, exchanges: list[NewExchange]) -> list
     numbers = {(bot_id, channel, user_id): number for _, number, bot_id, channel, user_id in written}
     # An existing conversation keeps its id.
     begun = {row[0] for row in written} & set(ids)
-    new = Counter(
-        [(x.account_id, x.bot_id, x.channel) for conversation_id, x in zip(ids, exchanges, strict=True) if conversation_id in begun]
-    )
-    for place, count in new.items():
+    new = Counter(tuple(row[:3]) for conversation_id, row in zip(ids, merged.values(), strict=True) if conversation_id in begun)
+    for counted, count in new.items():
         connection.execute(
             """
             INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
+            ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET
+                conversations = conversation_counts.conversations + excluded.conversations
             """,
-            (*place, count),
+            (*counted, count),
         )
     return [numbers[x.bot_id, x.channel, x.user_id] for x in exchanges]
 
@@ -178,11 +183,19 @@ def _keys(connection: Connection, exchanges: list[NewExchange]) -> None:
         """,
         (max(x.accepted_at for x in keyed) - IDEMPOTENCY_MS, 8 * len(keyed)),
     )
-    rows: list[object] = []
-    for x in keyed:
-        rows += x.account_id, *(x.idempotency or ()), x.accepted_at
-    begin = "INSERT OR REPLACE INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES "
-    at_once(connection, begin, "(?, ?, ?, ?, ?)", rows)
+    # The last one of a key counts.
+    latest = {(x.account_id, x.idempotency.key): (*x.idempotency[1:], x.accepted_at) for x in keyed if x.idempotency}
+    rows = [value for key, record in latest.items() for value in (*key, *record)]
+    at_once(
+        connection,
+        "INSERT INTO idempotency_keys (account_id, key, fingerprint, exchange, created_at) VALUES ",
+        "(?, ?, ?, ?, ?)",
+        rows,
+        """
+        ON CONFLICT (account_id, key) DO UPDATE SET
+            fingerprint = excluded.fingerprint, exchange = excluded.exchange, created_at = excluded.created_at
+        """,
+    )
 
 
 def _used(connection: Connection, exchanges: list[NewExchange]) -> Counter[tuple[str, ...]]:
@@ -197,7 +210,8 @@ def _used(connection: Connection, exchanges: list[NewExchange]) -> Counter[tuple
         (used,) = connection.execute(
             """
             INSERT INTO allowances (account_id, month, messages_used) VALUES (?, ?, ?)
-            ON CONFLICT DO UPDATE SET messages_used = messages_used + excluded.messages_used RETURNING messages_used
+            ON CONFLICT (account_id, month) DO UPDATE SET messages_used = allowances.messages_used + excluded.messages_used
+            RETURNING messages_used
             """,
             (*month, count),
         ).fetchone()

@@ -80,7 +80,7 @@ def _of_candidates(connection: Connection, search: _InboxQuery, conversations: l
     chosen = search.filter
     rows = connection.execute(
         f"""
-        SELECT r.number FROM json_each(?3) page CROSS JOIN requests r ON r.conversation = page.value
+        SELECT r.number FROM json_each(?3) page CROSS JOIN requests r ON r.conversation = CAST(page.value AS BIGINT)
         LEFT JOIN appointments a ON a.request = r.number LEFT JOIN search_documents d ON d.conversation = r.conversation
         WHERE r.number < ?9 AND {_CHOSEN} ORDER BY r.number DESC LIMIT ?10
         """,
@@ -139,7 +139,7 @@ _DELIVERIES = """
 _ITEMS = f"""
     SELECT {APPOINTMENT}, {REQUEST}, r.bot_id, c.id, c.channel, {_DELIVERIES} FROM requests r
     CROSS JOIN conversations c ON c.number = r.conversation LEFT JOIN appointments a ON a.request = r.number
-    WHERE r.number IN (SELECT value FROM json_each(?)) ORDER BY r.number DESC
+    WHERE r.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY r.number DESC
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.channels import TooManyConversations
 from chatsvc.domain.times import DAY_MS
@@ -116,8 +116,8 @@ def _keep_keys(connection: Connection, messages: list[NewMessage]) -> list[NewMe
     rows: list[object] = []
     for m in messages:
         rows += m.digest, m.bot_id, m.at
-    begin = "INSERT OR IGNORE INTO incoming_keys (digest, bot_id, created_at) VALUES "
-    kept = {digest for (digest,) in at_once(connection, begin, "(?, ?, ?)", rows, " RETURNING digest")}
+    begin = "INSERT INTO incoming_keys (digest, bot_id, created_at) VALUES "
+    kept = {digest for (digest,) in at_once(connection, begin, "(?, ?, ?)", rows, " ON CONFLICT (digest) DO NOTHING RETURNING digest")}
     return [m for m in messages if m.digest in kept]
 
 
@@ -200,21 +200,27 @@ class AddressedConversation(NamedTuple):
 
 def addressed(connection: Connection, messages: list[NewMessage], ids: list[str]) -> dict[tuple[str, str, str], AddressedConversation]:
     """Insert or update the conversations of messages within a unit. `ids` are those of the ones that are new."""
-    rows: list[object] = []
+    # One row for a conversation: a statement may not change a row twice.
+    merged: dict[tuple[str, str, str], list[Any]] = {}
     for m, conversation_id in zip(messages, ids, strict=True):
-        rows += conversation_id, m.account_id, m.bot_id, m.channel, m.user_id, m.at, m.at, m.at, m.source_page_host
+        place = m.bot_id, m.channel, m.user_id
+        row = merged.setdefault(place, [conversation_id, m.account_id, *place, m.at, m.at, m.at, 0, ""])
+        row[5:] = max(row[5], m.at), row[6], max(row[7], m.at), row[8] + 1, m.source_page_host or row[9]
     written = at_once(
         connection,
         """
         INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count,
             source_page_host) VALUES
         """,
-        "(?, ?, ?, ?, ?, ?, ?, ?, 1, ?)",
-        rows,
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [value for row in merged.values() for value in row],
         """
-        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET message_count = message_count + 1,
-            last_message_at = max(last_message_at, excluded.last_message_at), updated_at = max(updated_at, excluded.updated_at),
-            source_page_host = CASE excluded.source_page_host WHEN '' THEN source_page_host ELSE excluded.source_page_host END
+        ON CONFLICT (bot_id, channel, user_id) DO UPDATE SET
+            message_count = conversations.message_count + excluded.message_count,
+            last_message_at = max(conversations.last_message_at, excluded.last_message_at),
+            updated_at = max(conversations.updated_at, excluded.updated_at),
+            source_page_host = CASE excluded.source_page_host WHEN '' THEN conversations.source_page_host
+                ELSE excluded.source_page_host END
         RETURNING id, number, handling, source_page_host, bot_id, channel, user_id
         """,
     )
@@ -224,14 +230,16 @@ def addressed(connection: Connection, messages: list[NewMessage], ids: list[str]
         for m, conversation_id in zip(messages, ids, strict=True)
         if conversation_id in begun
     )
-    for place, count in new.items():
+    for counted, count in new.items():
         connection.execute(
             """
             INSERT INTO conversation_counts (account_id, bot_id, channel, day, conversations, begun) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-            ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations,
-                begun = excluded.begun + CASE day WHEN excluded.day THEN begun ELSE 0 END, day = excluded.day
+            ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET
+                conversations = conversation_counts.conversations + excluded.conversations,
+                begun = excluded.begun + CASE conversation_counts.day WHEN excluded.day THEN conversation_counts.begun ELSE 0 END,
+                day = excluded.day
             """,
-            (*place, count),
+            (*counted, count),
         )
     return {(bot_id, channel, user_id): AddressedConversation(*row) for *row, bot_id, channel, user_id in written}
 

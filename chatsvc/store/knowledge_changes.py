@@ -126,7 +126,7 @@ def record(
             SELECT number FROM (
                 SELECT number, row_number() OVER (ORDER BY number DESC) AS place,
                     sum(length(replaced)) OVER (ORDER BY number DESC) AS bytes
-                FROM knowledge_changes WHERE bot_id = ?)
+                FROM knowledge_changes WHERE bot_id = ?) page
             WHERE place > ? OR (place > 1 AND bytes > ?))
         """,
         (bot_id, MOST_CHANGES, MOST_BYTES),

@@ -218,7 +218,8 @@ async def postpone(db: Database, outcome: MailOutcome, now: int, number: int | N
 def _postpone(connection: Connection, now: int, number: int | None) -> None:
     connection.execute(
         f"""
-        UPDATE mails SET due_at = ?1 + min({LONGEST_PAUSE_MS}, {FIRST_PAUSE_MS} << min(max(attempts - 1, 0), 10))
+        UPDATE mails SET due_at = ?1
+            + min({LONGEST_PAUSE_MS}, CAST({FIRST_PAUSE_MS} AS BIGINT) << CAST(min(max(attempts - 1, 0), 10) AS INTEGER))
         WHERE state = 'queued' AND due_at <= ?1 AND (?2 IS NULL OR number = ?2)
         """,
         (now, number),
@@ -229,14 +230,14 @@ async def add_test(db: Database, recipient: str, now: int) -> OutgoingMail:
     """Write a test mail that is being sent, for an operator or somebody else."""
 
     def unit(connection: Connection) -> OutgoingMail:
-        cursor = connection.execute(
+        (number,) = connection.execute(
             """
             INSERT INTO mails (kind, operator_id, recipient, causes, state, created_at, due_at, attempts)
-            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1)
+            VALUES (?1, (SELECT id FROM operators WHERE email = ?2), ?2, 1, 'sending', ?3, ?3, 1) RETURNING number
             """,
             (TEST, recipient, now),
-        )
-        return _outgoing(connection, int(cursor.lastrowid or 0))
+        ).fetchone()
+        return _outgoing(connection, int(number))
 
     return await db.write(unit)
 

@@ -186,7 +186,13 @@ def _put_role(connection: Connection, operator_id: str, account_id: str, role: R
     if role is None:
         connection.execute("DELETE FROM operator_roles WHERE operator_id = ? AND account_id = ?", (operator_id, account_id))
         return
-    connection.execute("INSERT OR REPLACE INTO operator_roles VALUES (?, ?, ?)", (operator_id, account_id, role.name.lower()))
+    connection.execute(
+        """
+        INSERT INTO operator_roles (operator_id, account_id, role) VALUES (?, ?, ?)
+        ON CONFLICT (operator_id, account_id) DO UPDATE SET role = excluded.role
+        """,
+        (operator_id, account_id, role.name.lower()),
+    )
 
 
 def _put_link(connection: Connection, operator_id: str, link: SetupLink) -> None:

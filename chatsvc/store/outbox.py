@@ -90,7 +90,8 @@ async def claim(db: Database, queue: str, now: int, limit: int, held: Iterable[i
             SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices, m.created_at,
                 coalesce(m.first_attempt_at, ?2), coalesce(m.parts_sent, 0)
             FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
-                AND f.conversation NOT IN (SELECT value FROM json_each(?4)) GROUP BY f.conversation ORDER BY 1 LIMIT ?3) first
+                AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?4))
+                GROUP BY f.conversation ORDER BY 1 LIMIT ?3) first
             JOIN messages m ON m.number = first.number JOIN conversations c ON c.number = m.conversation
             WHERE m.in_flight IS NULL ORDER BY m.number
             """,

@@ -68,7 +68,8 @@ _QUEUED = f"""
 """
 _PUT_DOCUMENTS = """
     INSERT INTO search_documents (conversation, words, message, request)
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')
+    SELECT CAST(json_extract(value, '$[0]') AS BIGINT), json_extract(value, '$[1]'), CAST(json_extract(value, '$[2]') AS BIGINT),
+        CAST(json_extract(value, '$[3]') AS BIGINT)
     FROM json_each(?) WHERE true
     ON CONFLICT (conversation) DO UPDATE SET words = excluded.words, message = excluded.message, request = excluded.request
 """
@@ -76,7 +77,7 @@ _PUT_DOCUMENTS = """
 
 def queue(connection: Connection, conversations: Iterable[int]) -> None:
     """Queue conversations that have changed, within the unit that changes them."""
-    at_once(connection, "INSERT OR IGNORE INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)))
+    at_once(connection, "INSERT INTO search_queue (conversation) VALUES ", "(?)", list(set(conversations)), " ON CONFLICT DO NOTHING")
 
 
 async def is_complete(db: Database) -> bool:
@@ -116,9 +117,12 @@ def _index(connection: Connection, words_of: WordsOf) -> int:
         if len(one.messages) < MESSAGES:
             done.append(one.conversation)
     # In the order of the table, so that neighbours are written together.
-    at_once(connection, "INSERT OR IGNORE INTO search_words (bot, word, conversation) VALUES ", "(?, ?, ?)", list(chain(*sorted(rows))))
+    begin = "INSERT INTO search_words (bot, word, conversation) VALUES "
+    at_once(connection, begin, "(?, ?, ?)", list(chain(*sorted(rows))), " ON CONFLICT DO NOTHING")
     connection.execute(_PUT_DOCUMENTS, (json.dumps(documents),))
-    connection.execute("DELETE FROM search_queue WHERE conversation IN (SELECT value FROM json_each(?))", (json.dumps(done),))
+    connection.execute(
+        "DELETE FROM search_queue WHERE conversation IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (json.dumps(done),)
+    )
     return len(queued)
 
 

@@ -101,7 +101,7 @@ def _matching(connection: Connection, search: _TermQuery, numbers: list[int]) ->
     (text,) = connection.execute(
         f"""
         SELECT json_group_array(json_array(c.last_message_at, c.number)) FROM json_each(?3) page
-        CROSS JOIN search_documents d ON d.conversation = page.value CROSS JOIN conversations c ON c.number = d.conversation
+        CROSS JOIN search_documents d ON d.conversation = CAST(page.value AS BIGINT) CROSS JOIN conversations c ON c.number = d.conversation
         WHERE {MATCHES} AND (?4 IS NULL OR c.channel = ?4) AND (?2 IS NULL OR c.bot_id = ?2) AND {ACCOUNT_IN_SCOPE}
         """,
         (*search.owners.values, json.dumps(numbers), search.channel, None, None, patterns(search.terms)),
@@ -140,7 +140,7 @@ def _newest(connection: Connection, search: _TermQuery) -> tuple[list[_Position]
 
 def _records(connection: Connection, numbers: list[int]) -> list[tuple[Conversation, int]]:
     rows = connection.execute(
-        f"SELECT {OF_A_PAGE}, c.number FROM conversations c WHERE c.number IN (SELECT value FROM json_each(?))",
+        f"SELECT {OF_A_PAGE}, c.number FROM conversations c WHERE c.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
         (json.dumps(numbers),),
     )
     by_number: dict[int, Any] = {row[-1]: row for row in rows}

@@ -67,7 +67,7 @@ def candidates(connection: Connection, owners: Owners, terms: Sequence[Term]) ->
 def _count(connection: Connection, owners: Owners, term: Term) -> int:
     """Count the entries of a term, up to RARE + 1."""
     (count,) = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {BOTS[owners.kind]} {_ENTRIES} LIMIT ?5)", (*owners.values, *_bounds(term), RARE + 1)
+        f"SELECT count(*) FROM (SELECT 1 FROM {BOTS[owners.kind]} {_ENTRIES} LIMIT ?5) page", (*owners.values, *_bounds(term), RARE + 1)
     ).fetchone()
     return int(count)
 

@@ -94,7 +94,7 @@ class Table(NamedTuple):
     sealed: Sealed | None = None
 
 
-_REQUESTS = "IN (SELECT value FROM json_each(?1))"
+_REQUESTS = "IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))"
 # The plus signs take the affinity from a column, with which SQLite would not search by the key.
 _WORDS = (
     "bot = (SELECT +b.number FROM conversations c JOIN bots b ON b.id = c.bot_id WHERE c.number = ?1) AND conversation = ?1"

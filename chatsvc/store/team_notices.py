@@ -45,7 +45,10 @@ async def note(db: Database, notice: TeamNotice, digest: bytes | None) -> None:
 
     def unit(connection: Connection) -> None:
         connection.execute(
-            "INSERT OR IGNORE INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?",
+            """
+            INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
+            ON CONFLICT DO NOTHING
+            """,
             (notice.since, digest, notice.conversation),
         )
 

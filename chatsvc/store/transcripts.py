@@ -13,11 +13,11 @@ from chatsvc.store.owners import Accounts, listed
 PAGE = 1_000_000  # characters of messages, or a little more
 _EACH = 200  # what a record takes beside its text
 
-_OF_A_BOT = "bot_id = ? AND (channel, user_id) > (?, ?)"
-_OF_ALL = "(bot_id, channel, user_id) > (?, ?, ?)"
+_OF_A_BOT = "bot_id = ?2 AND (channel, user_id) > (?3, ?4)"
+_OF_ALL = "(bot_id, channel, user_id) > (?2, ?3, ?4)"
 _OWNED = """
     EXISTS (SELECT 1 FROM accounts a WHERE a.id = account_id AND a.deleted_at IS NULL
-        AND (? IS NULL OR a.id IN (SELECT value FROM json_each(?))))
+        AND (?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1))))
 """
 
 
@@ -93,15 +93,15 @@ def _next(connection: Connection, accounts: Accounts, place: TranscriptPosition,
     behind = _OF_A_BOT if one_bot else _OF_ALL
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {COLUMNS}, number FROM conversations WHERE {behind} AND {_OWNED} ORDER BY bot_id, channel, user_id LIMIT 1",
-        (*place[:3], listed(accounts), listed(accounts)),
+        (listed(accounts), *place[:3]),
     ).fetchone()
     return row
 
 
 def _same(connection: Connection, accounts: Accounts, place: TranscriptPosition) -> tuple[Any, ...] | None:
     row: tuple[Any, ...] | None = connection.execute(
-        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ? AND channel = ? AND user_id = ? AND {_OWNED}",
-        (*place[:3], listed(accounts), listed(accounts)),
+        f"SELECT {COLUMNS}, number FROM conversations WHERE bot_id = ?2 AND channel = ?3 AND user_id = ?4 AND {_OWNED}",
+        (listed(accounts), *place[:3]),
     ).fetchone()
     return row
 

@@ -193,7 +193,8 @@ async def put(
                 connection.execute(
                     """
                     INSERT INTO conversation_counts (account_id, bot_id, channel, conversations)
-                    VALUES (:account_id, :bot_id, :channel, 1) ON CONFLICT DO UPDATE SET conversations = conversations + 1
+                    VALUES (:account_id, :bot_id, :channel, 1)
+                    ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET conversations = conversation_counts.conversations + 1
                     """,
                     values,
                 )

@@ -45,16 +45,24 @@ async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
     """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
 
     def unit(connection: Connection) -> None:
-        # The bot may have been deleted in the meantime.
-        row = connection.execute(
+        again = connection.execute(
             """
-            INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
-            SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1
-            ON CONFLICT (bot_id, folded) DO UPDATE SET times = times + 1, last_asked_at = max(last_asked_at, excluded.last_asked_at)
-            RETURNING number, times
+            UPDATE unanswered_questions SET times = times + 1, last_asked_at = max(last_asked_at, ?)
+            WHERE bot_id = ? AND folded = ? RETURNING number, times
             """,
-            (bot_id, question.folded, question.wording, question.language, now),
+            (now, bot_id, question.folded),
         ).fetchone()
+        # The bot may have been deleted in the meantime.
+        row = (
+            again
+            or connection.execute(
+                """
+            INSERT INTO unanswered_questions (bot_id, folded, question, language, times, first_asked_at, last_asked_at, masked)
+            SELECT id, ?2, ?3, ?4, 1, ?5, ?5, 1 FROM bots WHERE id = ?1 RETURNING number, times
+            """,
+                (bot_id, question.folded, question.wording, question.language, now),
+            ).fetchone()
+        )
         if row is None:
             return
         if question.visitor:
@@ -63,7 +71,7 @@ async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
                 INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
                 VALUES (?, ?, ?, ?, ?, 1, ?)
                 ON CONFLICT (question, channel, user_id) DO UPDATE SET
-                    times = times + 1, last_asked_at = max(last_asked_at, excluded.last_asked_at)
+                    times = unanswered_askers.times + 1, last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
                 """,
                 (row[0], bot_id, *question.visitor, question.wording, now),
             )
@@ -73,14 +81,18 @@ async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
     await db.write(unit)
 
 
-_RAREST = "SELECT number FROM unanswered_questions WHERE bot_id = ?1 ORDER BY times DESC, last_asked_at DESC LIMIT -1 OFFSET ?2"
+_RAREST = (
+    "SELECT number FROM unanswered_questions WHERE bot_id = ?1 ORDER BY times DESC, last_asked_at DESC LIMIT 9223372036854775807 OFFSET ?2"
+)
 _OF_BOT = "SELECT number FROM unanswered_questions WHERE bot_id = ?1"
 
 
 def _delete(connection: Connection, rows: Iterable[tuple[int]]) -> int:
     numbers = json.dumps([number for (number,) in rows])
-    connection.execute("DELETE FROM unanswered_askers WHERE question IN (SELECT value FROM json_each(?))", (numbers,))
-    return connection.execute("DELETE FROM unanswered_questions WHERE number IN (SELECT value FROM json_each(?))", (numbers,)).rowcount
+    connection.execute("DELETE FROM unanswered_askers WHERE question IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (numbers,))
+    return connection.execute(
+        "DELETE FROM unanswered_questions WHERE number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", (numbers,)
+    ).rowcount
 
 
 async def most_asked(db: Database, bot_id: str) -> list[Asked]:
@@ -189,7 +201,8 @@ def _merge(connection: Connection, number: int, folded: str) -> None:
         INSERT INTO unanswered_askers (question, bot_id, channel, user_id, wording, times, last_asked_at)
         SELECT ?, bot_id, channel, user_id, wording, times, last_asked_at FROM unanswered_askers WHERE question = ?
         ON CONFLICT (question, channel, user_id) DO UPDATE SET
-            times = times + excluded.times, last_asked_at = max(last_asked_at, excluded.last_asked_at)
+            times = unanswered_askers.times + excluded.times,
+            last_asked_at = max(unanswered_askers.last_asked_at, excluded.last_asked_at)
         """,
         (number, other[0]),
     )

@@ -28,7 +28,7 @@ async def summary(db: Database, account_id: str, start: int, end: int, cap: int)
         rows = connection.execute(
             f"""
             SELECT created_at / {DAY_MS}, bot_id, channel, count(*), sum(tokens), sum(cost_micro_usd), min(created_at)
-            FROM ({newest}) GROUP BY 1, 2, 3
+            FROM ({newest}) page GROUP BY 1, 2, 3
             """,
             scope,
         ).fetchall()

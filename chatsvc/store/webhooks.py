@@ -173,11 +173,12 @@ def interrupt_all(connection: Connection, now: int) -> None:
 
 def add_event(connection: Connection, event: Event, state: int) -> int:
     """Write an event within the unit that writes its record; return its number."""
-    cursor = connection.execute(
-        "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    (number,) = connection.execute(
+        "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        " RETURNING number",
         (*event[1:], state),
-    )
-    return int(cursor.lastrowid or 0)
+    ).fetchone()
+    return int(number)
 
 
 class Outstanding(NamedTuple):

@@ -34,7 +34,7 @@ from tests.webhooks.support import SAID, captures
 
 # Loop (as it is named in the log) -> what it calls.
 LOOPS: dict[str, tuple[Any, str]] = {
-    "database files": (GroupCommitDatabase, "check_files"),
+    "database files": (GroupCommitDatabase, "check"),
     "garbage collection": (gc, "collect"),
     "deletion of accounts": (accounts, "sweep"),
     "times of last use of keys": (AccountCache, "flush_key_uses"),

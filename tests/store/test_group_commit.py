@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from chatsvc.store.batches import MAX_BATCH
 from chatsvc.store.database import Connection, ConstraintViolated, StoreFault, StoreUnavailable, Together
-from chatsvc.store.sqlite.group_commit import MAX_BATCH, GroupCommitDatabase
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.store.support import rows
 from tests.store.test_database import names, note
 

@@ -1,0 +1,187 @@
+"""Batches of units for one connection, whatever the driver. Units that arrive while a batch runs form the next batch.
+
+Neighbouring units of one kind in a batch run together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import groupby
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from chatsvc import background
+from chatsvc.domain.tallies import SIZES, Histogram
+from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, Unit
+
+T = TypeVar("T")
+MAX_BATCH = 256
+READERS = 3  # one of them for quick reads alone, which then never wait for long ones
+
+
+class Work(NamedTuple):
+    """A unit that waits for its batch, and the future of its caller."""
+
+    unit: Unit[Any]
+    applied: Callable[[Any], None] | None
+    answer: asyncio.Future[Any]
+
+
+class Failed(NamedTuple):
+    """Result of a unit that raised; its part of the transaction was rolled back."""
+
+    fault: Exception
+
+
+class ConnectionThread(Protocol):
+    """A connection of a driver in a thread of its own."""
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Call `work(connection, *arguments)` in the thread; raises what it raises."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection and end the thread."""
+        ...
+
+
+RunBatch = Callable[[Any, list[Work]], list[Any]]
+Translate = Callable[[BaseException], BaseException]
+
+
+def by_kind(batch: list[Work]) -> Iterator[tuple[Callable[..., list[Any]] | None, list[Unit[Any]]]]:
+    """Group neighbouring units of one kind, each group with the function that runs it together."""
+    for run, works in groupby((work.unit for work in batch), lambda unit: unit.run if isinstance(unit, Together) else None):
+        yield run, list(works)
+
+
+def together(connection: Connection, run: Callable[..., list[Any]], units: list[Any]) -> list[Any]:
+    """Run units of one kind."""
+    return run(connection, [unit.item for unit in units])
+
+
+def all_of_them(connection: Connection, batch: list[Work]) -> list[Any]:
+    """Run all units in order, within one transaction; raises what one of them raises."""
+    results: list[Any] = []
+    for run, units in by_kind(batch):
+        results += together(connection, run, units) if run else [unit(connection) for unit in units]
+    return results
+
+
+def result_of(connection: Connection, unit: Unit[Any]) -> Any:
+    """Run a unit; a fault of its is its result."""
+    try:
+        return unit(connection)
+    except Exception as fault:  # noqa: BLE001  # reported to the caller of the unit
+        return Failed(fault)
+
+
+class BatchThread:
+    """Queue of units for one connection. `translate` makes an error of the driver one of the store's."""
+
+    def __init__(self, name: str, thread: ConnectionThread, run_batch: RunBatch, translate: Translate) -> None:
+        self._thread = thread
+        self._run_batch = run_batch
+        self._translate = translate
+        self.queue: deque[Work] = deque()
+        self.under_way = 0
+        # Since the start: units in a batch, seconds for a batch, units that failed through an outage.
+        self.sizes, self.seconds, self.outages = Histogram(SIZES), Histogram(), 0
+        self._loop = asyncio.get_running_loop()
+        self._has_work = asyncio.Event()
+        self._draining = background.run(name, self._drain, 0.0)
+
+    async def run(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """Run a unit in the next batch; raises its exception, StoreUnavailable and StoreFault."""
+        answer: asyncio.Future[T] = self._loop.create_future()
+        self.queue.append(Work(unit, applied, answer))
+        self._has_work.set()
+        return await answer
+
+    async def _drain(self) -> None:
+        while True:
+            await self._has_work.wait()
+            batch = [self.queue.popleft() for _ in range(min(len(self.queue), MAX_BATCH))]
+            self.under_way = len(batch)
+            began = perf_counter()
+            try:
+                results = await self._thread.run(self._run_batch, batch)
+            except Exception as fault:  # noqa: BLE001  # reported to all callers of the batch
+                results = [Failed(fault)] * len(batch)
+            try:
+                self._answer(batch, results, perf_counter() - began)
+            finally:
+                # After an unexpected fault no caller waits for ever.
+                for work in batch:
+                    if not work.answer.done():
+                        work.answer.set_exception(StoreUnavailable("the result was lost; the log tells why"))
+                self.under_way = 0
+                if not self.queue:
+                    self._has_work.clear()
+            # The thread keeps references to both until its next batch, and what was read may be large.
+            batch.clear()
+            results.clear()
+
+    def _answer(self, batch: list[Work], results: list[Any], seconds: float) -> None:
+        self.seconds.note(seconds)
+        self.sizes.note(len(batch))
+        for work, result in zip(batch, results, strict=True):
+            fault = self._translate(result.fault) if isinstance(result, Failed) else None
+            if isinstance(fault, StoreUnavailable):
+                self.outages += 1
+            _settle(work, result, fault, self._translate)
+
+    async def apart(self, work: Callable[[Any], T]) -> T:
+        """Run work that cannot be part of a transaction between two batches; raises StoreUnavailable."""
+        try:
+            return await self._thread.run(work)
+        except Exception as fault:
+            translated = self._translate(fault)
+            if translated is fault:
+                raise
+            raise translated from fault
+
+    async def close(self) -> None:
+        """Run the queued units and close the connection."""
+        if self._draining.done():
+            return
+        # Units run in their order, so this one is the last.
+        with suppress(StoreUnavailable):
+            await self.run(lambda _: None)
+        await background.cancel(self._draining)
+        await self._thread.close()
+
+
+def _settle(work: Work, result: Any, fault: BaseException | None, translate: Translate) -> None:
+    if fault is None and work.applied:
+        try:
+            work.applied(result)
+        except Exception as raised:  # noqa: BLE001  # reported to the caller of the unit
+            fault = translate(raised)
+    # The caller may have been cancelled; its unit is committed all the same.
+    if work.answer.done():
+        return
+    if fault is None:
+        work.answer.set_result(result)
+    else:
+        work.answer.set_exception(fault)
+
+
+class StoreDatabase(Database, Protocol):
+    """The Database of the service, with its threads for the metrics: one that writes, and those that read."""
+
+    writer: BatchThread
+    readers: list[BatchThread]
+
+    def check(self) -> None:
+        """Set `fault` while the database cannot be used."""
+        ...
+
+
+def least_busy(readers: list[BatchThread], unit: Unit[Any]) -> BatchThread:
+    """Choose a reader: the first is for quick reads alone."""
+    quick, *others = readers
+    return quick if isinstance(unit, Together) else min(others, key=lambda thread: len(thread.queue) + thread.under_way)
