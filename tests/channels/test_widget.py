@@ -145,6 +145,41 @@ async def test_on_a_phone_it_fills_the_screen_and_no_input_zooms(browser: Browse
     await phone.close()
 
 
+async def test_at_twice_the_size_nothing_is_cut_off_and_nothing_moves_for_those_who_want_it_still(
+    browser: Browser, site: HostSite, engine: ScriptedEngine
+) -> None:
+    # A zoom of 200 % halves the viewport of a small window.
+    context = await browser.new_context(viewport={"width": 480, "height": 360}, device_scale_factor=2, reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto(f"{site.service}/chat/{site.bot}")
+    await page.wait_for_selector("[data-action=send]")
+    engine.gate = asyncio.Event()
+    await say(page, "Ein sehr langes Wort: " + "Donaudampfschifffahrtsgesellschaft" * 5)
+    await page.locator("#state .dots i").first.wait_for()
+    assert await page.evaluate("getComputedStyle(document.querySelector('.dots i')).animationName") == "none"
+    engine.gate.set()
+    await sees(page, "echo: Ein")
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for action in ("send", "anew", "download"):
+        box = await page.locator(f"[data-action={action}]").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 480
+        assert box["y"] + box["height"] <= 360
+    assert await page.evaluate("document.getElementById('log').clientHeight") >= 48
+    await context.close()
+
+
+async def test_right_to_left_words_are_set_from_the_right(chat: Page, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("تحية طيبة")
+    await say(chat, "أين موقف السيارات؟")
+    await sees(chat, "تحية طيبة")
+    said = "[...document.querySelectorAll('[role=log] .said')].slice(1).map((one) => getComputedStyle(one).direction)"
+    assert await chat.evaluate(said) == ["rtl", "rtl"]
+    await chat.get_by_role("textbox").fill("أين")
+    assert await chat.evaluate("getComputedStyle(document.querySelector('textarea')).direction") == "rtl"
+
+
 async def test_a_reload_and_other_tabs_show_the_same_conversation(
     chat: Page, context: BrowserContext, site: HostSite, caller: Caller
 ) -> None:
