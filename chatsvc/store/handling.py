@@ -109,12 +109,12 @@ async def release(
     db: Database,
     accounts: Accounts,
     conversation_id: str,
-    notice: Callable[[Conversation], NoticeSentence],
+    notice: Callable[[Conversation], NoticeSentence | None],
     applied: Callable[[object], None],
 ) -> Conversation | None:
     """Give a conversation back to the bot, with one notice unless it was the bot's. None where there is none in the scope.
 
-    `notice` is called with the conversation as it is, and may refuse; on the interface its sentence is not said.
+    `notice` is called with the conversation as it is, and may refuse; None is no sentence, and on the interface it is not said.
     """
 
     def unit(connection: Connection) -> Conversation | None:
@@ -122,7 +122,7 @@ async def release(
         if found is None or found[0].handling == "bot":
             return found[0] if found else None
         sentence = notice(found[0])
-        if found[0].channel != "api":
+        if found[0].channel != "api" and sentence is not None:
             say(connection, found[1], sentence)
         return _set(connection, found[1], "bot", None, None)
 

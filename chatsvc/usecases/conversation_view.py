@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from chatsvc.domain import refusals, search_words
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.models import Conversation, Message
+from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge
+from chatsvc.store import knowledge, whatsapp
 from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search
 from chatsvc.usecases.conversation_events import VISITOR
@@ -41,6 +43,7 @@ class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
+    address: the visitor's on WhatsApp.
     """
 
     conversation: Conversation
@@ -51,6 +54,7 @@ class ShownConversation(NamedTuple):
     others: list[Conversation]
     typing: bool
     writable_until: int | None
+    address: WhatsAppAddress | None
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -76,8 +80,10 @@ async def show(
     questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
     shown = [_shown(message, origin, questions) for message, origin in zip(view.messages, evidence, strict=True)]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
-    until = await handling.writable_until(services, view.conversation.channel, conversation)
-    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until)
+    bot_id, channel, user_id = handling.key_of(view.conversation)
+    until = await handling.writable_until(services, channel, conversation)
+    address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
+    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address)
 
 
 def _shown(message: Message, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:

@@ -86,9 +86,12 @@ async def release(services: Services, caller: Caller, *, conversation: str, yes:
     bot = account.bots.get(found.chatbot_id) if account else None
     if bot is None:
         raise refusals.conversation_not_found(conversation=conversation)
-    said, own = await _notice(services, bot, found, ""), await _handler(services, caller, conversation, None)
+    until = await writable_until(services, found.channel, conversation)
+    is_writable = until is None or services.clock() < until
+    said = await _notice(services, bot, found, "") if is_writable else None
+    own = await _handler(services, caller, conversation, None)
 
-    def notice(found: Conversation) -> NoticeSentence:
+    def notice(found: Conversation) -> NoticeSentence | None:
         if found.handling == OPERATOR and not yes and own.id is not None and not _is_same(found, own):
             raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
         return said

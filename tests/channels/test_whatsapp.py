@@ -639,6 +639,10 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
     assert shown.writable_until == said + DAY * 1000
     with pytest.raises(Refused, match="channel_window_closed"):
         await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Still there?"})
+    # The bot takes the conversation back without a word that could not be sent.
+    await perform(phone.services, ADMIN, "conversation.release", {"conversation": conversation.id})
+    assert ((await phone.thread()).conversation.handling, len(await phone.messages())) == ("bot", 3)
+    assert shown.address == ("phone", PHONE)
     await phone.say("I am back")
     await perform(phone.services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "So am I."})
     await api.until(lambda: "So am I." in api.texts())

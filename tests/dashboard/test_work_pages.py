@@ -311,6 +311,10 @@ async def test_a_failed_message_is_explained_and_a_closed_window_told_before_wri
     ):
         await execute(site.app, unit, error, role, author, found.id)
         assert shown in (await editor.get(path)).text
+    for kind, value, where in (("scoped", "TR.134", "TR.134"), ("phone", "905551112233", "tel:+905551112233")):
+        insert = "INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at) SELECT"
+        await execute(site.app, f"{insert} bot_id, number, :1, :2, 1, 5 FROM conversations WHERE id = :3", kind, value, found.id)
+        assert where in (await editor.get(path)).body
     page = await editor.get(path)
     assert ("Your own phone" in page.text, "takes messages to this visitor until" in page.text) == (True, True)
     older = "UPDATE messages SET created_at = created_at - 86400000 WHERE conversation = (SELECT number FROM conversations WHERE id = :1)"
