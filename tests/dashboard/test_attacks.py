@@ -9,6 +9,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
+import pytest
 from aiohttp import FormData
 
 from chatsvc.domain.captures import Captured
@@ -84,7 +85,15 @@ async def test_texts_of_visitors_and_owners_are_never_markup(site: Site) -> None
 
 
 PARAMETERS = ("next", "account", "done", "after", "since", "until", "q", "bot", "status", "channel", "days", "limit", "event")
-ODD = ("\r\nSet-Cookie: a=b", "\x00", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "x" * 5000, "-1")
+ODD = (
+    "\r\nSet-Cookie: a=b",
+    "\x00",
+    "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
+    "x" * 5000,
+    "-1",
+    "9223372036854775808",
+    "\u0663",
+)
 
 
 async def test_parameters_of_addresses_are_neither_markup_nor_headers(site: Site, owner: Client) -> None:
@@ -109,6 +118,7 @@ async def test_paths_are_neither_markup_nor_files(owner: Client) -> None:
         "/setup/%00",
         "/operators/%ff",
         "/bots/%3Cx-attack%3E",
+        "//evil.example/",
     ):
         answer = await owner.get(path)
         assert (answer.status, marked(answer.tree)) == (404, [])
@@ -189,6 +199,20 @@ async def test_pages_are_never_framed_or_kept(site: Site, owner: Client) -> None
     for page in await crawl(owner, await ids_of(site, site.mine)):
         assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
         assert (page.headers["Cache-Control"], page.headers["Referrer-Policy"]) == ("no-store", "same-origin")
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST"])
+async def test_every_answer_to_any_method_is_protected(site: Site, administrator: Client, method: str) -> None:
+    ids, body = await ids_of(site, site.mine), "x" * (FormLimits().size + 1) if method == "POST" else None
+    for route in pages("POST" if method == "POST" else "GET"):
+        path = path_of(route.template, ids)
+        if path == "/logout":
+            continue
+        answer = await administrator.request(method, path, follow=False, data=body)
+        assert answer.status < 500, path
+        kept = [answer.headers.get(name) for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options")]
+        assert kept == ["no-store", "same-origin", "nosniff"], path
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], path
 
 
 async def test_reading_changes_nothing(site: Site, owner: Client) -> None:
