@@ -74,6 +74,11 @@ def _names_only_people(line: str) -> bool:
     return not subject(words(_ASKED["age"].sub(" ", line)))
 
 
+def is_person(word: str) -> bool:
+    """Return whether a folded word names a child or another person of the visitor's."""
+    return word in _PEOPLE or bool(_ASKED["age"].search(f" {word} "))
+
+
 def is_of_minor(question: str) -> bool:
     """Return whether a question names the age of a child."""
     match = _AGE.search(f" {fold(question)} ")
@@ -94,10 +99,16 @@ def stated(sentence: str) -> frozenset[str]:
     if "quantity" in found and not _counts(line):
         found.discard("quantity")
     capitals = map(fold, _CAPITAL.findall(sentence))
-    named = any(word not in _NO_NAMES and not _STATED["date"].search(f" {word} ") for word in capitals)
+    named = any(_is_name(word) for word in capitals)
     first = (words(sentence) or [""])[0]
     named = named or (first in GIVEN_NAMES and first not in AMBIGUOUS_NAMES and sentence[:1].isupper())
     return frozenset(found | {"person"} if named else found)
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a folded word with a capital may name a person. "Martin" begins like a Turkish March."""
+    given = word in GIVEN_NAMES and word not in AMBIGUOUS_NAMES
+    return word not in _NO_NAMES and (given or not _STATED["date"].search(f" {word} "))
 
 
 def _counts(line: str) -> bool:

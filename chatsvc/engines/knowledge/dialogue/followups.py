@@ -146,6 +146,12 @@ def _names(entry: Entry, own: Sequence[str]) -> bool:
     return all(stem(word) in stems for word in own)
 
 
+def naming_words(message: str) -> list[str]:
+    """Return the words of a message that name its subject. Asking words, verbs and the people who ask are left out."""
+    beside = {*facts.asking_words(message), *_POINTING, *_OPENINGS}
+    return [word for word in facts.subject(words(message)) if not (word in beside or _is_act(word) or facts.is_person(word))]
+
+
 def _is_act(word: str) -> bool:
     """Return whether a word is a verb that names no subject of its own."""
     return word in _ACTS or bool(_VERB.fullmatch(word))

@@ -187,22 +187,33 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _titled(turn: Turn, finding: SearchResult) -> SearchResult:
-    """Make an unsure result a hedged answer if the message names its first entry. It holds the whole title, and no other near one."""
-    if finding.decision != "ask" or finding.hedged:
+    """Make an unsure result a hedged answer if the message names one entry. It holds the whole title, and no other near one.
+
+    The entry comes first already, or has all the words that say something: "do u deliver" names "Delivery".
+    """
+    if finding.decision == "answer" or finding.hedged:
         return finding
     said, kinds = facts.vocabulary_of(tuple(words(turn.message))), facts.asked(turn.message)
-    near = [hit for hit in finding.hits[:_RIVALS] if hit.score >= _NEAR * finding.hits[0].score]
-    titled = [hit.entry for hit in near if _holds_title(said, hit.entry)]
-    own = facts.subject(words(turn.message))
-    held = sum(followups.holds(finding.hits[0].entry, [word]) for word in own)
-    if titled != [finding.hits[0].entry] or 2 * held < len(own) or (kinds and not facts.states_any(titled[0].answer, kinds)):
+    titled = [hit for hit in finding.hits if _holds_title(said, hit.entry)]
+    if len(titled) != 1 or (kinds and not facts.states_any(titled[0].entry.answer, kinds)):
         return finding
-    return replace(finding, hedged=True)
+    own = followups.naming_words(turn.message)
+    held = sum(followups.holds(titled[0].entry, [word]) for word in own)
+    comes_first = finding.decision == "ask" and titled[0] is finding.hits[0] and 2 * held >= len(own)
+    if not comes_first and held < len(own):
+        return finding
+    return replace(finding, decision="ask", hedged=True, hits=(titled[0], *(hit for hit in finding.hits if hit is not titled[0])))
 
 
 def _holds_title(said: facts.Vocabulary, entry: Entry) -> bool:
+    """Return whether a message has each word of a title, in a longer or a shorter form: "deliver", "Delivery"."""
     title = facts.subject(words(entry.question))
-    return bool(title) and all(facts.has(word, said) for word in title)
+    return bool(title) and all(facts.has(word, said) or _begins(said, word) for word in title)
+
+
+def _begins(said: facts.Vocabulary, word: str) -> bool:
+    whole = facts.vocabulary_of((word,))
+    return any(facts.has(one, whole) for one in said.words)
 
 
 def _is_named(entry: Entry, own: Sequence[str]) -> bool:
