@@ -312,3 +312,24 @@ async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_ser
             again.services, ADMIN, account=(await accounts.create(again.services, ADMIN, name="to have all swept")).account.id
         )
         assert await execute(again, "SELECT count(*) FROM bots") == [(0,)]
+
+
+async def test_whatsapp_goes_on_with_the_same_visitors_and_counts(
+    caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    await furnish(caller, engine, clock)
+    address = """
+        INSERT INTO whatsapp_addresses (bot_id, conversation, kind, value, is_current, created_at)
+        SELECT bot_id, number, :1, :2, :3, :4 FROM conversations WHERE user_id = 'v1'
+    """
+    for kind, value, is_current in (("phone", "905551112233", 1), ("scoped", "TR.134", 1), ("phone", "905550000000", 0)):
+        await execute(caller.app, address, kind, value, is_current, clock())
+    await execute(caller.app, "INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (:1, '2026-11', 812)", caller.bot)
+    await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
+    for statement in (
+        "SELECT c.id, kind, value, is_current, a.created_at FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation",
+        "SELECT bot_id, month, sent FROM whatsapp_sends",
+    ):
+        found = await execute(elsewhere, statement)
+        assert found
+        assert sorted(found) == sorted(await execute(caller.app, statement))
