@@ -181,6 +181,18 @@ async def test_a_paused_channel_keeps_its_messages_for_a_day(chat: Chat, api: Bo
     assert len(api.of("sendMessage")) == 2
 
 
+async def test_a_message_that_nobody_could_try_fails_after_a_day(chat: Chat, api: BotApi, clock: FakeClock) -> None:
+    await chat.services.outbox.stop()
+    await chat.say("hello there, good morning")
+    clock.advance(86_399)
+    assert await stored.waiting(chat.services.db, clock()) == [f"telegram {chat.caller.bot}"]
+    clock.advance(1)
+    await stored.waiting(chat.services.db, clock())
+    ((_, delivery, error),) = await chat.deliveries()
+    assert (delivery, error) == ("failed", "expired")
+    assert api.sent == []
+
+
 async def test_a_removed_channel_fails_its_messages(chat: Chat, api: BotApi) -> None:
     services = chat.services
     api.fail("sendMessage", Fault(429, "", {"retry_after": 1}))

@@ -214,8 +214,22 @@ def test_what_was_pending_when_a_backup_was_made_is_not_sent_by_the_restored_sto
         "INSERT INTO webhook_events (bot_id, event, record_id, data, created_at, state) VALUES (:1, 'request.created', 'r', '{}', 1, 0)",
         shop.desk,
     )
+    query(
+        shop.data / "chatsvc.db",
+        "INSERT INTO conversations (id, account_id, bot_id, channel, user_id, last_message_at, created_at, updated_at, message_count)"
+        " SELECT '00000000-0000-4000-8000-000000000001', account_id, id, 'telegram', '7', 1, 1, 1, 1 FROM bots WHERE id = :1",
+        shop.desk,
+    )
+    query(
+        shop.data / "chatsvc.db",
+        "INSERT INTO messages (conversation, id, role, content, created_at, delivery, outbox)"
+        " SELECT number, 'm', 'assistant', 'hello', 1, 'queued', 'telegram ' || bot_id FROM conversations WHERE channel = 'telegram'",
+    )
     shop.json("backup", "create", file, "--with-master-key")
     elsewhere.json("backup", "restore", file)
+    assert query(elsewhere.data / "chatsvc.db", "SELECT delivery, outbox FROM messages WHERE role = 'assistant' AND content = 'hello'") == [
+        ("unknown", None)
+    ]
     (attempt,) = elsewhere.json("webhook", "attempts", shop.desk)
     assert (attempt["success"], attempt["error"], attempt["record_id"]) == (False, "interrupted", "r")
 
