@@ -511,3 +511,12 @@ def test_not_making_a_day_cancels_the_booking() -> None:
     assert canceled is not None
     assert canceled.change is not None
     assert canceled.change.cancels
+
+
+def test_a_party_of_four_is_no_hour_and_a_bare_hour_is_in_the_evening() -> None:
+    guest = Guest()
+    assert "What time would suit you?" in guest.say("we're four tomorrow night").text
+    guest.capture("8", "Ann", "07700 900 445", "yes")
+    moved = guest.say("can we push it to 8.30").captured
+    assert moved is not None
+    assert moved.time == time(20, 30)

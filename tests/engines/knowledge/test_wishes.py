@@ -36,6 +36,9 @@ and can i see it?
 count me in for friday
 save us a spot please
 can my daughter try a french class before we pay
+room for the wife and me, friday week, one night
+table then please
+can I meet her
 book
 yarın akşam 4 kişilik yer var mı
 araba çalışmıyor bir gelip bakar mısınız
@@ -47,6 +50,7 @@ daireyi görebilir miyim
 slm yarın boş yeriniz var mı
 gelip görsek olur mu
 hocayla tanışmak istiyorum
+bakmaya gelecem
 cuma akşamı 20.00 6 kişi deniz kenarı ayırtabilir misiniz
 pazar öğlen 5 kişi için masa ayarlar mısınız
 Dr. Selin Hanım müsait mi

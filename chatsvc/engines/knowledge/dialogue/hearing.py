@@ -149,7 +149,7 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
         reading = read_answer(kind, text, now=now, country=country)
     if asked in ("confirm", "change") or (asked in ("name", "contact") and changes_value(line)):
         reading = _with_bare_time(text, reading, now, country)
-    reading = _with_possible_phone(text, reading, country)
+    reading = _without_party(_with_possible_phone(text, reading, country), text, now, country)
     slots, own = reading.slots, [message]
     if slots.time and (span := _SPAN_OF_DAYS.search(line)) and int(span[1]) == slots.time.hour:
         slots = replace(slots, time=None)
@@ -225,6 +225,15 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
     return slots
 
 
+def _without_party(reading: Reading, text: str, now: datetime, country: str) -> Reading:
+    """Drop a time that is the number of those who come: "we're four tomorrow night"."""
+    party = _PARTY.search(text) if reading.slots.time else None
+    if party is None:
+        return reading
+    rest = examine(text[: party.start()] + " " * len(party[0]) + text[party.end() :], now=now, country=country).slots.time
+    return reading if rest == reading.slots.time else Reading(replace(reading.slots, time=rest), reading.spans, reading.gone, reading.never)
+
+
 def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
     """Read a number that has the right length, though no plan lists it."""
     slots = reading.slots
@@ -232,6 +241,11 @@ def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
     return Reading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
 
 
+_PARTY = re.compile(
+    r"\bwe(?:['’]re| are|['’]ll be| will be) (?:\d\d?|two|three|four|five|six|seven|eight|nine|ten|twelve)\b"
+    r"(?! ?(?:[:.]\d|am\b|pm\b|o['’ ]?clock))",
+    re.IGNORECASE,
+)
 _BARE_TIME = re.compile(
     r"(?:^|[ ,])((?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?)(?:[’']?(?:y?[ae]|d[ae]|t[ae]|te|ta))?(?: ?(?:bu[cç]uk|pm|am))?(?=$|[ ,.!?])"
     r"(?! ?(?:ki[sş]i|people|persons?|guests?|of us|pax|adet|tane|gece|nights?|adults?|kids|x\b))",

@@ -19,6 +19,7 @@ from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 _VERSION = 1
 _MAX_CHARACTERS = 500
 _OPEN = ("pending", "confirmed", "new", "in_progress")
+_NOON = 12
 _BARE_WORDS = 7  # a longer message with a day in it is no bare new time
 _SAME_TIME = re.compile(r" (?:same time|ayni saat\w*) ")
 _CANCELS_OUTRIGHT = re.compile(r" (?:iptal\w*|cancel\w*|vazgec\w*|delete|remove) ")
@@ -149,8 +150,8 @@ def _is_fresh(turn: Turn) -> bool:
 
 def _move(message: VisitorMessage, booked: CapturedRecord, change: PendingChange) -> Reply:
     say, heard, now = _say(message), message.heard, message.now
-    day, clock = heard.day or change.day, heard.clock or change.clock
     week = hours.week_of(message.turn.bot.opening_hours)
+    day, clock = heard.day or change.day, _meant_clock(message, heard.day or change.day or booked.date, week) or change.clock
     if day is None and clock is None:
         return Reply(say("change.when", appointment=_moment(message, booked)), dialogue=change.dump(message.turn.now_ms))
     wanted = replace(change, day=day or booked.date, clock=clock or booked.time)
@@ -162,6 +163,15 @@ def _move(message: VisitorMessage, booked: CapturedRecord, change: PendingChange
         told = say(refused[1], hours=hours.in_words(week, say.days), time=f"{wanted.clock:%H:%M}" if wanted.clock else "")
         return Reply(f"{told} {say('change.other')}", dialogue=kept.dump(message.turn.now_ms))
     return _captured(message, booked, wanted)
+
+
+def _meant_clock(message: VisitorMessage, day: date | None, week: hours.Week) -> time | None:
+    """Return the time named. A bare hour is in the evening if the business is closed in the morning: "push it to 8.30"."""
+    clock, now = message.heard.clock, message.now
+    if clock is None or clock.hour >= _NOON or hearing.names_morning(message.text) or not hours.refused_time(clock, day, now, week):
+        return clock
+    later = clock.replace(hour=clock.hour + _NOON)
+    return clock if hours.refused_time(later, day, now, week) else later
 
 
 def _refused(wanted: PendingChange, now: datetime, week: hours.Week, say: texts.Say) -> tuple[str, str] | None:

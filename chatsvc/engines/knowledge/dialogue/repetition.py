@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Reply
-from chatsvc.engines.knowledge.dialogue import facts, flow, matter, texts
+from chatsvc.engines.knowledge.dialogue import flow, matter, texts
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.reading.folding import words
 
@@ -25,8 +25,7 @@ def varied(message: VisitorMessage, said: Reply) -> Reply:
     upset = bool(message.intents & _UPSET)
     asked = next((past.content for past in reversed(message.turn.history) if past.role == "user"), "")
     if not upset and words(asked) != message.said:  # the same answer may well be right for another question
-        asks = message.heard.question or facts.asked(message.text)
-        return said if asks or said.dialogue else replace(said, text=say("smalltalk.noted"), evidence=None)
+        return said
     text, key = ("", "offer.upset") if upset else (said.text, "offer.again")
     offered = flow.offer(message, "support" if upset else matter.request_type(message.turn), text, key)
     return replace(offered, evidence=said.evidence)

@@ -6,7 +6,7 @@ A bare day after the bot spoke of viewings or appointments, and "ok let's do it 
 from __future__ import annotations
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import wording
+from chatsvc.engines.knowledge.dialogue import hearing, wording
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
@@ -28,7 +28,7 @@ def names_a_day(message: VisitorMessage) -> bool:
     """Return whether a message names a day or an hour and little else."""
     heard = message.heard
     named = heard.day is not None or heard.clock is not None or bool(_LOOSE.search(message.line))
-    return named and not (heard.question or heard.substance(_MOST_BESIDE_A_DAY))
+    return named and not (hearing.asks(message.text.replace("?", " ")) or heard.substance(_MOST_BESIDE_A_DAY))
 
 
 def is_invited(turn: Turn) -> bool:
