@@ -19,6 +19,7 @@ from chatsvc.engines.knowledge.dialogue import (
     facts,
     fallbacks,
     flow,
+    followups,
     knowing,
     matter,
     records,
@@ -146,7 +147,7 @@ def _clear_wish(message: VisitorMessage) -> Reply | None:
 def _person(message: VisitorMessage) -> Reply | None:
     """Read the wish to speak to a person."""
     named = colleagues.are_asked_for(message)
-    if "person" not in message.intents and not named:
+    if ("person" not in message.intents and not named) or followups.asks_who(message.turn):
         return None
     if not message.turn.may_capture:
         return Reply(_say(message)("person.later"))

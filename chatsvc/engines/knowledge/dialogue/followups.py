@@ -146,6 +146,13 @@ def _names(entry: Entry, own: Sequence[str]) -> bool:
     return all(stem(word) in stems for word in own)
 
 
+def asks_who(turn: Turn) -> bool:
+    """Return whether a message asks for a person whom the entry spoken of names: "who do I talk to?"."""
+    if "person" not in facts.asked(turn.message):
+        return False
+    return any(facts.states_any(entry.answer, {"person"}) for entry in spoken.last(turn))
+
+
 def naming_words(message: str) -> list[str]:
     """Return the words of a message that name its subject. Asking words, verbs and the people who ask are left out."""
     beside = {*facts.asking_words(message), *_POINTING, *_OPENINGS}
