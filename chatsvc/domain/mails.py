@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
 
-WAITING, REQUEST, APPOINTMENT, WEBHOOK, TEST = "waiting", "request", "appointment", "webhook", "test"
+WAITING, REQUEST, APPOINTMENT, WEBHOOK, ANSWER, TEST = "waiting", "request", "appointment", "webhook", "answer", "test"
 QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
 STATES = (QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE)
 
@@ -14,6 +14,8 @@ MINUTE_MS = 60_000
 # A first notice leaves after LEAD_MS; those that follow within the period of their kind become one mail at its end.
 LEAD_MS = 2000
 PERIODS_MS = {WAITING: MINUTE_MS, REQUEST: 5 * MINUTE_MS, APPOINTMENT: 5 * MINUTE_MS, WEBHOOK: 15 * MINUTE_MS}
+# A visitor who has not read an answer for so long has gone.
+GONE_MS = 2 * MINUTE_MS
 # Pauses between attempts grow from the first to the longest.
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 10_000, 15 * MINUTE_MS
 GIVE_UP_MS = DAY_MS

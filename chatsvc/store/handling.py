@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
+from chatsvc.store import mails
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, Database
@@ -80,11 +81,13 @@ async def reply(
     handler: Callable[[Conversation], Handler],
     applied: Callable[[object], None],
     key: bytes | None = None,
+    mail_to: str | None = None,
 ) -> OperatorMessage | None:
     """Store a person's message, which takes the conversation. None where there is none in the scope.
 
     `handler` returns the author for the conversation as it is, and may refuse; the sentence's delivery state is that of other channels
     than the interface, where nothing is delivered. `key` is the digest that recognises the message; raises AlreadyWritten.
+    `mail_to` is the address to which it goes by mail where the visitor does not read it.
     """
 
     def unit(connection: Connection) -> OperatorMessage | None:
@@ -99,6 +102,8 @@ async def reply(
         who = handler(found[0])
         delivery = None if found[0].channel == "api" else sentence.delivery
         number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
+        if mail_to is not None:
+            mails.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
         message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
         return OperatorMessage(_set(connection, found[1], OPERATOR, sentence.at, who), Message(*message))
 

@@ -10,14 +10,19 @@ from typing import NamedTuple
 
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import (
+    ANSWER,
     APPOINTMENT,
+    FAILED,
     FIRST_PAUSE_MS,
     GIVE_UP_MS,
+    GONE_MS,
     KEPT_MS,
     LEAD_MS,
     LONGEST_PAUSE_MS,
     PERIODS_MS,
+    QUEUED,
     REQUEST,
+    SENT,
     TEST,
     Mail,
     MailOutcome,
@@ -42,9 +47,9 @@ _NOTE = f"""
     FROM operators o WHERE {_WANTS.format(kind="?2", account="?1")}
         AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
     ON CONFLICT (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL DO UPDATE SET
-        causes = causes + excluded.causes, created_at = excluded.created_at,
-        bot_id = CASE bot_id WHEN excluded.bot_id THEN bot_id END,
-        conversation = CASE conversation WHEN excluded.conversation THEN conversation END
+        causes = mails.causes + excluded.causes, created_at = excluded.created_at,
+        bot_id = CASE mails.bot_id WHEN excluded.bot_id THEN mails.bot_id END,
+        conversation = CASE mails.conversation WHEN excluded.conversation THEN mails.conversation END
 """
 _WAITING_NOW = """
     SELECT count(*) FROM conversations c INDEXED BY conversations_handed_off
@@ -69,10 +74,53 @@ def note_capture(connection: Connection, bot_id: str, conversation: int, now: in
     note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
 
 
+def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
+    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one."""
+    connection.execute(
+        f"""
+        INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
+        SELECT b.account_id, 'answer', b.id, ?2, ?3, 1, 'queued', ?4, ?4 + {GONE_MS} FROM bots b WHERE b.id = ?1
+        ON CONFLICT (conversation) WHERE state = 'queued' AND kind = 'answer' DO UPDATE SET
+            causes = mails.causes + 1, created_at = excluded.created_at, due_at = excluded.due_at, recipient = excluded.recipient
+        """,
+        (bot_id, conversation, recipient, at),
+    )
+
+
+_UNREAD = """
+    SELECT number, content FROM messages WHERE conversation = ?1 AND role = 'operator' AND delivery = 'queued'
+        AND (mail IS NULL OR mail = ?2) ORDER BY number
+"""
+
+
+def _claim_answers(connection: Connection, conversation: int, number: int) -> int:
+    """Mark the answers that the visitor has not read. Returns their number."""
+    unread = connection.execute(_UNREAD, (conversation, number)).fetchall()
+    connection.executemany("UPDATE messages SET mail = ? WHERE number = ?", [(number, message) for message, _ in unread])
+    return len(unread)
+
+
+async def of_messages(db: Database, conversation_id: str) -> dict[int, str]:
+    """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
+
+    def unit(connection: Connection) -> dict[int, str]:
+        rows = connection.execute(
+            """
+            SELECT m.number, coalesce(s.state, 'sent') FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+            LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
+            """,
+            (conversation_id,),
+        )
+        return dict(rows.fetchall())
+
+    return await db.read(unit)
+
+
 class OutgoingMail(NamedTuple):
     """A mail to write. `bot` is None where several bots are concerned, `conversation_id` None where it is no single one.
 
-    `language` is the recipient's, None where it has chosen none; `created_at` the time of the latest cause.
+    `language` is the recipient's, None where it has chosen none; `created_at` the time of the latest cause. An answer has the `texts` of
+    its messages, the visitor's user_id and the host of the page on which the visitor wrote.
     """
 
     number: int
@@ -85,6 +133,10 @@ class OutgoingMail(NamedTuple):
     bot: str | None
     conversation_id: str | None
     created_at: int
+    bot_id: str | None
+    user_id: str | None
+    page_host: str | None
+    texts: tuple[str, ...] = ()
 
 
 async def due(db: Database, now: int, limit: int) -> list[tuple[int, str]]:
@@ -97,13 +149,15 @@ async def due(db: Database, now: int, limit: int) -> list[tuple[int, str]]:
         return [row[:2] for row in rows], any(row[2] <= now - GIVE_UP_MS for row in rows)
 
     def expire(connection: Connection) -> None:
-        connection.execute(
+        rows = connection.execute(
             """
-            UPDATE mails SET state = 'failed', error = coalesce(error, 'expired'), settled_at = ?1
-            WHERE state = 'queued' AND due_at <= ?1 AND created_at <= ?2
+            SELECT number, coalesce(error, 'expired'), status_code, answer FROM mails
+            WHERE state = 'queued' AND due_at <= ? AND created_at <= ? LIMIT ?
             """,
-            (now, now - GIVE_UP_MS),
-        )
+            (now, now - GIVE_UP_MS, limit),
+        ).fetchall()
+        for number, *told in rows:
+            _settle(connection, number, MailOutcome(FAILED, *told), now)
 
     found, has_old = await db.read(look)
     if not has_old:
@@ -127,7 +181,11 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if row is None:
             return None
         account_id, conversation, kind, is_unwanted, deleted_at = row
-        causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0] if kind == WAITING else None
+        causes = None
+        if kind == WAITING:
+            causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
+        elif kind == ANSWER:
+            causes = _claim_answers(connection, conversation, number)
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
             return None
@@ -146,28 +204,41 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
 def _outgoing(connection: Connection, number: int) -> OutgoingMail:
     row = connection.execute(
         """
-        SELECT m.number, m.kind, m.recipient, o.language, m.causes, a.name, a.id, b.name, c.id, m.created_at FROM mails m
+        SELECT m.number, m.kind, m.recipient, o.language, m.causes, a.name, a.id, b.name, c.id, m.created_at, b.id, c.user_id,
+            c.source_page_host, m.conversation FROM mails m
         LEFT JOIN operators o ON o.id = m.operator_id LEFT JOIN accounts a ON a.id = m.account_id LEFT JOIN bots b ON b.id = m.bot_id
         LEFT JOIN conversations c ON c.number = m.conversation WHERE m.number = ?
         """,
         (number,),
     ).fetchone()
-    return OutgoingMail(*row)
+    texts = connection.execute(_UNREAD, (row[-1], number)).fetchall() if row[1] == ANSWER else ()
+    return OutgoingMail(*row[:-1])._replace(texts=tuple(content for _, content in texts))
 
 
 async def settle(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
     """Write the final outcome of a mail."""
+    await db.write(lambda connection: _settle(connection, number, outcome, now))
 
-    def unit(connection: Connection) -> None:
+
+def _settle(connection: Connection, number: int, outcome: MailOutcome, now: int) -> None:
+    row = connection.execute("SELECT kind, conversation, state FROM mails WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        return
+    kind, conversation, state = row
+    if kind == ANSWER and state == QUEUED:
+        # The conversation shows what became of the mail.
+        _claim_answers(connection, conversation, number)
+    connection.execute(
+        """
+        UPDATE mails SET state = ?, error = ?, status_code = ?, answer = ?, settled_at = ? WHERE number = ?
+            AND state IN ('queued', 'sending')
+        """,
+        (*outcome, now, number),
+    )
+    if kind == ANSWER and outcome.state == SENT:
         connection.execute(
-            """
-            UPDATE mails SET state = ?, error = ?, status_code = ?, answer = ?, settled_at = ? WHERE number = ?
-                AND state IN ('queued', 'sending')
-            """,
-            (*outcome, now, number),
+            "UPDATE messages SET delivery = 'sent' WHERE conversation = ? AND mail = ? AND delivery = 'queued'", (conversation, number)
         )
-
-    await db.write(unit)
 
 
 async def put_back(db: Database, number: int, outcome: MailOutcome, now: int) -> None:
@@ -176,8 +247,9 @@ async def put_back(db: Database, number: int, outcome: MailOutcome, now: int) ->
     def unit(connection: Connection) -> None:
         other = connection.execute(
             """
-            DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ? WHERE q.state = 'queued'
-                AND q.operator_id = m.operator_id AND q.account_id = m.account_id AND q.kind = m.kind)
+            DELETE FROM mails WHERE number = (SELECT q.number FROM mails q JOIN mails m ON m.number = ?
+                WHERE q.state = 'queued' AND q.kind = m.kind AND (q.operator_id = m.operator_id AND q.account_id = m.account_id
+                    OR m.kind = 'answer' AND q.conversation = m.conversation))
             RETURNING causes, bot_id, conversation, created_at
             """,
             (number,),

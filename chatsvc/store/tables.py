@@ -203,7 +203,8 @@ TABLES = (
         record="message",
         # Nothing is sent here that the other installation may have sent.
         local=dict.fromkeys(
-            ("incoming", "pending", "outbox", "in_flight", "first_attempt_at", "parts_sent", "platform_id", "kind", "choices"), "NULL"
+            ("incoming", "pending", "outbox", "in_flight", "first_attempt_at", "parts_sent", "platform_id", "kind", "choices", "mail"),
+            "NULL",
         ),
         reference=_CONVERSATION,
         visitor=Erasure("conversation", "conversation = ?1", "messages"),

@@ -12,7 +12,7 @@ from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge, whatsapp
+from chatsvc.store import knowledge, mails, whatsapp
 from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search
 from chatsvc.usecases.conversation_events import VISITOR
@@ -31,9 +31,13 @@ class Origin(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message with the entries and the decision and confidence of its search. Both are None where there was no search."""
+    """A message with the entries and the decision and confidence of its search. Both are None where there was no search.
+
+    `mail` is the state of the mail that carried it to a visitor who had gone, None without one.
+    """
 
     message: Message
+    mail: str | None
     decision: str | None
     confidence: float | None
     origins: tuple[Origin, ...]
@@ -78,7 +82,9 @@ async def show(
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
     questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
-    shown = [_shown(message, origin, questions) for message, origin in zip(view.messages, evidence, strict=True)]
+    mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
+    pairs = zip(view.messages, evidence, strict=True)
+    shown = [_shown(message, mailed.get(message.number), origin, questions) for message, origin in pairs]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
@@ -86,12 +92,13 @@ async def show(
     return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address)
 
 
-def _shown(message: Message, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
+def _shown(message: Message, mail: str | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
     entries = evidence.get("entries")
     origins = tuple(Origin(one["id"], questions.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
     decision, confidence = evidence.get("decision"), evidence.get("confidence")
     return ShownMessage(
         message,
+        mail,
         decision if isinstance(decision, str) else None,
         confidence if isinstance(confidence, float | int) else None,
         origins,

@@ -18,7 +18,7 @@ from chatsvc.store import conversations, owners, whatsapp
 from chatsvc.store import handling as stored
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
-from chatsvc.usecases import captures, channel_messages, operators, turns
+from chatsvc.usecases import captures, channel_messages, operators, turns, visitor_addresses
 from chatsvc.usecases.history_cache import ConversationKey
 from chatsvc.usecases.messages import FALLBACK
 from chatsvc.usecases.services import Services
@@ -71,7 +71,8 @@ async def reply(
         raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
     said = NoticeSentence(text, services.clock(), "queued")
-    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services), key)
+    mail_to = await visitor_addresses.to_mail(services, caller, conversation)
+    written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services), key, mail_to)
     return _existing(written, conversation)
 
 

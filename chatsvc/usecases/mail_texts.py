@@ -91,6 +91,35 @@ def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
     return compose(mail, smtp, subject.format(**facts), "\n\n".join(parts) + "\n", language)
 
 
+class _AnswerTexts(NamedTuple):
+    """Subject and text of an operator's answer to a visitor who has gone."""
+
+    subject: str
+    text: str
+
+
+_ANSWERS = {
+    "en": _AnswerTexts(
+        "{where}: answer to your message",
+        "Hello,\n\nyou had left the chat of {where} when we answered:\n\n{said}\n\nYou can go on where you wrote to us{page}.",
+    ),
+    "tr": _AnswerTexts(
+        "{where}: mesajınıza yanıt",
+        "Merhaba,\n\n{where} sohbetinden ayrıldıktan sonra mesajınıza yanıt verdik:\n\n{said}\n\n"
+        "Görüşmeye, bize yazdığınız sayfadan devam edebilirsiniz{page}.",
+    ),
+}
+
+
+def answer(mail: OutgoingMail, smtp: Smtp, language: str) -> bytes:
+    """Write the answers of an operator to a visitor, in the language of the conversation."""
+    wording = _ANSWERS[language if language in _ANSWERS else "en"]
+    where = plain(mail.bot or "")
+    page = f" ({plain(mail.page_host)})" if mail.page_host else ""
+    text = wording.text.format(where=where, said="\n\n".join(mail.texts), page=page)
+    return compose(mail, smtp, wording.subject.format(where=where), f"{text}\n", language)
+
+
 def _records(mail: OutgoingMail) -> str:
     return f"/conversations/{mail.conversation_id}" if mail.conversation_id else f"/inbox?account={mail.account_id}"
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.config.model import Smtp
-from chatsvc.domain.mails import FAILED, QUEUED, SENT, UNKNOWN, Mail, MailOutcome
+from chatsvc.domain.mails import ANSWER, FAILED, QUEUED, SENT, UNKNOWN, Mail, MailOutcome
 from chatsvc.store import mails as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.mails import OutgoingMail
+from chatsvc.usecases import visitor_addresses
 
 if TYPE_CHECKING:
     from chatsvc.outbound.smtp import MailFault, SmtpConnection, SmtpSettings
@@ -104,7 +105,7 @@ class Mailer:
 
         db, number = self._services.db, mail.number
         try:
-            message = self._message(mail)
+            message = await self._message(mail)
         except Exception:
             log.exception("unexpected fault while mail %d was written", number)
             await self._settle(number, MailOutcome(FAILED, "internal_error"))
@@ -121,9 +122,11 @@ class Mailer:
         await self._settle(number, MailOutcome(SENT, None, 250, answer))
         return True
 
-    def _message(self, mail: OutgoingMail) -> bytes:
+    async def _message(self, mail: OutgoingMail) -> bytes:
         from chatsvc.usecases import mail_texts
 
+        if mail.kind == ANSWER:
+            return mail_texts.answer(mail, self._smtp, await visitor_addresses.language_of(self._services, mail))
         server = self._services.config.server
         return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)
 

@@ -133,4 +133,5 @@ async def smtp_server(
         for server in begun:
             if server.transport is not None:
                 cast(asyncio.Transport, server.transport).abort()
-        await asyncio.sleep(0)
+        # Connections that clients have just closed end too.
+        await asyncio.sleep(0.05)

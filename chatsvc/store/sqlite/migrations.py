@@ -585,6 +585,11 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX team_notices_by_digest ON team_notices (digest) WHERE digest IS NOT NULL;
     """,
+    # 24: answers of operators that go by mail to visitors who have gone; `mail` is the number of the mail that carried a message.
+    """
+    ALTER TABLE messages ADD COLUMN mail INTEGER;
+    CREATE UNIQUE INDEX mails_queued_answers ON mails (conversation) WHERE state = 'queued' AND kind = 'answer';
+    """,
 )
 
 

@@ -1,0 +1,52 @@
+"""E-mail address and language of visitors of the widget who have gone."""
+
+from __future__ import annotations
+
+from chatsvc.domain import times
+from chatsvc.domain.actors import Caller
+from chatsvc.domain.models import Message
+from chatsvc.domain.operators import normalised_email
+from chatsvc.domain.refusals import Refused
+from chatsvc.store import conversations
+from chatsvc.store.mails import OutgoingMail
+from chatsvc.usecases import channel_messages
+from chatsvc.usecases.services import Services
+
+_CHANNEL = "web"
+_READ = 50  # newest messages in which an address is looked for
+
+
+async def to_mail(services: Services, caller: Caller, conversation: str) -> str | None:
+    """Return the address that a visitor of the widget has given. None without one, and where mail is not set up."""
+    if not services.sends_mail:
+        return None
+    thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
+    if thread is None or thread.conversation.channel != _CHANNEL:
+        return None
+    found = thread.conversation.visitor_email or _given(services, thread.messages)
+    try:
+        return normalised_email(found) if found else None
+    except Refused:
+        return None
+
+
+def _given(services: Services, messages: list[Message]) -> str | None:
+    """Return the last address in the visitor's own words."""
+    from chatsvc.engines.reading import slots
+
+    now = times.local(services.clock(), "UTC")
+    for message in reversed(messages):
+        if message.role == "user" and "@" in message.content:
+            found = slots.read(message.content, now=now).email
+            if found:
+                return found
+    return None
+
+
+async def language_of(services: Services, mail: OutgoingMail) -> str:
+    """Return the language of the conversation of an answer."""
+    account = await services.account_cache.account(mail.account_id or "")
+    bot = account.bots.get(mail.bot_id or "") if account else None
+    if bot is None:
+        return mail.language or "en"
+    return await channel_messages.spoken(services, bot, (bot.id, _CHANNEL, mail.user_id or ""), "")
