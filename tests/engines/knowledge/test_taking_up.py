@@ -101,6 +101,13 @@ def test_a_bare_day_after_an_invitation_opens_the_request_in_turkish() -> None:
     assert "saat kaç uygun" in caller.say("salı").text
 
 
+def test_a_day_that_only_counts_is_no_wish() -> None:
+    caller = Caller()
+    caller.history = [HistoryMessage("user", "oil change"), HistoryMessage("assistant", "It is $49. No appointment needed before 3pm.")]
+    with pytest.raises(EngineError):
+        caller.say("today counts right")
+
+
 def test_contact_data_after_an_invitation_are_for_an_appointment() -> None:
     caller = Caller()
     caller.say("how much is the flat in quay street")

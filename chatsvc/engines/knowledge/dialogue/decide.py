@@ -159,7 +159,7 @@ def _upset(message: VisitorMessage) -> Reply | None:
     if not message.intents & _UPSET or ("?" in message.text and "complaint" not in message.intents):
         return None
     say = _say(message)
-    asks = message.heard.question  # "balata 2.200 TL" is no reply to "you scratched my car"
+    asks = message.heard.question or "refund" in message.intents  # "balata 2.200 TL" is no reply to "you scratched my car"
     known = (answers.answer(message.turn, message.finding) or _hedged(message)) if asks else None
     said = f"{say('sorry')} {known.text if known else ''}".strip()
     offered = flow.offer(message, "support", said, "offer.contact")

@@ -5,6 +5,9 @@ A bare day after the bot spoke of viewings or appointments, and "ok let's do it 
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, wording
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
@@ -16,7 +19,7 @@ _INVITES, _GOES_AHEAD = (
     _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind)) for kind in ("invites", "goes_ahead")
 )
 _LOOSE = _FILE.pattern("loose")
-_MOST_BESIDE_A_DAY = 3  # words
+_IF_POSSIBLE = re.compile(r"\bif (?:poss\w*|ok|okay|free|available)\b", re.IGNORECASE)
 
 
 def goes_ahead(message: VisitorMessage) -> bool:
@@ -28,7 +31,9 @@ def names_a_day(message: VisitorMessage) -> bool:
     """Return whether a message names a day or an hour and little else."""
     heard = message.heard
     named = heard.day is not None or heard.clock is not None or bool(_LOOSE.search(message.line))
-    return named and not (hearing.asks(message.text.replace("?", " ")) or heard.substance(_MOST_BESIDE_A_DAY))
+    return named and not (
+        hearing.asks(message.text.replace("?", " ")) or replace(heard, left=_IF_POSSIBLE.sub(" ", heard.left)).substance(2)
+    )
 
 
 def is_invited(turn: Turn) -> bool:
