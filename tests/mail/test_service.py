@@ -1,0 +1,32 @@
+"""The running service: mails leave by themselves, and the end of the service waits for the one in flight."""
+
+from __future__ import annotations
+
+import asyncio
+
+from chatsvc.app import App
+from chatsvc.store import mails
+from chatsvc.usecases.administration import perform
+from tests.conftest import Caller
+from tests.fakes import ADMIN, FakeClock
+from tests.mail.conftest import add_operator
+from tests.mail.smtp_server import Mailbox
+
+
+async def test_mails_leave_by_themselves_and_wait_while_the_service_stops(
+    app: App, caller: Caller, clock: FakeClock, mailbox: Mailbox
+) -> None:
+    await add_operator(caller, "ada@example.com", "request")
+    services = app.services
+    await services.db.write(lambda connection: mails.note(connection, "request", caller.bot, None, clock()))
+    clock.advance(2)
+    async with asyncio.timeout(20):
+        while not mailbox.messages:  # noqa: ASYNC110  # the server has no event for it
+            await asyncio.sleep(0.05)
+    assert services.mailer is not None
+    await services.mailer.stop()
+    await services.db.write(lambda connection: mails.note(connection, "request", caller.bot, None, clock()))
+    clock.advance(600)
+    await services.mailer.send_due()
+    assert len(mailbox.messages) == 1
+    assert [mail.state for mail in (await perform(services, ADMIN, "mail.list", {})).items] == ["queued", "sent"]
