@@ -145,7 +145,7 @@ async def torture(folder: Path, *, messages: int, times: int, visitors: int, kil
                 await run.kill(serving, max(1, random.randrange(messages // (kills + 1))))
         with await asyncio.to_thread(run.site.serve) as serving:
             api.callback = f"{serving.url}/channels/whatsapp/{run.bot}"
-            await asyncio.gather(*delivering)
+            await asyncio.gather(*(delivering or [asyncio.create_task(run.deliver())]))
             await run.settle()
             figures = await asyncio.to_thread(run.check, kills)
             await run.resolve()
