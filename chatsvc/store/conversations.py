@@ -77,7 +77,7 @@ def _page(connection: Connection, asked: _ConversationsQuery) -> ConversationPag
         SELECT max(total.conversations), json_group_array(json_array({OF_A_PAGE}, c.number)) FROM (
             SELECT coalesce(sum(conversations), 0) AS conversations FROM conversation_counts WHERE account_id = ? {of_bot} {on_channel}
         ) total
-        LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page
+        LEFT JOIN ({walks} ORDER BY last_message_at DESC, number DESC LIMIT ?) page ON true
         LEFT JOIN conversations c ON c.number = page.number
         """,
         (*values, limit + 1),

@@ -108,7 +108,7 @@ _EVENTS = (
 # Events that wait, are in flight or were sent again lately stay.
 _IN_USE = "t.state = 0 OR EXISTS (SELECT 1 FROM webhook_attempts a WHERE a.event_number = t.number AND (a.success IS NULL OR a.at >= ?1))"
 # The first two fields of the exchange are the bot and the visitor. The search in the text spares most rows the parsing.
-_EXCHANGES = "instr(exchange, ?3) AND json_extract(exchange, '$[0]') = ?1 AND json_extract(exchange, '$[1]') = ?2"
+_EXCHANGES = "instr(exchange, ?3) > 0 AND json_extract(exchange, '$[0]') = ?1 AND json_extract(exchange, '$[1]') = ?2"
 
 _ANY_CHANNEL = f"t.channel IN ({', '.join(repr(channel) for channel in CHANNELS)})"
 _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "id"})
