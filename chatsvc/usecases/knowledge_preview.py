@@ -1,7 +1,7 @@
 """Preview of a change to a bot's knowledge. The past questions that would get another answer, gain one or lose theirs.
 
 The engine is deterministic, so the preview is exact for a question asked at the start of a conversation. Each distinct question is
-searched for twice, in the knowledge before and after the change: about 3 ms.
+searched for twice, in the knowledge before and after the change: 2 to 3 ms.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from chatsvc.usecases.services import Services
 
 KINDS = ("lost", "changed", "gained")  # worst first
 MOST_QUESTIONS = 10_000
+_CACHED = 20_000  # phrasings whose features each index keeps: the questions come back to the same ones
 
 Progress = Callable[[str, int, int], None]
 
@@ -72,7 +73,8 @@ def changes(
     from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 
     progress("indexing", 0, 0)
-    indexes = [KnowledgeIndex(one.entries, bot.language, synonyms=[group.words for group in one.synonyms]) for one in (before, after)]
+    groups = [[group.words for group in one.synonyms] for one in (before, after)]
+    indexes = [KnowledgeIndex(one.entries, bot.language, own, cached=_CACHED) for one, own in zip((before, after), groups, strict=True)]
     asked = _distinct([*questions, *_phrasings(before), *_phrasings(after)])
     found = []
     for done, one in enumerate(asked, start=1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from chatsvc.domain.folding import fold_character
 
@@ -29,6 +30,7 @@ class Folded:
     place: list[int]
 
 
+@lru_cache(maxsize=256)
 def fold(text: str) -> str:
     """Fold a text and collapse its white space; only its first MAX_CHARACTERS are kept."""
     text = text[:MAX_CHARACTERS]

@@ -20,7 +20,7 @@ from chatsvc.engines.wordlists import WordFile
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
 _INTERNATIONAL = "alike"  # entry of the word file
-_SHORT = 64
+_SHORT = 200
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part

@@ -56,6 +56,7 @@ _NEXT = 20  # characters in which the word after a full stop is looked for
 _CLEARLY = 0.5  # a sentence must be so much better than the first one to come before it
 
 
+@lru_cache(maxsize=256)
 def asked(question: str) -> frozenset[str]:
     """Return the kinds of fact that a question asks for."""
     line = f" {fold(question)} "

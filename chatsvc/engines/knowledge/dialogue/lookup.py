@@ -48,6 +48,8 @@ def find(turn: Turn) -> SearchResult:
     finding = _of_child(turn, _named(turn, _with_fact(turn, _stripped(turn, search(turn, turn.message)))))
     if len(said) >= stories.LONG and finding.decision != "answer":
         return max((finding, *(search(turn, text) for text in stories.questions(turn.message))), key=lambda one: one.confidence)
+    if not turn.history and not turn.dialogue:
+        return _of_business(turn, finding) if followups.is_open(said) else finding
     if not followups.is_open(said) or intents.of(turn.message) & _OF_BOOKINGS:
         return finding
     spoken = followups.of_entry_spoken_of(turn, said, finding)

@@ -31,7 +31,7 @@ _NARROW = 1 << 16  # word numbers up to this fit in two bytes
 _MOST_PAIRS = 1 << 19  # hashed counters of bigrams; a collision only makes a bigram look less rare
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
 _A_SENTENCE, _SENTENCES = 12, 24  # least characters of a sentence, and sentences of a passage that are indexed
-_MOST_RECENT = 2_048  # phrasings whose features are cached, a few megabytes
+CACHED = 2_048  # phrasings whose features are cached, a few megabytes
 PHRASINGS = 64  # of an entry that are scored one by one; all of them count in its sum
 
 
@@ -51,10 +51,11 @@ def phrasings_of(entry: Entry) -> tuple[str, ...]:
 class Corpus:
     """Immutable term statistics of the entries of an index."""
 
-    def __init__(self, entries: Sequence[Entry], lexicon: Lexicon) -> None:
+    def __init__(self, entries: Sequence[Entry], lexicon: Lexicon, cached: int = CACHED) -> None:
         self.size = len(entries)
         self.lexicon = lexicon
         self._rarities: dict[int, float] = {}
+        self._cached = cached
         self._recent: dict[int, tuple[set[int], set[Pair]]] = {}  # cache of `phrasing`
         self.terms = Terms(lexicon)
         self.first = array("I", [0])  # entry -> number of its first phrasing
@@ -143,7 +144,7 @@ class Corpus:
         if known is None:
             row = self.tokens(phrasing)
             known = set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
-            if len(self._recent) >= _MOST_RECENT:
+            if len(self._recent) >= self._cached:
                 self._recent.clear()
             self._recent[phrasing] = known
         return known

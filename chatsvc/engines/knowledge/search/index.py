@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import repeat
 from sys import intern
 
 from chatsvc.domain.entries import PackedEntries
@@ -20,7 +19,7 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, SearchResult, threads
 from chatsvc.engines.knowledge.search import confidence, lexicon, signals
-from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, Pair
+from chatsvc.engines.knowledge.search.corpus import CACHED, PHRASINGS, Corpus, Pair
 from chatsvc.engines.knowledge.search.explanation import why
 from chatsvc.engines.knowledge.search.query import Query, query_of
 from chatsvc.engines.knowledge.search.spelling import Speller
@@ -36,7 +35,6 @@ _GIVEN, _GUESSED, _DEFAULT = 0.2, 0.5, 0.7  # factor of an entry in another lang
 _ENDS = 350  # characters of either end of a long message that are read
 _WORDS = 90  # of them that are read
 _MANY = 3_000  # entries from which on they stay packed
-_NOUGHT = repeat(0.0)
 _ITSELF = 0.999  # trigram similarity of a question that equals a phrasing
 _SAME = 0.9  # trigram similarity of a question that is nearly a phrasing
 _TOPICAL = 0.2  # topic similarity that stands for a word in common
@@ -64,10 +62,18 @@ class _Gathered:
 class KnowledgeIndex:
     """Implementation of `engines.Knowledge`."""
 
-    def __init__(self, entries: Sequence[Entry], default_language: str = "tr", synonyms: Sequence[Sequence[str]] = ()) -> None:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        default_language: str = "tr",
+        synonyms: Sequence[Sequence[str]] = (),
+        *,
+        cached: int = CACHED,
+    ) -> None:
         """Build the index. About 0.05 ms a phrasing, so build a large one in a thread.
 
         `synonyms` are groups of words or expressions that mean the same to this bot; they count like concepts of the lexicon.
+        `cached` phrasings are kept with their features, about 3 KB each.
         """
         self._entries = entries if isinstance(entries, PackedEntries) and len(entries) >= _MANY else tuple(entries)
         self._default = default_language
@@ -77,7 +83,7 @@ class KnowledgeIndex:
         self._lexicon = lexicon.extended(synonyms)
         lexicon.speller()  # built once a process, here rather than in the first search on the event loop
         with threads.fast_thread_switching():
-            self._corpus = Corpus(self._entries, self._lexicon)
+            self._corpus = Corpus(self._entries, self._lexicon, cached)
             own = [] if self._lexicon is lexicon.shared() else self._lexicon.forms()
             self._speller = Speller([*self._corpus.terms.words, *own])
 
@@ -184,11 +190,12 @@ class KnowledgeIndex:
         """Return similarity and number of an entry's best phrasing, and the entry's bigram score."""
         corpus = self._corpus
         best, number = -1.0, corpus.first[entry]
+        asked, pairs_asked = frozenset(products), frozenset(neighbours)
         shared: dict[Pair, int] = {}
         for phrasing in range(number, number + count):
             held, its_pairs = corpus.phrasing(phrasing)
-            total = sum(map(products.get, held, _NOUGHT))
-            for pair in its_pairs & neighbours.keys():
+            total = sum([products[feature] for feature in held & asked])
+            for pair in its_pairs & pairs_asked:
                 total += neighbours[pair]
                 shared[pair] = shared.get(pair, 0) + 1
             total /= corpus.lengths[phrasing]

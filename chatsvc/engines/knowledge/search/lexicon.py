@@ -24,6 +24,7 @@ from chatsvc.engines.wordlists import WordFile
 
 _SHORTEST_BEGINNING = 3
 _EXPRESSION = "_"
+_MOST_WORDS, _MOST_TEXTS = 8_192, 512  # whose concepts and expressions are cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Lexicon:
         self._expressions: dict[tuple[str, str], list[tuple[tuple[str, ...], str]]] = {}
         self._open: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         self._openings: set[str] = set()
+        self._of_word: dict[str, tuple[str, ...]] = {}  # caches of the look-ups, which a turn repeats
+        self._found: dict[tuple[str, ...], tuple[Match, ...]] = {}
         self.names: list[str] = []
         for name, members in concepts:
             self.names.append(name)
@@ -74,6 +77,15 @@ class Lexicon:
 
     def expressions(self, words: Sequence[str]) -> list[Match]:
         """Return the concepts of expressions of several words."""
+        said = tuple(words)
+        found = self._found.get(said)
+        if found is None:
+            if len(self._found) >= _MOST_TEXTS:
+                self._found.clear()
+            found = self._found[said] = tuple(self._expressions_of(said))
+        return list(found)
+
+    def _expressions_of(self, words: Sequence[str]) -> list[Match]:
         found = self._base.expressions(words) if self._base else []
         stems = [stem(word) for word in words]
         for at, two in enumerate(pairwise(stems)):
@@ -89,9 +101,14 @@ class Lexicon:
 
     def of_word(self, word: str) -> tuple[str, ...]:
         """Return the concepts of one folded word."""
-        concepts = list(self._base.of_word(word)) if self._base else []
-        concepts.extend(self._own_of(word))
-        return tuple(dict.fromkeys(concepts))
+        known = self._of_word.get(word)
+        if known is None:
+            concepts = list(self._base.of_word(word)) if self._base else []
+            concepts.extend(self._own_of(word))
+            if len(self._of_word) >= _MOST_WORDS:
+                self._of_word.clear()
+            known = self._of_word[word] = tuple(dict.fromkeys(concepts))
+        return known
 
     def _own_of(self, word: str) -> list[str]:
         """Look up a word, its stem and its beginnings. Stop words such as "should" and "olur" have no endings."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatsvc.engines.knowledge.search import features, lexicon, topics
@@ -36,7 +36,7 @@ class Query:
     words: tuple[QueryWord, ...]  # each once
     weights: dict[int, float]
     pairs: dict[Pair, float]
-    topics: dict[int, float]  # topic vector of length 1
+    topics: Mapping[int, float]  # topic vector of length 1
 
 
 def query_of(asked: Sequence[str], corpus: Corpus, speller: Speller) -> Query:

@@ -33,7 +33,8 @@ def stem(word: str) -> str:
     return word
 
 
-def trigrams(word: str) -> list[str]:
+@lru_cache(maxsize=8_192)
+def trigrams(word: str) -> tuple[str, ...]:
     """Return the distinct letter trigrams of a word with its edges marked, in order."""
     framed = f"^{word}$"
-    return list(dict.fromkeys(framed[at : at + 3] for at in range(len(framed) - 2)))
+    return tuple(dict.fromkeys([framed[at : at + 3] for at in range(len(framed) - 2)]))

@@ -113,7 +113,12 @@ def shared() -> Topics:
     return Topics(Path(__file__).with_name(_DATA).read_text(encoding="utf-8").splitlines())
 
 
-def of_words(said: Sequence[str], lexicon: Lexicon) -> dict[int, float]:
+def of_words(said: Sequence[str], lexicon: Lexicon) -> Mapping[int, float]:
     """Return the topic vector of folded words; see `Topics.of`."""
+    return _of_words(tuple(said), lexicon)
+
+
+@lru_cache(maxsize=1_024)
+def _of_words(said: tuple[str, ...], lexicon: Lexicon) -> Mapping[int, float]:
     known = shared()
     return known.of((known.row(feature), 1.0) for feature in features_of(said, lexicon))
