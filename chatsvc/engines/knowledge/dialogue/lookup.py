@@ -208,7 +208,7 @@ def _titled(turn: Turn, finding: SearchResult) -> SearchResult:
 
 
 def _holds_title(said: facts.Vocabulary, entry: Entry) -> bool:
-    """Return whether a message has each word of a title, in a longer or a shorter form: "deliver", "Delivery"."""
+    """Return whether a message has each word of a title in some form."""
     title = facts.subject(words(entry.question))
     return bool(title) and all(facts.has(word, said) or _begins(said, word) for word in title)
 
