@@ -153,6 +153,22 @@ SENTENCES: dict[str, Words] = {
         "{where} refuses user name or password{answer}", "put the right ones into notices.smtp.username and password_file"
     ),
     "mail_troubled": Words("{where} takes no mails at the moment{answer}", "see that server's log; queued mails are tried again"),
+    "team_good": Words("Telegram knows the bot and the group of notices.telegram"),
+    "team_without_token": Words(
+        "there is no token for notices.telegram, so the team's group is not told of visitors who wait",
+        "set notices.telegram.token_file, or the environment variable that notices.telegram.token names",
+    ),
+    "team_token_refused": Words(
+        "Telegram refuses the token of notices.telegram ({answer})",
+        "put the token that @BotFather shows into notices.telegram.token_file, then restart the service",
+    ),
+    "team_chat_refused": Words(
+        "the bot of notices.telegram does not reach the group {chat} ({answer})",
+        "add the bot to the group, and see whether notices.telegram.chat_id is the group's number",
+    ),
+    "team_unreachable": Words(
+        "Telegram cannot be asked about notices.telegram: {reason}", "see channels.telegram.api_url, the firewall, and the name server"
+    ),
     "channel_token_refused": Words(
         "{channel} refuses the token of the bot {bot!r}", "give the new one with `chatsvc channel set`; @BotFather shows Telegram's"
     ),

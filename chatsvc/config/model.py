@@ -144,9 +144,12 @@ class Smtp:
 
 @dataclass(frozen=True)
 class TelegramNotices:
-    """The team's group at Telegram: token of the bot that writes there, and number of the chat."""
+    """The team's group at Telegram: token of the bot that writes there, and number of the chat.
 
-    token: Secret
+    No token where its environment variable is not set: nobody is told then.
+    """
+
+    token: Secret | None
     chat_id: int
 
 

@@ -31,7 +31,7 @@ def _telegram(section: Section) -> TelegramNotices | None:
         section.refuse(
             "expected chat_id beside it: the number of the team's group", "token_file" if section.gives("token_file") else "token"
         )
-    return TelegramNotices(token, chat) if token is not None and chat is not None else None
+    return TelegramNotices(token, chat) if chat is not None else None
 
 
 def _smtp(section: Section) -> Smtp | None:

@@ -74,7 +74,7 @@ def _smtp(smtp: Smtp | None) -> dict[str, Any]:
 
 
 def _telegram(team: TelegramNotices | None) -> dict[str, Any]:
-    return {"token": MASK if team else None, "chat_id": team.chat_id if team else None}
+    return {"token": MASK if team and team.token else None, "chat_id": team.chat_id if team else None}
 
 
 def _server(server: Server) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
-from chatsvc.doctor import files, mail, model, network
+from chatsvc.doctor import files, mail, model, network, team
 from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
@@ -70,6 +70,7 @@ def _of_installation(config: Config, service: Service, extent: Extent) -> Iterat
     if may_connect:
         yield from model.server(config, extent.egress, with_models=extent.models)
         yield from mail.server(config, extent.egress)
+        yield from team.group(config, extent.egress)
     yield from network.webhooks(config, examined, resolve=may_connect)
     yield from files.channels(examined, now)
     yield from files.backups(config, now)

@@ -155,4 +155,10 @@ mail_without_login = _code("mail_without_login", "mail", FAULT, "where")
 mail_refuses_login = _code("mail_refuses_login", "mail", FAULT, "where", "answer")
 mail_troubled = _code("mail_troubled", "mail", FAULT, "where", "answer")
 
+team_good = _code("team_good", "notices", OK)
+team_without_token = _code("team_without_token", "notices", FAULT)
+team_token_refused = _code("team_token_refused", "notices", FAULT, "answer")
+team_chat_refused = _code("team_chat_refused", "notices", FAULT, "chat", "answer")
+team_unreachable = _code("team_unreachable", "notices", FAULT, "reason")
+
 examination_unfinished = _code("examination_unfinished", "examination", WARNING, "seconds")

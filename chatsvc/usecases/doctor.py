@@ -20,7 +20,7 @@ LIMIT_S = 60
 DATABASE_S = 20.0
 FRESH_MS = 5 * 60_000
 # Findings of a whole examination alone, which a later partial one keeps.
-_WHOLE_ONLY = ("model_", "mail_", "database_damaged", "database_unchecked", "webhook_unresolved")
+_WHOLE_ONLY = ("model_", "mail_", "team_", "database_damaged", "database_unchecked", "webhook_unresolved")
 
 
 class Examination(NamedTuple):

@@ -23,6 +23,7 @@ SCHEMAS: dict[str, tuple[dict[str, type], set[str]]] = {
     "getMe": ({}, set()),
     "deleteWebhook": ({"drop_pending_updates": _FLAG}, set()),
     "getUpdates": ({"offset": _INTEGER, "limit": _INTEGER, "timeout": _INTEGER, "allowed_updates": _LIST}, set()),
+    "getChat": ({"chat_id": _INTEGER}, {"chat_id"}),
     "sendMessage": ({"chat_id": _INTEGER, "text": _TEXT, "reply_markup": _OBJECT}, {"chat_id", "text"}),
     "sendChatAction": ({"chat_id": _INTEGER, "action": _TEXT}, {"chat_id", "action"}),
     "answerCallbackQuery": ({"callback_query_id": _TEXT, "text": _TEXT}, {"callback_query_id"}),
@@ -81,6 +82,7 @@ class BotApi:
         self.answered_queries: list[str] = []
         self.faults: dict[str, list[Fault]] = {}
         self.script: Scripted = lambda _: None
+        self.left: set[int] = set()  # groups that do not have the bots any more
         self.times = 1  # so often each update is delivered
         self.shuffled = False
         self.send_delay_s = 0.0
@@ -235,19 +237,24 @@ class BotApi:
         match call.method:
             case "getUpdates":
                 return await self._get_updates(call)
+            case "getChat":
+                return _chat(call.parameters["chat_id"], self.left)
             case "sendMessage":
                 return await self._send_message(call)
             case "deleteWebhook":
-                self.webhooks.discard(call.token)
-                if call.parameters.get("drop_pending_updates"):
-                    self._updates[call.token] = []
-                return _done(True)
+                return self._delete_webhook(call)
             case "answerCallbackQuery":
                 self.answered_queries.append(call.parameters["callback_query_id"])
                 return _done(True)
             case "getMe":
                 identity = int(call.token.partition(":")[0])
                 return _done({"id": identity, "is_bot": True, "first_name": "Desk", "username": self.tokens[call.token]})
+        return _done(True)
+
+    def _delete_webhook(self, call: Call) -> web.Response:
+        self.webhooks.discard(call.token)
+        if call.parameters.get("drop_pending_updates"):
+            self._updates[call.token] = []
         return _done(True)
 
     async def _get_updates(self, call: Call) -> web.Response:
@@ -314,6 +321,12 @@ class BotApi:
         if self.send_delay_s:
             await asyncio.sleep(self.send_delay_s)
         return _done({"message_id": sent.id, "date": 1, "chat": {"id": chat, "type": "private"}, "text": text})
+
+
+def _chat(chat: int, left: set[int]) -> web.Response:
+    if chat in left:
+        return _refused(400, "Bad Request: chat not found")
+    return _done({"id": chat, "type": "supergroup" if chat < 0 else "private", "accent_color_id": 1, "max_reaction_count": 11})
 
 
 def _wrong(call: Call) -> str | None:

@@ -7,18 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aiohttp import ClientSession, CookieJar
 
+from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
+from chatsvc.doctor import team
+from chatsvc.domain.actors import ANONYMOUS
+from chatsvc.outbound.egress import Egress
 from chatsvc.usecases import audit, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import TOKEN, BotApi, Fault, SentMessage
 from tests.conftest import Caller
+from tests.dashboard.client import Client
 from tests.fakes import ADMIN
 
 TEAM_TOKEN = "999:token-of-the-team"
 GROUP = -1001
 PUBLIC_URL = "https://chat.example.com"
+PASSWORD = "violet staple harbour"
 CALL = "I want to talk to a human being, please"
 
 
@@ -156,3 +163,56 @@ class TestWithoutAnAddress:
         told = await notice(api)
         assert told.buttons == []
         assert "http://127.0.0.1:8080/conversations/" in told.text
+
+    async def test_the_system_page_shows_what_is_wrong_with_the_group(self, app: App, api: BotApi) -> None:
+        api.left.add(GROUP)
+        made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "tr"})
+        await perform(app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "password": PASSWORD})
+        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+            client = Client(app, session)
+            await client.post("/login", {"email": "boss@example.com", "password": PASSWORD, "next": "/"})
+            await client.post("/system/examination", {})
+            shown = await client.get("/system")
+        assert "notices.telegram ayarındaki bot -1001 numaralı gruba ulaşamıyor" in shown.text
+        assert "Botu gruba ekleyin" in shown.text
+
+
+async def findings(config: Config, *, token: str | None = TEAM_TOKEN, egress: Egress | None = None) -> list[tuple[str, dict[str, object]]]:
+    """Examine the group as doctor does, in a thread."""
+    examined = replace(config, notices=Notices(telegram=TelegramNotices(Secret(token) if token else None, GROUP)))
+    found = await asyncio.to_thread(lambda: list(team.group(examined, egress)))
+    return [(one.code, dict(one.facts)) for one in found]
+
+
+async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: Config, api: BotApi) -> None:
+    egress = Egress()
+    assert await findings(config, egress=egress) == [("team_good", {})]
+    assert egress.opened["telegram"] >= 1
+    assert api.sent == []
+    assert await findings(config, token=None) == [("team_without_token", {})]
+    assert await findings(config, token="1:revoked") == [("team_token_refused", {"answer": "telegram_401: Unauthorized"})]
+    api.left.add(GROUP)
+    refused = ("team_chat_refused", {"chat": GROUP, "answer": "telegram_400: Bad Request: chat not found"})
+    assert await findings(config) == [refused]
+    api.fail("getMe", Fault(502), Fault(429, "", {"retry_after": 7}))
+    assert await findings(config) == [("team_unreachable", {"reason": "telegram_502"})]
+    assert await findings(config) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
+    await api.hang_up()
+    assert await findings(config) == [("team_unreachable", {"reason": "ClientConnectorError"})]
+    assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
+
+
+class TestWithoutAToken:
+    """The variable of the token is not set: the service runs, and says that nobody is told."""
+
+    @pytest.fixture
+    def config(self, config: Config) -> Config:
+        """See above."""
+        return replace(config, notices=Notices(telegram=TelegramNotices(None, GROUP)))
+
+    async def test_nobody_is_told_and_the_log_says_so(self, caplog: pytest.LogCaptureFixture, bot: Caller, api: BotApi) -> None:
+        assert "notices.telegram: there is no token" in next(record.getMessage() for record in caplog.get_records("setup"))
+        api.message(text=CALL)
+        await api.until(lambda: bool(api.texts()))
+        assert api.texts(GROUP) == []
+        assert bot.bot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import NamedTuple
 
 from chatsvc import background
@@ -15,6 +16,8 @@ from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states
 from chatsvc.usecases.services import Services
 
+log = logging.getLogger(__name__)
+
 LOOK_EVERY_S = 5.0
 FAULT_PAUSE_S = 5.0
 
@@ -25,6 +28,17 @@ class _Polling(NamedTuple):
     task: asyncio.Task[None]
 
 
+def _team_group(services: Services) -> TeamGroup | None:
+    """Return the group of `notices.telegram`, if there is one."""
+    settings = services.config.notices.telegram
+    if settings is None:
+        return None
+    if settings.token is None:
+        log.error("notices.telegram: there is no token, so the team's group is not told of visitors who wait")
+        return None
+    return TeamGroup(services, settings.token.reveal(), settings.chat_id)
+
+
 class TelegramPollers:
     """The pollers of this process, by the channel's id."""
 
@@ -33,8 +47,7 @@ class TelegramPollers:
         self._running: dict[str, _Polling] = {}
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        settings = services.config.notices.telegram
-        self._team = TeamGroup(services, settings) if settings is not None else None
+        self._team = _team_group(services)
         self._telling: asyncio.Task[None] | None = None
         self._team_polling: asyncio.Task[None] | None = None
 

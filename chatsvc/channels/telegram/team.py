@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from chatsvc.channels.telegram.update_loop import UpdateLoop
 from chatsvc.channels.telegram.updates import ReadMessage
-from chatsvc.config.model import TelegramNotices
 from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
 from chatsvc.outbound.telegram import TelegramClient, message_name
 from chatsvc.usecases import team_notices
@@ -23,9 +22,8 @@ LOOK_EVERY_S = 2.0
 class TeamGroup:
     """The group of `notices.telegram`. A lost notice would leave a visitor alone, so after a crash one may come twice."""
 
-    def __init__(self, services: Services, settings: TelegramNotices) -> None:
-        self._services, self._chat = services, settings.chat_id
-        self.token = settings.token.reveal()
+    def __init__(self, services: Services, token: str, chat: int) -> None:
+        self._services, self._chat, self.token = services, chat, token
         self.client = TelegramClient(services.egress, services.config.channels.telegram_api_url, self.token)
         # An answer may come before it is written of which notice its message is.
         self._told = asyncio.Lock()
