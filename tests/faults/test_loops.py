@@ -15,8 +15,9 @@ import pytest
 import chatsvc
 from chatsvc import app as wiring
 from chatsvc.app import App
+from chatsvc.channels.telegram import pollers
 from chatsvc.config import Config, Tls
-from chatsvc.config.model import Backups
+from chatsvc.config.model import Backups, Notices, Smtp
 from chatsvc.listening import listeners
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
@@ -24,7 +25,7 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
-from chatsvc.usecases import backups, handling, retention, search, unanswered, webhooks
+from chatsvc.usecases import backups, handling, mailer, outbox, retention, search, unanswered, unfinished_turns, webhooks
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.knowledge_cache import KnowledgeCache
 from chatsvc.webhooks import dispatcher
@@ -45,6 +46,27 @@ LOOPS: dict[str, tuple[Any, str]] = {
     "return of conversations": (handling, "return_overdue"),
     "search indexes": (KnowledgeCache, "warm"),
     "certificate": (files.CertificateFiles, "look"),
+    "interrupted turns": (unfinished_turns, "settle_all"),
+    "mails": (mailer.Mailer, "send_due"),
+    "outbox": (outbox.Outbox, "_wake_all"),
+    "telegram": (pollers.TelegramPollers, "_adjust"),
+}
+# Loops of a queue or a channel, and tasks that run once; background.py treats their faults alike.
+OTHERS = {
+    "answer",
+    "answer to a button",
+    "closing of webhook connections",
+    "examination of the installation",
+    "new connection",
+    "notices of the team",
+    "outbox queue",
+    "poller of the team's group",
+    "read receipt",
+    "sending of a message",
+    "telegram poller",
+    "typing mark",
+    "webhook delivery",
+    "webhook queue",
 }
 
 
@@ -73,6 +95,8 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
     monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(dispatcher, "STORE_PAUSE_S", 0.02)
+    for module in (mailer, outbox, pollers):
+        monkeypatch.setattr(module, "LOOK_EVERY_S", 0.02)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -84,7 +108,8 @@ async def test_a_loop_goes_on_after_an_unexpected_fault(
         for file, pem in zip((tls.cert_file, tls.key_file), self_signed(["localhost"], days=1), strict=True):
             file.write_bytes(pem)
         config = replace(config, server=replace(config.server, tls=tls))
-    config = replace(config, backup=Backups(60.0, tmp_path / "kept", 2))
+    smtp = Smtp("127.0.0.1", 9, None, None, "Desk", "desk@example.com", "none", None)
+    config = replace(config, backup=Backups(60.0, tmp_path / "kept", 2), notices=Notices(smtp))
     owner, name = LOOPS[loop]
     planted = Planted(getattr(owner, name))
     monkeypatch.setattr(owner, name, planted)
@@ -106,8 +131,7 @@ def test_every_loop_is_among_them() -> None:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    others = {"examination of the installation", "new connection", "webhook queue", "webhook delivery", "closing of webhook connections"}
-    assert named == {*LOOPS, *others, "self._name", "f'knowledge {computation.kind}'"}
+    assert named == {*LOOPS, *OTHERS, "name", "f'knowledge {computation.kind}'"}
 
 
 AWAITED = {
