@@ -19,7 +19,8 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 class Mailbox:
     """Mails that the server took, and its behaviour. `replies` answers commands by name; "silence" and "break" are no answers.
 
-    `credentials` are those of `logins`; a server with some takes nothing from others. `greeted` are the names of clients.
+    `credentials` are those of `logins`; a server with some takes nothing from others. `greeted` are the names of clients, `unanswered` the
+    commands met with silence.
     """
 
     port: int = 0
@@ -31,6 +32,7 @@ class Mailbox:
     encrypted: list[bool] = field(default_factory=list)
     signed_in: list[str] = field(default_factory=list)
     greeted: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
     connections: int = 0
 
     @property
@@ -41,6 +43,7 @@ class Mailbox:
     async def _answer(self, command: str, server: SMTP) -> str | None:
         reply = self.replies.get(command)
         if reply == "silence":
+            self.unanswered.append(command)
             await asyncio.sleep(3600)
         if reply == "break":
             cast(asyncio.Transport, server.transport).abort()
