@@ -101,6 +101,7 @@ def set_(
     """Change an operator's role, notices, name, language or administration.
 
     Sessions follow at once. One --account and --role adds or changes one role; --notice may be repeated, and replaces all notices.
+    The notice webhook (deliveries that failed) is for owners and administrators.
 
     \b
     Examples:

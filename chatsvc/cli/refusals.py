@@ -108,6 +108,7 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "role_missing": "say --admin, or give an account with --role ({roles}) and --account ID",
     "role_unknown": "the role {role!r} is none of {known}",
     "notice_unknown": "the notice {notice!r} is none of {known}",
+    "notice_for_owners": "{email} cannot get the notice {notice!r}: it is for administrators, and for owners of an account (--role owner)",
     "operator_language_unknown": "the dashboard has no language {language!r}; it has {known}",
     "password_too_short": "a password has at least {least} characters",
     "password_too_long": "a password has at most {most} characters",

@@ -15,6 +15,7 @@ from chatsvc.domain.times import DAY_MS
 LANGUAGES = ("tr", "en")
 NOTICES = ("waiting", "request", "appointment", "webhook")
 NO_NOTICE = "none"
+OF_OWNERS = "webhook"  # a notice for owners and administrators, who may see deliveries
 ROLES = {role.name.lower(): role for role in (Role.READER, Role.EDITOR, Role.OWNER)}
 NO_ROLE = "none"
 HOUR_MS = 3_600_000
@@ -123,6 +124,12 @@ def known_notices(notices: Sequence[str]) -> list[str]:
         if notice not in NOTICES:
             raise refusals.notice_unknown(notice=notice, known=[*NOTICES, NO_NOTICE])
     return [notice for notice in NOTICES if notice in notices]
+
+
+def offered_notices(operator: Operator) -> list[str]:
+    """List the notices that an operator can get."""
+    is_owner = operator.admin or Role.OWNER in operator.roles.values()
+    return [notice for notice in NOTICES if is_owner or notice != OF_OWNERS]
 
 
 def new_token() -> str:

@@ -66,13 +66,14 @@ def message(m: Message) -> Json:
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
 
 
-def message_for_operator(m: Message) -> Json:
+def message_for_operator(m: Message, mail: str | None = None) -> Json:
     """Write a message as the team sees it.
 
     `evidence` is the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null. `author` is the person who wrote
-    it, `delivery` and `error` tell how it reached the visitor's channel, `feedback` is the visitor's thumb.
+    it, `delivery` and `error` tell how it reached the visitor's channel, `mail` the state of the mail that carried it to a visitor who had
+    gone, `feedback` is the visitor's thumb.
     """
-    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "feedback": m.feedback}
+    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "mail": mail, "feedback": m.feedback}
     return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence), **team}
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.hand_off import OPERATOR, WAITING
-from chatsvc.domain.models import Conversation
+from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
 from chatsvc.store import conversations as stored
-from chatsvc.store import search_queries, transcripts
+from chatsvc.store import mails, search_queries, transcripts
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.usecases import bots, chatbots, search
 from chatsvc.usecases.account_cache import AccountState
@@ -84,8 +84,22 @@ async def list_all(
     return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 
 
-async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> stored.Thread:
-    """Show one conversation with its newest messages."""
+class TeamThread(NamedTuple):
+    """A conversation with its newest messages for the team. `mails` are states of mails that carried answers, by message number."""
+
+    conversation: Conversation
+    messages: list[Message]
+    mails: Mapping[int, str]
+
+
+async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
+    """Show one conversation with its newest messages, and which of them went by mail."""
+    thread = await _thread(services, caller, conversation, message_limit)
+    is_answered = any(message.role == OPERATOR for message in thread.messages)
+    return TeamThread(*thread, await mails.of_messages(services.db, conversation) if is_answered else {})
+
+
+async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
     thread = await stored.find(services.db, caller.scope.accounts, conversation, message_limit)
     if thread is None:
         raise refusals.conversation_not_found(conversation=conversation)
@@ -110,7 +124,7 @@ async def export(
     """Export whole conversations page by page. Of one bot, of the caller's scope, or a single one. `after` is the last page's `next`."""
     if conversation is not None:
         async with services.big_reads:
-            thread = await show(services, caller, conversation=conversation, message_limit=MOST_EXPORTED)
+            thread = await _thread(services, caller, conversation, MOST_EXPORTED)
         return TranscriptPage([transcripts.Part(*thread, begins=True, ends=True)], None)
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller, Role
-from chatsvc.domain.operators import NewOperator, Operator, OperatorSession
+from chatsvc.domain.operators import OF_OWNERS, NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import operators as stored
 from chatsvc.store import sessions as stored_sessions
@@ -95,7 +95,8 @@ async def change(
 ) -> Operator:
     """Change the given fields. The role "none" takes away the role in an account, an empty name the name.
 
-    Raises `last_administrator`, and `operator_shared` where an owner may change the role alone. Sessions follow at once.
+    Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
+    once.
     """
     found = await find(services, caller, email)
     _check_administers(caller, "operator.set", needed=admin is not None)
@@ -111,6 +112,8 @@ async def change(
     if admin is not None:
         changes["admin"] = admin
     roles = await _roles(services, caller, account, role)
+    if notices is not None:
+        _check_offered(found, admin, roles, notices)
     if not changes and not roles:
         raise refusals.nothing_to_change()
     try:
@@ -187,6 +190,14 @@ async def _roles(services: Services, caller: Caller, account: str | None, role: 
         return {}
     chosen = None if role == operators.NO_ROLE else operators.role_named(role)
     return {(await accounts.resolve(services, caller, account)).account.id: chosen}
+
+
+def _check_offered(operator: Operator, admin: bool | None, roles: Mapping[str, Role | None], notices: Sequence[str]) -> None:
+    """Check notices against what the operator will be; raises `notice_for_owners`."""
+    held = {account: role for account, role in {**operator.roles, **roles}.items() if role is not None}
+    later = operator._replace(admin=operator.admin if admin is None else admin, roles=held)
+    if OF_OWNERS in notices and OF_OWNERS not in operators.offered_notices(later):
+        raise refusals.notice_for_owners(email=operator.email, notice=OF_OWNERS)
 
 
 def _owned(caller: Caller) -> list[str] | None:

@@ -13,10 +13,10 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
-from chatsvc.store.conversations import Thread
 from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
+from chatsvc.usecases.conversations import TeamThread
 from tests.channels.bot_api import BotApi
 from tests.channels.browsing import HostSite
 from tests.conftest import Caller, MakeCaller
@@ -93,7 +93,7 @@ class Visitor:
         at = next(place for place, one in enumerate(messages) if one.number == message.number)
         return [(one.role, one.content) for one in messages[at + 1 :]]
 
-    async def thread(self) -> Thread:
+    async def thread(self) -> TeamThread:
         """The conversation as the team sees it."""
         return await conversations.show(self.services, ADMIN, conversation=await self.conversation())
 

@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 from chatsvc.domain.models import Message
-from chatsvc.store.conversations import Thread
 from chatsvc.usecases import conversations
 from chatsvc.usecases.administration import perform
+from chatsvc.usecases.conversations import TeamThread
 from tests.channels.graph_api import APP_SECRET, NUMBER, TOKEN, VERIFY_TOKEN, GraphApi
 from tests.conftest import Caller
 from tests.fakes import ADMIN
@@ -44,7 +44,7 @@ class Phone:
         """The bot's conversations, the latest first."""
         return list((await conversations.list_all(self.services, ADMIN, bot=self.caller.bot)).items)
 
-    async def thread(self, place: int = 0) -> Thread:
+    async def thread(self, place: int = 0) -> TeamThread:
         """A conversation as the team sees it."""
         found = await self.conversations()
         return await conversations.show(self.services, ADMIN, conversation=found[place].id)

@@ -177,20 +177,32 @@ async def test_sessions_are_listed_and_revoked(site: Site) -> None:
     assert out.headers["Location"] == "/login"
 
 
+async def test_the_notice_of_failed_webhooks_is_for_owners(site: Site) -> None:
+    client = await join(site, "hooks@example.com")
+    assert "failed webhooks" not in (await client.get("/me")).text
+    refused = await client.post("/me/profile", {"name": "Ada", "notice": "webhook"})
+    assert (refused.status, refused.alert) == (
+        422,
+        "hooks@example.com cannot be told of failed webhooks: only owners and administrators can.",
+    )
+    await site.do("operator.set", email="hooks@example.com", account=site.mine.account, role="owner")
+    assert "failed webhooks" in (await client.get("/me")).text
+
+
 async def test_name_notices_and_language_are_ones_own(site: Site) -> None:
     client = await join(site, "own@example.com")
-    await client.submit("/me", "operator.set", name="Ada <b>", notice=["waiting", "webhook"])
+    await client.submit("/me", "operator.set", name="Ada <b>", notice=["waiting", "request"])
     page = await client.get("/me")
     assert "Mail is not set up on this installation" in page.text
     (form,) = page.forms("operator.set")
-    assert [value for name, value in page.values(form) if name == "notice"] == ["waiting", "webhook"]
+    assert [value for name, value in page.values(form) if name == "notice"] == ["waiting", "request"]
     assert "Ada <b>" in page.text
     await client.submit("/me", "operator.set", notice=None)
     (form,) = (await client.get("/me")).forms("operator.set")
     assert "notice" not in dict(page.values(form)) or not [one for one in form.iter("input") if one.get("checked") is not None]
     refused = await client.post("/me/profile", {"name": "n" * 201, "notice": "request"})
     (form,) = refused.forms("operator.set")
-    typed = [pair for pair in refused.values(form) if pair[0] != "email"]
+    typed = [pair for pair in refused.values(form) if pair[0] not in ("account", "email")]
     assert (refused.status, typed) == (422, [("name", "n" * 201), ("notice", "request")])
     assert (await client.post("/me/profile", {"name": "a\x00b", "notice": "nonsense"})).status == 422
     turkish = await client.submit("/me", "operator.language", language="tr")

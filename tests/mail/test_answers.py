@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chatsvc.config.model import Notices
+from chatsvc.control.rendering.conversations import thread
 from chatsvc.domain.mails import MailOutcome
 from chatsvc.store import channel_messages, mails
 from chatsvc.usecases.administration import perform
@@ -29,7 +30,11 @@ async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
 async def shown(visitor: Visitor) -> list[tuple[str, str | None, str | None]]:
     """Text, delivery and mail of each message of an operator, as the dashboard shows them."""
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
-    return [(one.message.content, one.message.delivery, one.mail) for one in view.messages if one.message.role == "operator"]
+    found = [(one.message.content, one.message.delivery, one.mail) for one in view.messages if one.message.role == "operator"]
+    written = thread(await visitor.thread())["messages"]
+    assert isinstance(written, list)
+    assert [(one["content"], one["delivery"], one["mail"]) for one in written if one["role"] == "operator"] == found
+    return found
 
 
 async def come_back(visitor: Visitor) -> None:

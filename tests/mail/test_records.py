@@ -63,7 +63,8 @@ async def test_further_requests_wait_for_five_minutes(caller: Caller, engine: Sc
 async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine: ScriptedEngine, post: Post, mailbox: Mailbox) -> None:
     services = caller.app.services
     await add_operator(caller, "owner@example.com", "webhook", role="owner")
-    await add_operator(caller, "editor@example.com", "webhook")
+    await add_operator(caller, "editor@example.com", "webhook", role="owner")
+    await perform(services, ADMIN, "operator.set", {"email": "editor@example.com", "account": caller.account, "role": "editor"})
     await perform(services, ADMIN, "webhook.set", {"bot": caller.bot, "events": ["request.created", "appointment.created"]})
 
     def send_to_nobody(connection: object) -> None:

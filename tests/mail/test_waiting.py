@@ -46,7 +46,7 @@ async def test_operators_who_want_it_are_mailed_in_their_language(desk: Desk, po
     await add_operator(desk.caller, "ada@example.com", "waiting", "request")
     await add_operator(desk.caller, "ayse@example.com", "waiting", role="reader", language="tr")
     await add_operator(desk.caller, "boss@example.com", "waiting", admin=True)
-    await add_operator(desk.caller, "quiet@example.com", "request", "appointment", "webhook")
+    await add_operator(desk.caller, "quiet@example.com", "request", "appointment", "webhook", role="owner")
     visitor = await desk.visitor_waits()
     assert await post.states() == [("waiting", "queued", 1, None)] * 3
     await post.pass_time(1)

@@ -250,6 +250,7 @@ async def test_a_reader_sets_own_language_and_notices_and_nothing_else(team: Tea
     await team.token("eve@example.com", account=caller.account, role="reader")
     changed = await team.do("operator.set", reader, email=EMAIL, notices=["request", "waiting"], name="Ada")
     assert (changed.notices, changed.name) == (("waiting", "request"), "Ada")
+    assert await team.refusal("operator.set", reader, email=EMAIL, notices=["webhook"]) == "notice_for_owners"
     assert (await team.do("operator.language", reader, language="tr")).language == "tr"
     assert await team.refusal("operator.language", reader, language="de") == "operator_language_unknown"
     assert await team.refusal("operator.set", reader, email="eve@example.com", name="x") == "operator_not_found"

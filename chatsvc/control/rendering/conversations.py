@@ -10,9 +10,8 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.captures import Appointment, Request
     from chatsvc.domain.models import Conversation
-    from chatsvc.store.conversations import Thread
     from chatsvc.store.handling import OperatorMessage
-    from chatsvc.usecases.conversations import TranscriptPage
+    from chatsvc.usecases.conversations import TeamThread, TranscriptPage
     from chatsvc.usecases.erasure import ErasedVisitor
 
 
@@ -50,11 +49,12 @@ def operator_message(result: OperatorMessage) -> Json:
     return {"conversation": conversation(result.conversation), "message": shapes.message_for_operator(result.message)}
 
 
-def thread(result: Thread) -> Json:
+def thread(result: TeamThread) -> Json:
     """Write a conversation with its newest messages."""
     detail = shapes.conversation_detail(result.conversation, result.messages)
     detail |= _handling(result.conversation)
-    return {**detail, "messages": [shapes.message_for_operator(message) for message in result.messages]}
+    messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
+    return {**detail, "messages": messages}
 
 
 def transcripts(result: TranscriptPage) -> Json:

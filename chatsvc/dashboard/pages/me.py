@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain import passwords
-from chatsvc.domain.operators import LANGUAGES, NO_NOTICE, NOTICES
+from chatsvc.domain import operators, passwords
+from chatsvc.domain.operators import LANGUAGES, NO_NOTICE
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 from chatsvc.usecases import second_factor
@@ -23,7 +23,7 @@ async def show(page: Page, fault: Refused | None = None, typed: Mapping[str, obj
         "sessions": await page.perform("session.list"),
         "codes_left": await second_factor.recovery_codes_left(page.services, page.caller),
         "languages": LANGUAGES,
-        "notices": NOTICES,
+        "notices": operators.offered_notices(page.operator),
         "least": passwords.LEAST,
         "most": passwords.MOST,
     }
