@@ -418,7 +418,6 @@ BY_THE_DASHBOARD_ALONE = {name for name, operation in OPERATIONS.items() if oper
     "doctor.run",
     "conversation.find",
     "conversation.view",
-    "usage.whatsapp",
     "doctor.show",
     "inbox.assignees",
     "inbox.list",

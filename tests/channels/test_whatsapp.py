@@ -15,6 +15,7 @@ from aiohttp import web
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.control.rendering.delivery import whatsapp_usage
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
@@ -651,6 +652,8 @@ async def test_outside_of_the_24_hours_an_operator_is_told_before_writing(phone:
 async def test_usage_shows_what_was_sent_this_month(phone: Phone, caller: Caller) -> None:
     async def usage() -> list[tuple[int, int, int | None]]:
         found = await perform(phone.services, ADMIN, "usage.whatsapp", {"account": caller.account})
+        shown = [whatsapp_usage(one) for one in found]
+        assert [(one["bot"], one["beyond_free"]) for one in shown] == [(one.bot_id, one.beyond) for one in found]
         return [(one.sent, one.beyond, one.limit) for one in found]
 
     assert await usage() == [(0, 0, None)]

@@ -45,6 +45,9 @@ def test_tokens_come_from_files_and_are_masked(fresh: Site) -> None:
     )
     assert (made["token"], made["app_secret"], made["verify_token"], made["monthly_limit"]) == ("***", "***", "***", 100)
     assert "secret-token" not in fresh.run("channel", "list", bot, "--json").out
+    (sent,) = fresh.json("usage")["whatsapp"]
+    assert (sent["bot"], sent["sent"], sent["beyond_free"], sent["monthly_limit"]) == (bot, 0, 0, 100)
+    assert "beyond_free" in fresh.run("usage").out
     assert "digits alone" in fresh.refused("channel", "set", bot, "whatsapp", "--phone-number-id", "x")
 
 

@@ -93,6 +93,7 @@ RENDERERS: dict[str, Renderer] = {
     "conversation.export": conversations.transcripts,
     "conversation.erase": conversations.erased,
     "usage": shapes.analytics,
+    "usage.whatsapp": list_of(delivery.whatsapp_usage),
     "audit": page_of(installation.audit_record),
     "operator.add": accounts.new_operator,
     "operator.list": page_of(accounts.operator),

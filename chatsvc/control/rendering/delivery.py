@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from chatsvc.domain.channels import Channel, SetChannel
     from chatsvc.domain.mails import Mail
     from chatsvc.domain.webhooks import Attempt, ResentPage, SignedEvent, WebhookSettings
+    from chatsvc.usecases.whatsapp_usage import WhatsAppUsage
 
 MASK = "***"
 
@@ -44,6 +45,17 @@ def resent(result: ResentPage) -> Json:
 def signed_event(result: SignedEvent) -> Json:
     """Write a stored event as a signed delivery."""
     return result._asdict()
+
+
+def whatsapp_usage(result: WhatsAppUsage) -> Json:
+    """Write the messages that a bot sent by WhatsApp in a month."""
+    return {
+        "bot": result.bot_id,
+        "month": result.month,
+        "sent": result.sent,
+        "beyond_free": result.beyond,
+        "monthly_limit": result.limit,
+    }
 
 
 def mail(result: Mail) -> Json:
