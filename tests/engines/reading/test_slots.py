@@ -247,3 +247,17 @@ def test_a_day_gone_by_is_no_day_to_book_and_is_told_of(text: str) -> None:
     assert reading.gone
     assert (reading.slots.date, reading.slots.time) == (None, None)
     assert not examine(f"{text}, yarın gelirim", now=FRIDAY).gone
+
+
+@pytest.mark.parametrize(
+    ("text", "given_up"),
+    [
+        ("stop", True),
+        ("ok please stop", True),
+        ("stop asking", True),
+        ("arabam dünden beri stop ediyor", False),
+        ("it wont stop leaking", False),
+    ],
+)
+def test_a_word_for_stopping_gives_up_only_where_it_stands_alone(text: str, given_up: bool) -> None:
+    assert is_cancel(text) is given_up

@@ -161,6 +161,8 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
             taken = drafts.with_more(taken, turn.message)
         taken = taken if taken.name else replace(taken, name=matter.name_told(turn, message.now))
         lead = "" if draft.asked == "resume" else say(f"open.{draft.request_type}" if taken == asked else "open.volunteered")
+        if draft.asked != "resume" and taken.asked == "name":  # it has not been asked for yet
+            taken = replace(taken, asked="", missed=0)
         return FormTurn(turn, taken, heard).proceed("\n\n".join([*_asked_beside(message), lead]))
     return None
 

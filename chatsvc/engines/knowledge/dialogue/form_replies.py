@@ -75,6 +75,12 @@ class FormReplies:
             draft = typed
         if self.heard.garbled and draft.missing(self._form) == "contact":
             problems.append(self.say("hint.contact"))
+        missed = 0
+        if draft.missing(self._form) == "name" and draft.asked == "name":  # it was asked for, and not answered
+            missed = draft.missed + 1
+            if missed >= _OFFERS_WAY_OUT:
+                draft, missed = replace(draft, nameless=True), 0
+                problems.append(self.say("no.name"))
         asked = draft.missing(self._form) or "confirm"
         if asked == "date" and not problems:
             problems.append(self._reason_against_day())
@@ -85,7 +91,7 @@ class FormReplies:
             told = drafts.message_of(draft, self._spoken())
             about = summary(draft, self.turn.bot.country, told if any(map(hearing.has_substance, told.split("\n"))) else "", self.say)
             return self._reply(draft, asked, "\n\n".join(filter(None, [" ".join(said), about, self.say("ask.confirm")])))
-        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]))
+        return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
 
     def _question(self, asked: str, draft: RequestDraft) -> str:
         field = fields.of(self._form, asked)
@@ -140,6 +146,8 @@ class FormReplies:
             return self._misunderstood(lead)
         if self.heard.question or apart:
             draft = replace(draft, asides=draft.asides + 1)
+        elif asked == "name":
+            return self.proceed(lead)
         if draft.asides > _MOST_ASIDES:
             return self._reply(draft, asked, lead, missed=draft.missed)
         between = "\n\n" if apart else " "
@@ -153,6 +161,8 @@ class FormReplies:
         draft, missed = self.draft, self.draft.missed + 1
         if draft.asked == "name" and missed >= _OFFERS_WAY_OUT:
             return self._settle_name()
+        if missed >= _GIVES_UP and draft.asked != "confirm" and (draft.email or draft.phone):
+            return self._without_answer()
         if missed >= _GIVES_UP:
             return Reply(self.say("given_up"))
         asked, told = draft.asked, field_names(draft, self.say)
@@ -160,6 +170,20 @@ class FormReplies:
         if missed >= _OFFERS_WAY_OUT and not hint:
             said += [self.say(f"way.{asked}", fields=told), self.say("way.out")]
         return self._reply(draft, asked, " ".join([*said, self._question(asked, draft)]), missed=missed)
+
+    def _without_answer(self) -> Reply:
+        """Continue without a value that the visitor does not give."""
+        spoken, draft = self._spoken(), self.draft
+        wished = next((text for text in reversed(spoken) if wishes.recognise(text)), spoken[-1])
+        known = dict(draft.extra)
+        draft = replace(
+            draft,
+            request_type="contact" if draft.is_appointment else draft.request_type,
+            opening=draft.opening or drafts.opening_of(wished),
+            nameless=True,
+            extra=(*draft.extra, *((field.name, "") for field in self._form.fields if field.name not in known)),
+        )
+        return replace(self, draft=draft).proceed(self.say("noted"))
 
     def _settle_name(self) -> Reply:
         """Take the message for the name if it can be one. Else continue without a name."""

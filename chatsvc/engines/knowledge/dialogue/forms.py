@@ -29,6 +29,8 @@ from chatsvc.engines.reading.folding import words
 from chatsvc.engines.reading.language_detection import is_word
 
 _PART_OF_DAY = 4  # words of a message that only names one
+_OF_PERSON = ("name", "contact", "phone", "email")
+_NO_NAME = 3  # words that are no mistyped name
 _LEAST_KNOWN = 2  # words of a detail of the matter that some list knows
 
 
@@ -72,9 +74,12 @@ class FormTurn(FormReplies):
     def on_message(self) -> Reply:
         """Take the message as the request's text. Greetings, agreement and contact data are not taken."""
         heard = self.heard
-        if heard.question and (answered := self._answered()):
-            return answered
         taken = self._with_values(heard)
+        if heard.question and taken.draft != self.draft and heard.substance(1):  # "do you fit tyres? Jo, 07700 900123"
+            asking = replace(taken.draft, opening=drafts.opening_of(self.turn.message))
+            return replace(taken, draft=asking).proceed(self._answer() or self.say("unknown.noted"))
+        if heard.question and (answered := taken._answered()):
+            return answered
         if not heard.substance(1) and (kept := taken._with_when()) is not taken:
             return kept._repeat_question(self.say("noted"))
         if not heard.substance(1) or (hearing.is_nod(self.turn.message) and not heard.substance(2)):
@@ -91,7 +96,7 @@ class FormTurn(FormReplies):
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
             noted = "" if heard.has(draft.asked) else self.say("noted")
             lead = (self._beside() or self._answer() or "") if heard.question else noted
-            return self._with_values(heard)._with_matter().proceed(lead)
+            return self._with_values(heard)._with_rest().proceed(lead)
         if draft.asked == "change":
             return self._on_change()
         if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
@@ -187,8 +192,17 @@ class FormTurn(FormReplies):
 
     def _with_known_matter(self) -> FormTurn:
         """Keep a remark that is no answer but may be part of the matter: "annem de gelecek"."""
+        if self.draft.asked in _OF_PERSON and not self.heard.garbled and self.heard.substance(_NO_NAME):
+            return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
         asked = self.draft.asked in ("date", "time")
         return self._with_matter() if asked and not self.heard.garbled and _known_words(self.heard.line) else self
+
+    def _with_rest(self) -> FormTurn:
+        """Keep what stands beside name and contact data. Example: "Ann Hill, and please after six"."""
+        told = self.heard.substance(1) or wishes.is_urgent(self.turn.message)
+        if self.draft.asked in _OF_PERSON and told and not self.heard.question and not self.heard.refuses:
+            return replace(self, draft=drafts.with_more(self.draft, self.turn.message))
+        return self._with_matter()
 
     def _with_matter(self) -> FormTurn:
         """Keep a message that says more of the matter than the values asked for."""

@@ -1,0 +1,82 @@
+"""Forms whose questions are not answered go on: the name is asked for twice, and what else was said is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.knowledge.test_form_turns import Guest, turk
+
+
+def call(visitor: Guest) -> Guest:
+    """Open a form that asks for the name."""
+    asked = visitor.say(
+        "beni arar mısınız, fren sesi hakkında" if visitor.speaks == "tr" else "can somebody call me back about a brake noise"
+    )
+    assert asked.text.endswith(("your name?", "Adınızı alabilir miyim?"))
+    return visitor
+
+
+@pytest.mark.parametrize(
+    ("visitor", "line", "name", "rest"),
+    [
+        (Guest(), "it's Selin Kaya, 07700 900123, and please after six", "Selin Kaya", "after six"),
+        (Guest(), "Martin Weber here, my number is 07700 900123, I need it by Friday", "Martin Weber", "by Friday"),
+        (Guest(), "raj patel 07700 900123, mornings", "raj patel", "mornings"),
+        (turk(), "Derya Aksoy, 0532 123 45 67, acil", "Derya Aksoy", "acil"),
+        (turk(), "ben hakan yıldız numaram 0532 123 45 67 akşam altıdan sonra", "hakan yıldız", "altıdan sonra"),
+    ],
+)
+def test_what_stands_beside_name_and_number_is_kept_in_the_message(visitor: Guest, line: str, name: str, rest: str) -> None:
+    kept = call(visitor).capture(line, "evet" if visitor.speaks == "tr" else "yes")
+    assert kept.visitor_name == name
+    assert rest in kept.message
+
+
+@pytest.mark.parametrize(
+    ("visitor", "lines", "rest"),
+    [
+        (Guest(), ("well it started yesterday after the motorway", "07700 900123", "yes"), "motorway"),
+        (Guest(), ("07700 900123", "that number will do", "yes"), "brake noise"),
+        (turk(), ("yolda kaldım zaten", "0532 123 45 67", "evet"), "yolda kaldım zaten"),
+        (turk(), ("arabam dünden beri stop ediyor", "çok acelem var bugün lazım", "0532 123 45 67", "evet"), "stop ediyor"),
+    ],
+)
+def test_the_name_is_asked_for_twice_at_most(visitor: Guest, lines: tuple[str, ...], rest: str) -> None:
+    kept = call(visitor).capture(*lines)
+    assert kept.visitor_name is None
+    assert kept.visitor_phone in ("+447700900123", "+905321234567")
+    assert rest in kept.message
+    asked = [told.content for told in visitor.history if told.content.endswith(("your name?", "Adınızı alabilir miyim?"))]
+    assert len(asked) == 2
+
+
+def test_a_question_with_contact_data_is_answered_and_is_what_the_request_is_about() -> None:
+    visitor = turk()
+    visitor.say("beni arayın lütfen")
+    text = visitor.say("merve ben, otoparkınız var mı, numaram 0532 123 45 67").text
+    assert "Vale var, 150 TL." in text
+    assert "- Ad: merve" in text
+    assert "otoparkınız var mı" in visitor.capture("evet").message
+
+
+def test_a_question_with_contact_data_that_nobody_knows_is_passed_on() -> None:
+    visitor = Guest()
+    visitor.say("please have someone call me")
+    assert "I'll add your question to the note" in visitor.say("Tom Hill 07700 900123, is the roof terrace heated?").text
+    assert "roof terrace" in visitor.capture("yes").message
+
+
+def test_contact_data_beside_a_matter_never_told_is_not_lost() -> None:
+    visitor = Guest()
+    visitor.say("please have someone call me")
+    kept = visitor.capture("Tom Hill 07700 900123", "ok", "hmm", "ok", "right", "yes")
+    assert (kept.visitor_name, kept.visitor_phone) == ("Tom Hill", "+447700900123")
+    assert kept.message == "please have someone call me"
+
+
+def test_an_appointment_whose_day_is_never_told_becomes_a_request_to_be_called() -> None:
+    visitor = Guest()
+    visitor.say("I'd like to book a table, Tom Hill 07700 900123")
+    kept = visitor.capture("xx", "xxx", "xx xx", "xxxx", "yes")
+    assert (kept.request_type, kept.visitor_phone) == ("contact", "+447700900123")
+    assert "book a table" in kept.message
