@@ -193,10 +193,8 @@ CHOICE = "choice "
 
 def _described(kind: str, own: Mapping[str, Any]) -> str:
     """Return the text that stands for what is no text."""
-    latitude, longitude = own.get("latitude"), own.get("longitude")
-    if kind == "location" and isinstance(latitude, int | float) and isinstance(longitude, int | float):
-        return f"[location] {latitude:.6f}, {longitude:.6f}"
-    return f"[{kind}]"
+    place = [value for name in ("latitude", "longitude") if isinstance(value := own.get(name), int | float) and -360 <= value <= 360]
+    return f"[location] {place[0]:.6f}, {place[1]:.6f}" if kind == "location" and len(place) == 2 else f"[{kind}]"
 
 
 def _sender(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[WhatsAppAddress, ...]:

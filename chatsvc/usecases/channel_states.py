@@ -22,3 +22,8 @@ async def active(services: Services, channel: str) -> list[OpenChannel]:
     """List the active channels of a kind, opened; those without secrets are left out."""
     found = [opened(services.secret, one) for one in await stored.of_kind(services.db, channel)]
     return [one for one in found if one.channel.state == ACTIVE and one.secrets]
+
+
+async def is_set(services: Services, channel: str, identity: str) -> bool:
+    """Report whether a bot has a channel, paused or not, with this account."""
+    return any(one.channel.identity == identity for one in await stored.of_kind(services.db, channel))

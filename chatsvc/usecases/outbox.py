@@ -80,6 +80,10 @@ class _OutboxQueue:
     failures: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def forget_pauses(self) -> None:
+        """Forget for what time the platform asked to wait."""
+        self.held, self.paused_until, self.failures = {}, 0.0, 0
+
     @property
     def place(self) -> tuple[str, str]:
         """Channel and bot."""
@@ -155,10 +159,11 @@ class Outbox:
 
     async def _advance(self, queue: _OutboxQueue, now: float) -> bool:
         """Begin to send what may be sent now. Return whether anything was begun."""
+        is_ready = await self._ready(queue)
         queue.held = {conversation: until for conversation, until in queue.held.items() if until > now}
         # While the platform cannot be reached, one message is enough to learn that it can be again.
         room = (1 if queue.failures else IN_FLIGHT) - len(queue.conversations)
-        if room <= 0 or queue.paused_until > now or not await self._ready(queue):
+        if room <= 0 or queue.paused_until > now or not is_ready:
             return False
         held = {*queue.held, *queue.conversations}
         found = await stored.claim(self._services.db, queue.name, self._services.clock(), room, held)
@@ -173,6 +178,7 @@ class Outbox:
         channel, bot_id = queue.place
         found = (await self._services.channels.of_bot(bot_id)).get(channel)
         if found is None:
+            queue.forget_pauses()
             await stored.fail_all(self._services.db, queue.name, "channel_removed")
             return False
         if found.channel.state != ACTIVE or not found.secrets or channel not in self._makers:
@@ -181,6 +187,7 @@ class Outbox:
         if sender is None or made_of is None or (made_of.secrets, made_of.channel.settings) != (found.secrets, found.channel.settings):
             if sender is not None:
                 self._retired.append(sender)
+                queue.forget_pauses()
             sender = self._makers[channel](self._services, found)
             self._senders[queue.name] = found, sender
         queue.sender = sender

@@ -202,6 +202,29 @@ async def test_a_removed_channel_fails_its_messages(chat: Chat, api: BotApi) -> 
     assert await chat.until("failed") == [("echo: hello", "failed", "channel_removed")]
 
 
+async def test_a_platform_that_asks_to_wait_for_a_day_holds_up_no_removal(chat: Chat, api: BotApi) -> None:
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 86_400}))
+    await chat.say("hello")
+    await chat.until_error("rate_limited")
+    await chat.say("are you there?")
+    await perform(chat.services, ADMIN, "channel.remove", {"bot": chat.caller.bot, "channel": "telegram"})
+    assert {error for _, _, error in await chat.until("failed", "failed")} == {"channel_removed"}
+
+
+async def test_another_account_at_the_platform_does_not_wait_for_the_first(chat: Chat, api: BotApi) -> None:
+    await chat.say("hello")
+    await chat.until("sent")
+    api.fail("sendMessage", Fault(429, "", {"retry_after": 86_400}))
+    await chat.say("are you there?")
+    async with asyncio.timeout(10):
+        while (await chat.deliveries())[-1][2] != "rate_limited":  # noqa: ASYNC110  # of the store
+            await asyncio.sleep(0.01)
+    api.tokens = {"99:another": "other_desk_bot"}
+    await perform(chat.services, ADMIN, "channel.set", {"bot": chat.caller.bot, "channel": "telegram", "token": "99:another"})
+    await chat.until("sent", "sent")
+    assert [one.token for one in api.sent] == [TOKEN, "99:another"]
+
+
 async def test_a_long_reply_is_sent_in_parts_that_are_not_repeated(chat: Chat, api: BotApi, engine: ScriptedEngine) -> None:
     text = " ".join(f"Word{n} 🙂." for n in range(450))
     engine.script = lambda _: Reply(text, choices=("yes", "no"))

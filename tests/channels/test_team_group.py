@@ -15,6 +15,8 @@ from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
 from chatsvc.doctor import team
 from chatsvc.domain.actors import ANONYMOUS
 from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.sending import NotConnected
+from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.usecases import audit, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import TOKEN, BotApi, Fault, SentMessage
@@ -132,6 +134,58 @@ async def test_a_notice_is_tried_again_only_where_it_was_surely_not_sent(bot: Ca
         assert len([one for one in api.of("sendMessage") if one["chat_id"] == GROUP]) == 1
 
 
+async def test_an_administrator_who_stays_anonymous_answers_in_the_name_of_the_group(bot: Caller, api: BotApi) -> None:
+    told = await notice(api)
+    content: dict[str, Any] = {
+        "from": {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"},
+        "sender_chat": {"id": GROUP, "type": "supergroup", "title": "Front desk"},
+        "reply_to_message": {"message_id": told.id, "from": {"id": int(told.token.partition(":")[0]), "is_bot": True}},
+    }
+    api.message(text="Good morning", token=told.token, group=GROUP, **content)
+    await api.until(lambda: len(api.texts()) == 2)
+    (found,) = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    thread = await conversations.show(bot.app.services, ADMIN, conversation=found.id)
+    assert [(one.content, one.author) for one in thread.messages if one.role == "operator"] == [("Good morning", "Front desk")]
+
+
+class TestALimitOfTheGroup:
+    """Telegram takes no further message to the group for a while, or cannot be reached."""
+
+    @pytest.fixture
+    def config(self, config: Config, monkeypatch: pytest.MonkeyPatch) -> Config:
+        """The configuration, with a look every some milliseconds."""
+        monkeypatch.setattr("chatsvc.channels.telegram.pollers.TELL_EVERY_S", 0.01)
+        return config
+
+    async def test_the_time_that_telegram_names_is_waited_for(self, bot: Caller, api: BotApi) -> None:
+        del bot
+        is_group = {"chat_id": GROUP}.items()
+        api.script = lambda call: Fault(429, "", {"retry_after": 3600}) if is_group <= call.parameters.items() else None
+        api.message(text=CALL)
+        await api.until(lambda: any(one["chat_id"] == GROUP for one in api.of("sendMessage")))
+        await asyncio.sleep(0.5)
+        assert len([one for one in api.of("sendMessage") if one["chat_id"] == GROUP]) == 1
+
+    async def test_the_pauses_grow_while_it_cannot_be_reached(
+        self, bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        call = TelegramClient.call
+
+        async def unreachable(client: TelegramClient, method: str, parameters: Any, *more: Any) -> Any:
+            if parameters.get("chat_id") == GROUP:
+                raise NotConnected("ConnectionRefusedError")
+            return await call(client, method, parameters, *more)
+
+        del bot
+        monkeypatch.setattr(TelegramClient, "call", unreachable)
+        api.message(text=CALL)
+        await api.until(lambda: "a notice waits" in caplog.text)
+        await asyncio.sleep(0.5)
+        assert caplog.text.count("a notice waits") == 1
+        monkeypatch.undo()
+        await api.until(lambda: bool(api.texts(GROUP)))
+
+
 class TestOneBotForBoth:
     """The bot in the team's group is a channel too: one poller for both."""
 
@@ -148,6 +202,14 @@ class TestOneBotForBoth:
         await api.until(lambda: api.unconfirmed() == 0)
         assert [one.user_id for one in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items] == ["7"]
         assert {call.token for call in api.calls if call.method == "getUpdates"} == {TOKEN}
+
+    async def test_a_paused_channel_leaves_its_messages_at_telegram(self, bot: Caller, api: BotApi) -> None:
+        await perform(bot.app.services, ADMIN, "channel.pause", {"bot": bot.bot, "channel": "telegram"})
+        api.message(chat=8, text="hello")
+        await asyncio.sleep(0.5)
+        assert api.unconfirmed() == 1
+        await perform(bot.app.services, ADMIN, "channel.resume", {"bot": bot.bot, "channel": "telegram"})
+        await api.until(lambda: api.texts(8) == ["echo: hello"])
 
 
 class TestWithoutAnAddress:

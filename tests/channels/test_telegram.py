@@ -88,6 +88,15 @@ async def test_updates_that_come_again_in_any_order_are_answered_once(bot: Calle
     assert chats(api.sent) == {chat: [f"echo: message {n}" for n in range(chat, 30, 5)] for chat in range(5)}
 
 
+async def test_updates_are_confirmed_where_telegram_counts_from_a_lower_number(bot: Caller, api: BotApi) -> None:
+    api.message(text="before")
+    await api.until(lambda: len(api.sent) == 1 and api.unconfirmed() == 0)
+    api.count_anew()
+    api.message(text="after a week")
+    await api.until(lambda: len(api.sent) == 2 and api.unconfirmed() == 0)
+    assert api.texts() == ["echo: before", "echo: after a week"]
+
+
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     failures, receive = 2, incoming_messages.store
 

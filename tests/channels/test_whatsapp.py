@@ -265,6 +265,7 @@ CONTENTS: list[tuple[dict[str, Any], str, bool]] = [
     ({"type": "audio", "audio": {"id": "1", "voice": True}}, "[voice]", False),
     ({"type": "location", "location": {"latitude": 41.0082, "longitude": 28.9784}}, "[location] 41.008200, 28.978400", False),
     ({"type": "location", "location": {"latitude": "north"}}, "[location]", False),
+    ({"type": "location", "location": {"latitude": int("9" * 400), "longitude": 1}}, "[location]", False),
     ({"type": "contacts", "contacts": [{"name": {}}]}, "[contact]", False),
     ({"type": "unsupported", "errors": [{"code": 131051}]}, "[unsupported]", False),
 ]

@@ -10,7 +10,7 @@ from chatsvc import background
 from chatsvc.channels.telegram.poller import TelegramPoller
 from chatsvc.channels.telegram.team import LOOK_EVERY_S as TELL_EVERY_S
 from chatsvc.channels.telegram.team import TeamGroup
-from chatsvc.domain.channels import TELEGRAM
+from chatsvc.domain.channels import TELEGRAM, telegram_identity
 from chatsvc.outbound.telegram import TelegramClient
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states
@@ -86,14 +86,15 @@ class TelegramPollers:
         await self._adjust_team({polling.token for polling in self._running.values()})
 
     async def _adjust_team(self, polled: set[str]) -> None:
-        """Poll the team's group, unless its bot is polled for a channel."""
+        """Poll the team's group, unless its bot has a channel. Where that is paused, its visitors' messages stay at Telegram."""
         if self._team is None:
             return
-        if self._team.token in polled:
-            if self._team_polling is not None:
-                await background.cancel(self._team_polling)
-                self._team_polling = None
-        elif self._team_polling is None:
+        identity = telegram_identity(self._team.token) or ""
+        is_channel = self._team.token in polled or await channel_states.is_set(self._services, TELEGRAM, identity)
+        if is_channel and self._team_polling is not None:
+            await background.cancel(self._team_polling)
+            self._team_polling = None
+        elif not is_channel and self._team_polling is None:
             self._team_polling = background.run("poller of the team's group", self._team.poll, FAULT_PAUSE_S)
 
     async def _end(self, identifier: str) -> None:

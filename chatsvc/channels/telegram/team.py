@@ -17,6 +17,7 @@ from chatsvc.usecases.team_notices import TeamAnswer, WordedNotice
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 2.0
+_LONGEST_PAUSE_S = 60.0
 
 
 class TeamGroup:
@@ -27,6 +28,7 @@ class TeamGroup:
         self.client = TelegramClient(services.egress, services.config.channels.telegram_api_url, self.token)
         # An answer may come before it is written of which notice its message is.
         self._told = asyncio.Lock()
+        self._failures = 0
         self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault)
 
     async def poll(self) -> None:
@@ -63,16 +65,29 @@ class TeamGroup:
     async def tell(self) -> None:
         """Tell the group of those who wait."""
         for worded in await team_notices.due(self._services):
-            async with self._told:
-                try:
-                    message = await self._send(worded)
-                except (RetryLater, NotConnected) as fault:
-                    log.warning("notices.telegram: a notice waits: %s", fault)
-                    return
-                except (SendingRefused, SendingUncertain) as fault:
-                    log.error("notices.telegram: a notice was not sent: %s", fault)
-                    message = None
-                await team_notices.note(self._services, worded.notice, message)
+            pause_s = await self._tell(worded)
+            if pause_s is not None:
+                await asyncio.sleep(pause_s)
+                return  # somebody else may wait by then
+
+    async def _tell(self, worded: WordedNotice) -> float | None:
+        """Tell the group of a visitor. Return the seconds to wait where Telegram takes nothing at the moment."""
+        async with self._told:
+            try:
+                message = await self._send(worded)
+            except RetryLater as later:
+                log.warning("notices.telegram: a notice waits: %s", later)
+                return later.seconds
+            except NotConnected as fault:
+                log.warning("notices.telegram: a notice waits: %s", fault)
+                self._failures = min(self._failures + 1, 10)
+                return min(_LONGEST_PAUSE_S, 2.0**self._failures)
+            except (SendingRefused, SendingUncertain) as fault:
+                log.error("notices.telegram: a notice was not sent: %s", fault)
+                message = None
+            self._failures = 0
+            await team_notices.note(self._services, worded.notice, message)
+            return None
 
     async def _send(self, worded: WordedNotice) -> str | None:
         """Send a notice with a button; return the message's name."""

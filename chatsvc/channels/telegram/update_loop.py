@@ -92,8 +92,8 @@ class UpdateLoop:
     async def _read(self, numbered: Sequence[tuple[int, Mapping[str, object]]], me: Myself) -> None:
         """Hand over the messages of updates, then confirm them all."""
         await self._take([message for _, update in numbered if (message := updates.read(update, me)) is not None])
-        # Repeated ones may be older than what was confirmed before.
-        self._offset = max(self._offset, numbered[-1][0] + 1)
+        # Also where that is less than before: after a week without updates Telegram counts from another number.
+        self._offset = numbered[-1][0] + 1
 
     async def _refused(self, refusal: SendingRefused) -> float:
         if refusal.code in _UNAUTHORIZED:

@@ -99,6 +99,10 @@ def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:
     chat, place = _chat(message), _object(message.get("chat")).get("type")
     sender = _object(message.get("from"))
+    group = _object(message.get("sender_chat"))
+    if group and group.get("id") == chat:
+        # An administrator of the group who writes in its name, for which Telegram shows a bot of its own.
+        sender = {"id": sender.get("id"), "first_name": message.get("author_signature") or group.get("title")}
     if chat is None or sender.get("is_bot") is True or place not in ("private", *_GROUPS):
         return None
     text = _clean(message.get("text")) or _clean(message.get("caption"))
