@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Message
@@ -14,6 +16,8 @@ from chatsvc.usecases.services import Services
 
 _CHANNEL = "web"
 _READ = 50  # newest messages in which an address is looked for
+# A domain that belongs to somebody else than the one that is read of it. Turkish i's are none: keyboards write them by themselves.
+_BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
 
 async def to_mail(services: Services, caller: Caller, conversation: str) -> str | None:
@@ -25,7 +29,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> str 
         return None
     found = thread.conversation.visitor_email or _given(services, thread.messages)
     try:
-        return normalised_email(found) if found else None
+        return normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
     except Refused:
         return None
 
@@ -41,6 +45,13 @@ def _given(services: Services, messages: list[Message]) -> str | None:
             if found:
                 return found
     return None
+
+
+def _is_its_domain(address: str, messages: list[Message]) -> bool:
+    """Report whether the visitor wrote the domain of an address in ASCII."""
+    written = [message.content.replace("\u0130", "i").replace("\u0131", "i").lower() for message in messages if message.role == "user"]
+    domain = address[address.rindex("@") :]
+    return any(domain in text for text in written) or not any(_BEYOND_ASCII.search(text) for text in written)
 
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:

@@ -91,11 +91,18 @@ async def test_the_mail_is_in_the_language_of_the_conversation(visitor: Visitor,
     assert "Evet, var." in str(message.get_content())
 
 
-@pytest.mark.parametrize("said", ["Is the blue one in stock?", "Write to ada@example", "My handle is @ada"])
+@pytest.mark.parametrize("said", ["Is the blue one in stock?", "Write to ada@example", "My handle is @ada", "ada@ex\u00e4mple.com"])
 async def test_without_an_address_nothing_is_queued(visitor: Visitor, post: Post, said: str) -> None:
     await visitor.say(said)
     await visitor.act("conversation.reply", text="Yes.")
     assert await post.mails() == []
+
+
+async def test_the_letters_of_a_turkish_keyboard_are_no_other_domain(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    await visitor.say("My address is ADA@MA\u0130L.EXAMPLE.COM, not ada@m\u00e4il.example.com")
+    await visitor.act("conversation.reply", text="Thank you.")
+    await post.pass_time(120)
+    assert mailbox.recipients == ["ada@mail.example.com"]
 
 
 async def test_without_mail_nothing_changes(visitor: Visitor, post: Post) -> None:
