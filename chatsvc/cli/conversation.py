@@ -154,7 +154,7 @@ def export(ctx: click.Context, bot: str | None, form: str | None, output: Output
     Only you can read FILE. An existing FILE is overwritten.
 
     \b
-    jsonl  a conversation a line, as GET /conversations/{id} has it
+    jsonl  a conversation a line, as GET /conversations/{id} has it; with visitor_phone where WhatsApp tells the number
     csv    a message a line; a text that a spreadsheet would take for a formula begins with '
 
     \b

@@ -14,7 +14,7 @@ from chatsvc.domain.spreadsheets import without_formulas
 Part = dict[str, Any]
 COLUMNS = (
     *("conversation_id", "chatbot_id", "channel", "user_id", "session_id", "visitor_name", "visitor_email"),
-    *("message_id", "role", "content", "created_at"),
+    *("message_id", "role", "content", "created_at", "visitor_phone"),
 )
 
 
@@ -56,6 +56,7 @@ def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
             for message in part["messages"]:
                 one = part["conversation"]
                 values = (one["id"], *(one[name] for name in COLUMNS[1:7]), *(message[n] for n in ("id", "role", "content", "created_at")))
+                values += (one.get("visitor_phone"),)
                 lines.writerow(value and _cell(value) for value in values)
         yield text.getvalue()
         text.seek(0)

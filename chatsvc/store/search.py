@@ -22,7 +22,7 @@ MAX_WORDS = 5_000  # of a conversation
 class QueuedText(NamedTuple):
     """Text of a conversation that the index lacks, for the function that finds its words.
 
-    contents: new messages. captures: new requests, each (message, name, e-mail, phone).
+    contents: new messages. captures: new requests, each (message, name, e-mail, phone). addresses: the visitor's on WhatsApp.
     """
 
     user_id: str
@@ -30,6 +30,7 @@ class QueuedText(NamedTuple):
     visitor_email: str | None
     contents: list[str]
     captures: list[tuple[str, str | None, str | None, str | None]]
+    addresses: list[str]
 
 
 WordsOf = Callable[[QueuedText], Iterable[str]]
@@ -49,6 +50,7 @@ class _Queued(NamedTuple):
     request: int
     messages: list[tuple[int, str]]
     requests: list[tuple[int, str, str | None, str | None, str | None]]
+    addresses: list[str]
 
 
 # As one text: fetching a row releases the interpreter lock and acquires it again.
@@ -60,7 +62,8 @@ _QUEUED = f"""
             SELECT number, content FROM messages WHERE conversation = c.number AND number > coalesce(d.message, 0)
             ORDER BY number LIMIT ?2) page)),
         json((SELECT json_group_array(json_array(r.number, r.message, r.visitor_name, r.visitor_email, r.visitor_phone))
-            FROM requests r WHERE r.conversation = c.number AND r.number > coalesce(d.request, 0)))))
+            FROM requests r WHERE r.conversation = c.number AND r.number > coalesce(d.request, 0))),
+        json((SELECT json_group_array(a.value) FROM whatsapp_addresses a WHERE a.conversation = c.number))))
     FROM (SELECT conversation FROM search_queue ORDER BY conversation DESC LIMIT ?1) page
     LEFT JOIN conversations c ON c.number = page.conversation
     LEFT JOIN bots b ON b.id = c.bot_id
@@ -133,6 +136,7 @@ def _new_words(one: _Queued, before: set[str], words_of: WordsOf) -> list[str]:
         one.visitor_email,
         [content for _, content in one.messages],
         [(message, name, email, phone) for _, message, name, email, phone in one.requests],
+        one.addresses,
     )
     return sorted(set(words_of(text)) - before)[: MAX_WORDS - len(before)]
 

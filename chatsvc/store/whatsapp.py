@@ -6,6 +6,7 @@ person's, the older one goes on; the younger one keeps its messages and its addr
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -140,6 +141,7 @@ def _lead(connection: Connection, bot_id: str, conversation: int, addresses: Seq
             """,
             (bot_id, conversation, kind, value, now),
         )
+    search.queue(connection, [conversation])
 
 
 def _move(connection: Connection, bot_id: str, move: WhatsAppMove, now: int) -> None:
@@ -245,6 +247,22 @@ async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | 
             (bot_id, WHATSAPP, user_id, PHONE),
         ).fetchone()
         return WhatsAppAddress(*row) if row else None
+
+    return await db.read(unit)
+
+
+async def phones(db: Database, conversation_ids: Sequence[str]) -> dict[str, str]:
+    """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
+
+    def unit(connection: Connection) -> dict[str, str]:
+        rows = connection.execute(
+            """
+            SELECT c.id, '+' || a.value FROM json_each(?) one CROSS JOIN conversations c ON c.id = one.value
+            JOIN whatsapp_addresses a ON a.conversation = c.number WHERE a.kind = ? ORDER BY a.is_current, a.number
+            """,
+            (json.dumps(conversation_ids), PHONE),
+        )
+        return dict(rows.fetchall())
 
     return await db.read(unit)
 

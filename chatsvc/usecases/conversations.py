@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import errors, paging, refusals, search_words
 from chatsvc.domain.actors import Caller
+from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
 from chatsvc.store import conversations as stored
-from chatsvc.store import mails, search_queries, transcripts
+from chatsvc.store import mails, search_queries, transcripts, whatsapp
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.usecases import bots, chatbots, search
 from chatsvc.usecases.account_cache import AccountState
@@ -85,18 +86,28 @@ async def list_all(
 
 
 class TeamThread(NamedTuple):
-    """A conversation with its newest messages for the team. `mails` are states of mails that carried answers, by message number."""
+    """A conversation with its newest messages for the team.
+
+    `mails` are states of mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp.
+    """
 
     conversation: Conversation
     messages: list[Message]
     mails: Mapping[int, str]
+    phone: str | None
 
 
 async def show(services: Services, caller: Caller, *, conversation: str, message_limit: int = DEFAULT_MESSAGES) -> TeamThread:
-    """Show one conversation with its newest messages, and which of them went by mail."""
+    """Show one conversation with its newest messages, their mails, and the visitor's number."""
     thread = await _thread(services, caller, conversation, message_limit)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
-    return TeamThread(*thread, await mails.of_messages(services.db, conversation) if is_answered else {})
+    mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
+    return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation))
+
+
+async def _phones(services: Services, found: Iterable[Conversation | None]) -> dict[str, str]:
+    ids = [one.id for one in found if one is not None and one.channel == WHATSAPP]
+    return await whatsapp.phones(services.db, ids) if ids else {}
 
 
 async def _thread(services: Services, caller: Caller, conversation: str, message_limit: int) -> stored.Thread:
@@ -107,10 +118,14 @@ async def _thread(services: Services, caller: Caller, conversation: str, message
 
 
 class TranscriptPage(NamedTuple):
-    """Parts of whole conversations, of which a long one has several. `next` is None at the end."""
+    """Parts of whole conversations, of which a long one has several. `next` is None at the end.
+
+    `phones` are visitors' numbers on WhatsApp, by the conversations' ids.
+    """
 
     parts: list[transcripts.Part]
     next: transcripts.TranscriptPosition | None
+    phones: Mapping[str, str]
 
 
 async def export(
@@ -125,8 +140,9 @@ async def export(
     if conversation is not None:
         async with services.big_reads:
             thread = await _thread(services, caller, conversation, MOST_EXPORTED)
-        return TranscriptPage([transcripts.Part(*thread, begins=True, ends=True)], None)
+        return TranscriptPage([transcripts.Part(*thread, begins=True, ends=True)], None, await _phones(services, [thread.conversation]))
     if bot is not None:
         bot = (await bots.resolve(services, caller, bot))[1].id
     place = transcripts.TranscriptPosition(*after) if after is not None else None  # type: ignore[arg-type]  # as the last page gave it
-    return TranscriptPage(*await transcripts.walk(services.db, caller.scope.accounts, bot, place))
+    parts, behind = await transcripts.walk(services.db, caller.scope.accounts, bot, place)
+    return TranscriptPage(parts, behind, await _phones(services, [part.conversation for part in parts]))

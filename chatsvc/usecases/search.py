@@ -35,7 +35,7 @@ def words_of(text: QueuedText) -> set[str]:
     )
     for said in text.contents:
         found |= c.words(said) - STOPWORDS
-    for known in (text.user_id, text.visitor_name or "", text.visitor_email or ""):
+    for known in (text.user_id, text.visitor_name or "", text.visitor_email or "", *text.addresses):
         found |= c.words(known)
     for capture in text.captures:
         captured = set().union(*(c.words(value) for value in capture if value))

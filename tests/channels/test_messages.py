@@ -32,7 +32,7 @@ async def test_a_reply_is_stored_charged_and_found_on_every_side(visitor: Visito
     assert await visitor.say("hello") == [("assistant", "echo: hello")]
     assert await visitor.say("again") == [("assistant", "echo: again")]
     assert await used(caller) == (2, 2)
-    conversation, messages, _ = await visitor.thread()
+    conversation, messages, *_ = await visitor.thread()
     assert (conversation.channel, conversation.handling, conversation.message_count) == ("web", "bot", 4)
     assert [(one.role, one.delivery) for one in messages] == [("user", None), ("assistant", "sent")] * 2
     # The next turn sees the turns before, and not the message that it answers.

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from chatsvc.cli import transcript
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
+from chatsvc.control.rendering.conversations import thread, transcripts
 from chatsvc.control.rendering.delivery import whatsapp_usage
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
@@ -815,3 +817,27 @@ async def test_an_account_takes_addresses_and_counts_along(phone: Phone, api: Gr
         for broken in ({"value": "x"}, {"kind": "e-mail"}, {"value": SCOPED if record["kind"] == "phone" else PHONE}):
             with pytest.raises(Refused):
                 checked("whatsapp_address", {**record, **broken}, phone.services.clock())
+
+
+async def test_a_visitor_is_found_and_exported_with_the_phone_number(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("hello", scoped=SCOPED)
+    await phone.say("good day", phone="905559998877")
+    await phone.until("sent")
+    found = await phone.conversations()
+    (sought,) = [one for one in found if (await whatsapp_phone(phone, one.id)) == f"+{PHONE}"]
+    for q in ("0555 111 22 33", "+90 555 111 22 33", PHONE, "5551112233", SCOPED):
+        page = await perform(phone.services, ADMIN, "conversation.list", {"q": q})
+        assert [one.id for one in page.items] == [sought.id], q
+    exported = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"bot": caller.bot}))["parts"]
+    single = transcripts(await perform(phone.services, ADMIN, "conversation.export", {"conversation": sought.id}))["parts"]
+    assert isinstance(exported, list)
+    assert isinstance(single, list)
+    assert sorted(one["conversation"]["visitor_phone"] for one in exported) == [f"+{PHONE}", "+905559998877"]
+    assert [one["conversation"]["visitor_phone"] for one in single] == [f"+{PHONE}"]
+    assert f",+{PHONE}" in "".join(transcript.write("csv", [single])).replace("'", "")
+    assert api.texts()
+
+
+async def whatsapp_phone(phone: Phone, conversation: str) -> object:
+    """The visitor's number as `conversation show` has it."""
+    return thread(await perform(phone.services, ADMIN, "conversation.show", {"conversation": conversation}))["visitor_phone"]

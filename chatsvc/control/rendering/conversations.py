@@ -8,6 +8,8 @@ from chatsvc.domain import shapes, times
 from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from chatsvc.domain.captures import Appointment, Request
     from chatsvc.domain.models import Conversation
     from chatsvc.store.handling import OperatorMessage
@@ -54,7 +56,7 @@ def thread(result: TeamThread) -> Json:
     detail = shapes.conversation_detail(result.conversation, result.messages)
     detail |= _handling(result.conversation)
     messages = [shapes.message_for_operator(message, result.mails.get(message.number)) for message in result.messages]
-    return {**detail, "messages": messages}
+    return {**detail, "visitor_phone": result.phone, "messages": messages}
 
 
 def transcripts(result: TranscriptPage) -> Json:
@@ -62,7 +64,7 @@ def transcripts(result: TranscriptPage) -> Json:
     return {
         "parts": [
             {
-                "conversation": shapes.conversation(part.conversation) if part.conversation else None,
+                "conversation": _exported(part.conversation, result.phones) if part.conversation else None,
                 "message_count": part.conversation.message_count if part.conversation else 0,
                 "messages": [shapes.message(message) for message in part.messages],
                 "begins": part.begins,
@@ -72,6 +74,12 @@ def transcripts(result: TranscriptPage) -> Json:
         ],
         "next": result.next,
     }
+
+
+def _exported(conversation: Conversation, phones: Mapping[str, str]) -> Json:
+    """Write a conversation as the interface has it, with a number known from WhatsApp."""
+    phone = phones.get(conversation.id)
+    return shapes.conversation(conversation) | ({} if phone is None else {"visitor_phone": phone})
 
 
 def erased(result: ErasedVisitor) -> Json:

@@ -44,8 +44,11 @@ async def change(page: Page) -> HttpResponse:
 async def export(page: Page) -> HttpResponse:
     """Send the whole conversation as a JSON file."""
     conversation = page.params["conversation"]
-    (part,) = (await page.perform("conversation.export", conversation=conversation)).parts
-    body = json.dumps(shapes.conversation_detail(part.conversation, part.messages), ensure_ascii=False, indent=2).encode()
+    exported = await page.perform("conversation.export", conversation=conversation)
+    (part,) = exported.parts
+    phone = exported.phones.get(part.conversation.id)
+    written = shapes.conversation_detail(part.conversation, part.messages) | ({} if phone is None else {"visitor_phone": phone})
+    body = json.dumps(written, ensure_ascii=False, indent=2).encode()
     name = f'attachment; filename="conversation-{part.conversation.id}.json"'
     return responses.respond(200, body, "application/json; charset=utf-8", [("Content-Disposition", name)])
 

@@ -590,6 +590,10 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE messages ADD COLUMN mail INTEGER;
     CREATE UNIQUE INDEX mails_queued_answers ON mails (conversation) WHERE state = 'queued' AND kind = 'answer';
     """,
+    # 25: conversations are found by their visitor's number on WhatsApp.
+    """
+    INSERT OR IGNORE INTO search_queue SELECT conversation FROM whatsapp_addresses;
+    """,
 )
 
 
