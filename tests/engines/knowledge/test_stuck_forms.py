@@ -80,3 +80,22 @@ def test_an_appointment_whose_day_is_never_told_becomes_a_request_to_be_called()
     kept = visitor.capture("xx", "xxx", "xx xx", "xxxx", "yes")
     assert (kept.request_type, kept.visitor_phone) == ("contact", "+447700900123")
     assert "book a table" in kept.message
+
+
+@pytest.mark.parametrize(
+    ("visitor", "wish", "message"),
+    [
+        (Guest(), "table for 2 on sunday 7pm", "parking for a bus?"),
+        (turk(), "pazar 19:00 2 kişilik masa ayırın", "canlı maç var mı"),
+        (turk(), "pazar 19:00 2 kişilik masa ayırın", "canlı yayın?"),
+    ],
+)
+def test_a_question_about_something_that_no_entry_knows_gets_no_neighbour_in_a_form(visitor: Guest, wish: str, message: str) -> None:
+    visitor.say(wish)
+    assert visitor.say(message).text.startswith(("I'm afraid I don't have information on that.", "Bu konuda elimde bilgi yok."))
+
+
+def test_a_hedged_answer_stays_one_in_a_form_where_the_entry_knows_the_words() -> None:
+    visitor = turk()
+    visitor.say("pazar 19:00 2 kişilik masa ayırın")
+    assert "150 TL" in visitor.say("arabayı otoparka bırakabilir miyim").text

@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, replace
 
 from chatsvc.domain.profiles import FormField
-from chatsvc.engines import Reply
+from chatsvc.engines import Reply, SearchResult
 from chatsvc.engines.knowledge.dialogue import (
     answers,
     corrections,
     drafts,
     fields,
+    followups,
     hearing,
     hours,
     intents,
@@ -170,9 +171,13 @@ class FormTurn(FormReplies):
             return said
         finding = VisitorMessage(self.turn).finding
         known = answers.answer(self.turn, finding)
-        if known is None and finding.hedged and self.heard.question:
+        if known is None and self.heard.question and finding.hedged and self._is_about(finding):
             known = answers.unsure(self.turn, finding)
         return known.text if known else None
+
+    def _is_about(self, finding: SearchResult) -> bool:
+        """Return whether the entries found know each word that names the subject. "Courtesy coffee" is no courtesy car."""
+        return all(any(followups.holds(hit.entry, [word]) for hit in finding.hits) for word in followups.naming_words(self.turn.message))
 
     def _beside(self) -> str:
         """Return the answers to the questions that stand beside values: "thursday 11am. do you do lunch?"."""
