@@ -40,6 +40,7 @@ GIVEN = [
     ("TR", "name", "can yücel", "can yücel", None, None),
     ("TR", "name", "Şükrü Saraç'ım", "Şükrü Saraç", None, None),
     ("TR", "name", "Seda hanım", "Seda", None, None),
+    ("TR", "name", "okan yılmaz araba fren yapınca titriyor", "okan yılmaz", None, None),
     ("GB", "name", "just Bob", "Bob", None, None),
     ("AU", "", "sign me up. Rohit Metha 0491 570 110", "Rohit Metha", None, "+61491570110"),
     ("GB", "name", "Name Jo Bloggs\nTel 07700 900123\nEmail jo@b.example", "Jo Bloggs", "jo@b.example", "+447700900123"),

@@ -114,6 +114,8 @@ def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re
         return None
     if (sure := _rank(words, cue=piece.cue, asked=asked, shouted=shouted)) is not None:
         return sure, words
+    if asked and (head := _full_name_first(words)):
+        return KNOWN, head
     if not piece.beside:
         return None
     for at in range(max(1, len(words) - _MOST_WORDS), len(words)):
@@ -122,6 +124,13 @@ def _name_in(piece: _Piece, *, asked: bool, shouted: bool) -> tuple[int, list[re
         if known and before not in _OTHERS and before not in TITLES and _rank(tail, asked=asked, shouted=shouted) is not None:
             return KNOWN, tail
     return None
+
+
+def _full_name_first(words: list[re.Match[str]]) -> list[re.Match[str]] | None:
+    """Return a given name and a surname at the front of other words: "okan yılmaz araba fren yapınca titriyor"."""
+    bases = [_base(word) for word in words[:3]]
+    known = len(bases) > 2 and bases[0] in GIVEN_NAMES - AMBIGUOUS_NAMES and bases[1] in SURNAMES
+    return words[:2] if known and bases[2] not in COURTESIES and bases[2] not in TITLES else None
 
 
 def _stripped(words: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]] | None:
