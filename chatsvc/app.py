@@ -35,7 +35,7 @@ from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
-from chatsvc.store.batches import StoreDatabase
+from chatsvc.store.batches import OpenStore, StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import open_master_key
@@ -79,10 +79,17 @@ ENGINES: dict[str, Callable[[Config, Egress], Engine]] = {"knowledge": lambda _,
 class App:
     """A running service; an asynchronous context manager."""
 
-    def __init__(self, config: Config, clock: Callable[[], int] = now_ms, limiter: Limiter | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        clock: Callable[[], int] = now_ms,
+        limiter: Limiter | None = None,
+        open_store: OpenStore = GroupCommitDatabase.open,
+    ) -> None:
         self.config = config
         self._clock = clock
         self._limiter = limiter or Limiter(config.limits.requests_per_minute)
+        self._open_store = open_store
         self._undo: list[Callable[[], Any]] = []
         self.services: Services
         self.listeners: Listeners
@@ -116,7 +123,7 @@ class App:
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
         secret = open_master_key(folder, self.config.given_master_key)
-        db = await GroupCommitDatabase.open(folder.database, secret)
+        db = await self._open_store(folder.database, secret)
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)
         await accounts.abandon_imports(db)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,49 @@ from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
 from chatsvc.usecases import accounts, bots, keys
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.postgres import Postgres, open_store, require_programs
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch that chooses the store."""
+    parser.addoption("--store", choices=["sqlite", "postgres"], default="sqlite", help="the store of the service that is tested")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of SQLite's own files where the store is PostgreSQL."""
+    if config.getoption("--store") == "postgres":
+        left_out = pytest.mark.skip(reason="a test of SQLite's files")
+        for item in items:
+            if item.get_closest_marker("sqlite"):
+                item.add_marker(left_out)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests that are marked `postgres` on both stores."""
+    marked = {name for name in ("postgres", "sqlite") if metafunc.definition.get_closest_marker(name)}
+    if marked == {"postgres"} and metafunc.config.getoption("--store") == "sqlite":
+        metafunc.parametrize("store", ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The PostgreSQL server that holds the stores of tests."""
+    require_programs()
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def store(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The store of the test: SQLite, or PostgreSQL."""
+    kind: str = getattr(request, "param", request.config.getoption("--store"))
+    if kind == "sqlite":
+        yield kind
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    with server.in_use():
+        yield kind
+
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("unhurried", deadline=None)
@@ -105,7 +148,7 @@ def config(tmp_path: Path) -> Config:
 @pytest.fixture
 async def app(config: Config, clock: FakeClock, engine: ScriptedEngine) -> AsyncIterator[App]:
     """A running chatsvc."""
-    async with App(config, clock) as running:
+    async with App(config, clock, open_store=open_store) as running:
         running.services.engines["anthropic"] = engine
         yield running
 

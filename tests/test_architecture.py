@@ -136,6 +136,7 @@ LIBRARIES = {
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
     "phonenumbers": {"engines/reading"},
     "prometheus_client": {"metrics"},
+    "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
     "sqlite3": {"store/sqlite"},
     "uvloop": {"cli/serve.py", "cli/demo.py"},
@@ -474,7 +475,7 @@ from chatsvc.cli.main import main
 main(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)))
 """
-HEAVY = {"aiohttp", "anthropic", "cryptography", "httpx2", "jinja2", "multidict", "orjson", "uvloop"}
+HEAVY = {"aiohttp", "anthropic", "cryptography", "httpx2", "jinja2", "multidict", "orjson", "psycopg", "uvloop"}
 
 
 @pytest.mark.parametrize("command", [["account", "create", "Acme"], ["key", "create"], ["key", "list"], ["account", "list"], ["usage"]])
@@ -578,10 +579,16 @@ def of_target(target: ast.expr, value: ast.expr | None, name: str) -> Iterator[a
                     yield choice.elts[at] if isinstance(choice, ast.Tuple) else None
 
 
+# The connection to PostgreSQL is called like SQLite's, translates what it is given and passes it on.
+PASSED_ON = {"text", "arranged[0][0]", "script.encode()"}
+
+
 def test_no_sql_is_made_of_data() -> None:
-    found = [Sql(path) for path in (ROOT / "store").rglob("*.py")]
+    driver = ROOT / "store" / "postgres" / "connection.py"
+    found = [Sql(path) for path in (ROOT / "store").rglob("*.py") if path != driver]
     assert sum(one.seen for one in found) > 50
     assert [wrong for one in found for wrong in one.wrong] == []
+    assert {wrong.split(": ")[1] for wrong in Sql(driver).wrong} == PASSED_ON
 
 
 @pytest.mark.parametrize(
@@ -625,6 +632,55 @@ def test_sqlite_stays_in_the_store_and_its_tests() -> None:
                 wrong.append(inside)
     assert [one for one in wrong if not one.startswith("store/")] == []
     assert wrong
+
+
+def test_the_driver_of_postgresql_is_loaded_and_shipped_nowhere_so_far() -> None:
+    """No setting chooses it yet: tests alone import it, and it is a package of the tools."""
+    users = [one for one in imports() if one.module.startswith("chatsvc.store.postgres") and not one.file.startswith("store/postgres/")]
+    assert [str(one) for one in users] == []
+    packaging = ROOT.parent / "packaging"
+    assert "psycopg" not in (packaging / "requirements.txt").read_text()
+    assert '"psycopg"' in (packaging / "chatsvc.spec").read_text()
+
+
+# Statements that PostgreSQL cannot be given, and reads of what SQLite alone says after them.
+NOT_PORTABLE = re.compile(r"\bINSERT OR\b|\bREPLACE INTO\b|\bON CONFLICT\s+DO UPDATE\b|\b(NOT NULL|UNIQUE|KEY) ON CONFLICT\b")
+
+
+def not_portable(path: Path) -> list[str]:
+    """The places of a module of the store whose SQL is SQLite's alone."""
+    found = []
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NOT_PORTABLE.search(node.value):
+            found.append(f"{path.name}:{node.lineno}: {NOT_PORTABLE.search(node.value)[0]}")  # type: ignore[index]
+        if isinstance(node, ast.Attribute) and node.attr in {"lastrowid", "total_changes"}:
+            found.append(f"{path.name}:{node.lineno}: {node.attr}")
+    return found
+
+
+def test_the_sql_of_the_store_is_read_by_both_stores() -> None:
+    outside = [path for path in (ROOT / "store").rglob("*.py") if "sqlite" not in path.relative_to(ROOT).parts]
+    assert len(outside) > 20
+    assert [place for path in outside for place in not_portable(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_portable"),
+    [
+        ('c.execute("INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = excluded.a RETURNING number").fetchone()', True),
+        ('c.execute("INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING")', True),
+        ('c.execute("INSERT OR IGNORE INTO t VALUES (1)")', False),
+        ('c.execute("INSERT OR REPLACE INTO t VALUES (1)")', False),
+        ('c.execute("REPLACE INTO t VALUES (1)")', False),
+        ('c.execute("INSERT INTO t VALUES (1) ON CONFLICT\\n DO UPDATE SET a = 1")', False),
+        ('c.execute(f"INSERT OR IGNORE INTO {T} VALUES (1)")', False),
+        ('c.execute("INSERT INTO t VALUES (1)").lastrowid', False),
+    ],
+)
+def test_the_check_of_portable_sql_itself_knows_what_sqlite_alone_reads(tmp_path: Path, text: str, is_portable: bool) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(text)
+    assert (not_portable(file) == []) is is_portable
 
 
 def test_units_of_work_are_made_in_the_store_alone() -> None:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from itertools import groupby
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.tallies import SIZES, Histogram
 from chatsvc.store.database import Connection, Database, StoreUnavailable, Together, Unit
+from chatsvc.store.master_key import MasterKey
 
 T = TypeVar("T")
 MAX_BATCH = 256
@@ -179,6 +181,9 @@ class StoreDatabase(Database, Protocol):
     def check(self) -> None:
         """Set `fault` while the database cannot be used."""
         ...
+
+
+OpenStore = Callable[[Path, MasterKey], Awaitable[StoreDatabase]]
 
 
 def least_busy(readers: list[BatchThread], unit: Unit[Any]) -> BatchThread:

@@ -155,8 +155,8 @@ async def insert_conversations(app: App, caller: Caller, last_message_at: Iterab
     await execute(
         app,
         """
-        INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (:1, :2, :3, :4)
-        ON CONFLICT DO UPDATE SET conversations = conversations + excluded.conversations
+        INSERT INTO conversation_counts (account_id, bot_id, channel, conversations) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (account_id, bot_id, channel) DO UPDATE SET conversations = conversation_counts.conversations + excluded.conversations
         """,
         *(caller.account, caller.bot, channel, len(rows)),
     )

@@ -56,6 +56,7 @@ OTHERS = {
     "answer",
     "answer to a button",
     "closing of webhook connections",
+    "connection to PostgreSQL",
     "examination of the installation",
     "new connection",
     "notices of the team",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from tests.postgres import open_store
 
 KEY = MasterKey(b"k" * 32)
 Open = Callable[[Path], Awaitable[Database]]
@@ -18,12 +19,12 @@ Open = Callable[[Path], Awaitable[Database]]
 
 async def open_single(path: Path) -> Database:
     """Open a database as a command does."""
-    return await GroupCommitDatabase.open(path, KEY, readers=0)
+    return await open_store(path, KEY, readers=0)
 
 
 async def open_group(path: Path) -> Database:
     """Open a database as the service does."""
-    return await GroupCommitDatabase.open(path, KEY)
+    return await open_store(path, KEY)
 
 
 KINDS: dict[str, Open] = {"group commit": open_group, "one thread": open_single}
@@ -58,8 +59,8 @@ async def db(open_db: Open, path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def group(path: Path) -> AsyncIterator[GroupCommitDatabase]:
+async def group(path: Path) -> AsyncIterator[Any]:
     """The database of the running service."""
-    opened = await GroupCommitDatabase.open(path)
+    opened = await open_store(path)
     yield opened
     await opened.close()

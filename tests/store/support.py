@@ -16,8 +16,8 @@ from chatsvc.domain.models import Account, ApiKey, Bot, Entry, Synonyms
 from chatsvc.store import accounts, bots, exchanges, keys, knowledge, unanswered
 from chatsvc.store.database import Database
 from chatsvc.store.master_key import MasterKey
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
+from tests.postgres import RUNNING, open_store, query
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ def in_database(path: Path, work: Callable[[Database], Awaitable[T]], key: Maste
     """Open a database, run `work` on it in a new event loop, and close it."""
 
     async def run() -> T:
-        db = await GroupCommitDatabase.open(path, key, readers=0)
+        db = await open_store(path, key, readers=0)
         try:
             return await work(db)
         finally:
@@ -120,12 +120,19 @@ async def chat(db: Database, **fields: object) -> exchanges.Counts | None:
 
 def rows(path: Path, sql: str) -> list[tuple[object, ...]]:
     """The committed rows, read by another process."""
+    if RUNNING:
+        return query(path, sql)
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(sql).fetchall()
 
 
 def dump(path: Path) -> list[str]:
     """Every row of every table of the service, as SQL. SQLite's own counters of numbers once used are not among them."""
+    if RUNNING:
+        of_schema = "relnamespace = to_regnamespace(current_schema()) AND relkind = 'r'"
+        tables = query(path, f"SELECT relname FROM pg_class WHERE {of_schema} ORDER BY relname")  # noqa: S608
+        texts = [f"SELECT 'INSERT INTO \"{table}\" VALUES' || one FROM {table} one" for (table,) in tables]  # noqa: S608
+        return [str(line) for (line,) in query(path, " UNION ALL ".join(texts))]
     with closing(sqlite3.connect(path)) as connection:
         lines = [line for line in connection.iterdump() if line.startswith("INSERT INTO")]
     return [line for line in lines if not line.startswith('INSERT INTO "sqlite_sequence"')]

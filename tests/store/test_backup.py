@@ -21,6 +21,8 @@ from chatsvc.store.sqlite.migrations import MIGRATIONS
 from tests.store.conftest import KEY
 from tests.store.support import furnish, in_database, rows
 
+pytestmark = pytest.mark.sqlite
+
 STEP = "CREATE TABLE later (a INTEGER) STRICT"
 RAW = KEY.in_force
 

@@ -23,6 +23,8 @@ from tests.fakes import START
 from tests.store.support import chat, furnish, ignore, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held
 
+pytestmark = pytest.mark.postgres
+
 BOTS = {"a1": "a", "a2": "a", "b1": "b", "gone1": "gone"}
 OLD_KEYS = 40
 # An id that is made anew at each writing cannot be compared.
@@ -105,6 +107,7 @@ def written(connection: sqlite3.Connection, batches: list[list[NewExchange]]) ->
 
 
 @given(batch=st.lists(exchanges_of_anybody(), min_size=1, max_size=12, unique_by=lambda x: (x.captured and x.captured.request.id) or id(x)))
+@pytest.mark.sqlite
 def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqlite3.Connection, batch: list[NewExchange]) -> None:
     assert written(filled, [batch]) == written(filled, [[exchange] for exchange in batch])
 

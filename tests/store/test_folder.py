@@ -17,6 +17,8 @@ from chatsvc.store.master_key import open_master_key
 from tests.store.conftest import Open
 from tests.store.test_database import note
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:

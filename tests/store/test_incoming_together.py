@@ -20,6 +20,8 @@ from chatsvc.store.sqlite.connection import connect
 from tests.fakes import START
 from tests.store.support import furnish, ignore, in_database, rows
 
+pytestmark = pytest.mark.postgres
+
 BOTS = {"a1": "a", "a2": "a", "gone1": "gone"}
 HERE_BEFORE = [NewMessage("a", "a1", "web", "here before", "earlier", b"earlier", START, "a.example")]
 TABLES = {
@@ -86,6 +88,7 @@ def same_limit(batch: list[NewMessage]) -> list[NewMessage]:
 
 
 @given(batch=st.lists(messages(), min_size=1, max_size=12).map(same_limit))
+@pytest.mark.sqlite
 def test_a_batch_leaves_and_tells_what_one_after_another_would_have(filled: sqlite3.Connection, batch: list[NewMessage]) -> None:
     assert written(filled, [batch]) == written(filled, [[one] for one in batch])
 

@@ -15,6 +15,8 @@ from chatsvc.store.knowledge_changes import NotUndoable
 from tests.fakes import START
 from tests.store.support import furnish, ignore, origin
 
+pytestmark = pytest.mark.postgres
+
 TOWELS = Synonyms(("havlu", "towel"), "faq.md")
 
 

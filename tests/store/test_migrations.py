@@ -18,6 +18,8 @@ from chatsvc.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, migrate
 from tests.store.conftest import KEY, Open
 from tests.store.support import rows
 
+pytestmark = pytest.mark.sqlite
+
 # Later steps as they might come; the last one changes what an earlier one made.
 STEPS = (
     "CREATE TABLE second (a INTEGER) STRICT; INSERT INTO second VALUES (1)",

@@ -51,6 +51,8 @@ from chatsvc.store.search_queries import ConversationFilter
 from tests.fakes import START
 from tests.store.support import furnish, ignore, in_database, new_exchange, origin
 
+pytestmark = pytest.mark.sqlite
+
 AFTER = Position(START, 5, 20)
 FILE = knowledge.FromFile("x", [Entry("id 2", "q", (), "a", "en", "y")], [Synonyms(("a", "b"), "y")])
 

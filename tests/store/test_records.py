@@ -19,6 +19,8 @@ from tests.fakes import START
 from tests.store.conftest import Open
 from tests.store.support import chat, dump, furnish, ignore, new_bot, new_exchange, origin, rows
 
+pytestmark = pytest.mark.postgres
+
 
 async def test_an_exchange_writes_both_messages_the_usage_and_every_count(db: Database, path: Path) -> None:
     await furnish(db)
@@ -183,6 +185,7 @@ async def test_a_question_in_vain_is_kept_once_and_counted(db: Database) -> None
 
 async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unanswered, "MOST_KEPT", 10)
+    monkeypatch.setattr(unanswered, "_CLEAN_EVERY", 1)
     await furnish(db)
     await unanswered.clear(db, "bot")
     for _ in range(2):
@@ -228,6 +231,7 @@ async def fill(db: Database, account_id: str, messages: int) -> None:
         await exchanges.record(db, exchange, ignore)
 
 
+@pytest.mark.sqlite
 async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +271,7 @@ async def test_nothing_is_left_of_a_deleted_account_but_the_digests_of_its_keys(
     assert SECRET.encode() not in raw
 
 
+@pytest.mark.sqlite
 async def test_a_deletion_that_a_crash_interrupted_goes_on_at_the_next_start(
     open_db: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

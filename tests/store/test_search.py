@@ -18,6 +18,8 @@ from tests.fakes import START
 from tests.store.support import chat, dump, furnish, ignore, new_exchange, rows
 from tests.store.test_erasure import erase, readable
 
+pytestmark = pytest.mark.postgres
+
 
 async def index(db: Database) -> None:
     """Work off the whole queue."""
@@ -107,6 +109,7 @@ async def test_a_frequent_word_beside_rare_hits_gives_short_pages_that_lead_on(d
         assert await find(db, "needle") == ["v3"]
 
 
+@pytest.mark.sqlite
 async def test_an_erased_conversation_leaves_no_word(db: Database, path: Path) -> None:
     await furnish(db)
     await chat(db, user_id="stays", text="common words remain")

@@ -11,6 +11,8 @@ from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.tables import ACCOUNT, TABLES, Table
 from tests.store.support import rows
 
+pytestmark = pytest.mark.sqlite
+
 # Columns that hold what visitors are or write; a table with one of them needs a rule of erasure, or a reason here.
 PERSONAL = {
     "request",

@@ -11,6 +11,8 @@ import pytest
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.sqlite import thread
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.mark.parametrize("version", ["0.21.9", "0.23.0", "1.0", "nonsense"])
 def test_another_version_of_aiosqlite_is_refused_in_one_line(version: str) -> None:

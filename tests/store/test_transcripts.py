@@ -16,6 +16,8 @@ from chatsvc.store.transcripts import TranscriptPosition
 from tests.fakes import START
 from tests.store.support import chat, furnish, ignore
 
+pytestmark = pytest.mark.postgres
+
 
 async def pages(db: Database, bot: str | None = None) -> list[list[transcripts.Part]]:
     found, place = [], None

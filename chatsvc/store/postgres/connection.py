@@ -1,0 +1,178 @@
+"""PostgreSQL connections. How they are opened, their transactions, and the translation of their errors."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import RawCursor, errors
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.types.numeric import Int8Dumper
+from psycopg.types.string import BytesBinaryDumper, StrDumper, TextLoader
+
+from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
+from chatsvc.store.postgres.dialect import translate
+
+CONNECT_S = 3
+OLDEST = 15
+# A peer that is cut off is noticed on both sides within about 8 seconds, the worker's lock is free then.
+_CLIENT = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 3, "tcp_user_timeout": 6000}
+_SESSION = {
+    "client_encoding": "UTF8",
+    "tcp_keepalives_idle": 3,
+    "tcp_keepalives_interval": 1,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 6000,
+    "synchronous_commit": "on",
+    "standard_conforming_strings": "on",
+    "TimeZone": "UTC",
+}
+# A worker that hangs says nothing, and its session ends with the lock.
+_WRITER = {"idle_session_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
+_READER = {"default_transaction_read_only": "on", "idle_in_transaction_session_timeout": "60s"}
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class PostgresTarget(NamedTuple):
+    """Address of a database: parameters of a connection, and a text for messages without secrets."""
+
+    parameters: Mapping[str, Any]
+    name: str
+
+
+def target(parameters: Mapping[str, str], password: str | None) -> PostgresTarget:
+    """Complete the parameters of an address. Connections to other machines are encrypted and verified unless `sslmode` says else."""
+    host, port = parameters["host"], parameters.get("port", "5432")
+    chosen: dict[str, Any] = {**_CLIENT, "port": port, "connect_timeout": CONNECT_S, **parameters}
+    if "sslmode" not in chosen:
+        chosen["sslmode"] = "disable" if host.startswith("/") or host in _LOCAL else "verify-full"
+    authorities = ssl.get_default_verify_paths().cafile
+    if chosen["sslmode"].startswith("verify") and "sslrootcert" not in chosen and authorities:
+        chosen["sslrootcert"] = authorities
+    if password is not None:
+        chosen["password"] = password
+    return PostgresTarget(chosen, f"PostgreSQL at {host}:{port}, database {parameters['dbname']}")
+
+
+class _Flag(Dumper):
+    """Booleans are numbers, as in SQLite."""
+
+    oid = 20
+
+    def dump(self, obj: bool) -> Buffer | None:
+        return b"1" if obj else b"0"
+
+
+class _Truth(Loader):
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data) == b"t")
+
+
+class _Number(Loader):
+    """Sums of whole numbers, which PostgreSQL makes `numeric`."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data)
+        return float(text) if b"." in text else int(text)
+
+
+class _RowCursor(RawCursor[tuple[Any, ...]]):
+    """A cursor that has no rows where a statement returns none."""
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return super().fetchone() if self.description else None
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return super().fetchall() if self.description else []
+
+
+class PostgresConnection:
+    """A connection that takes the store's SQL. Transactions begin and end where its users say so."""
+
+    def __init__(self, driver: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self.driver = driver
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Any:
+        """See Connection.execute."""
+        try:
+            text, arranged = translate(statement, values)
+        except LookupError:
+            raise psycopg.ProgrammingError("a parameter of the statement has no value") from None
+        return self.driver.cursor().execute(text, arranged or None)
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """See Connection.executemany."""
+        cursor = self.driver.cursor()
+        arranged = [translate(statement, row) for row in rows]
+        if arranged:
+            cursor.executemany(arranged[0][0], [values for _, values in arranged])
+        return cursor
+
+    def run_script(self, script: str) -> None:
+        """Run statements without parameters."""
+        self.driver.execute(script.encode())
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the connection still stands."""
+        return not self.driver.closed
+
+    @property
+    def in_failed_transaction(self) -> bool:
+        """Whether a statement failed, so that the transaction can only be rolled back."""
+        return self.driver.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+
+    def close(self) -> None:
+        """Close it."""
+        self.driver.close()
+
+
+def connect(place: PostgresTarget, *, writes: bool, name: str = "") -> PostgresConnection:
+    """Open a connection; raises StoreUnavailable."""
+    for variable in [one for one in os.environ if one.startswith("PG")]:
+        # The address alone says where the store is: libpq would fill its gaps from these.
+        del os.environ[variable]
+    settings = {**_SESSION, **(_WRITER if writes else _READER)}
+    options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
+    try:
+        driver = psycopg.connect(
+            **place.parameters, options=options, application_name=name or "chatsvc", autocommit=True, cursor_factory=_RowCursor
+        )
+    except psycopg.Error as fault:
+        raise outage(fault, place) from None
+    if driver.info.server_version < OLDEST * 10_000:
+        version = driver.info.server_version // 10_000
+        driver.close()
+        raise StoreUnavailable(f"{place.name} has version {version}; chatsvc needs PostgreSQL {OLDEST} or newer")
+    adapters = driver.adapters
+    adapters.register_dumper(bool, _Flag)
+    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_dumper(str, StrDumper)
+    adapters.register_dumper(bytes, BytesBinaryDumper)
+    adapters.register_loader("bool", _Truth)
+    adapters.register_loader("numeric", _Number)
+    adapters.register_loader("json", TextLoader)
+    return PostgresConnection(driver)
+
+
+def outage(fault: psycopg.Error, place: PostgresTarget) -> StoreUnavailable:
+    """Make a StoreUnavailable with one line. What PostgreSQL says may contain the host and the user, never the password."""
+    said = fault.diag.message_primary or str(fault)
+    return StoreUnavailable(f"{place.name}: {' '.join(said.split())}")
+
+
+_OUTAGES = (errors.OperationalError, errors.InterfaceError, errors.InternalError, errors.InsufficientPrivilege)
+
+
+def translated(fault: BaseException, place: PostgresTarget) -> BaseException:
+    """Translate an error of the driver into StoreUnavailable, StoreFault or ConstraintViolated. Others are returned as they are."""
+    if not isinstance(fault, psycopg.Error):
+        return fault
+    if isinstance(fault, _OUTAGES):
+        return outage(fault, place)
+    # The details of an error, which tracebacks show, contain the values of a row.
+    text = fault.diag.message_primary or type(fault).__name__
+    return ConstraintViolated(text) if isinstance(fault, errors.IntegrityError) else StoreFault(text)

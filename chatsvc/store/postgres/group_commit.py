@@ -1,0 +1,286 @@
+"""Group commit over PostgreSQL. The database of a process: one session that writes and holds the lock, and several that read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+
+from chatsvc import background
+from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
+from chatsvc.store.database import StoreUnavailable, Unit
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
+from chatsvc.store.postgres.lock import Replaced, StoreInUse, note_worker, retake, try_lock
+from chatsvc.store.postgres.migrations import migrate
+from chatsvc.store.postgres.thread import PostgresThread
+
+T = TypeVar("T")
+BEAT_S = 1.0
+SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
+RESOLVE_S = 5.0
+
+
+class _Doubt(Exception):
+    """The connection broke during a commit: `transaction` tells whether it took place."""
+
+    def __init__(self, transaction: str, results: list[Any], cause: psycopg.Error) -> None:
+        super().__init__(transaction)
+        self.transaction, self.results, self.cause = transaction, results, cause
+
+
+def _in_transaction(connection: PostgresConnection, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
+    """Run units in a transaction. Raises _Doubt if its outcome is unknown."""
+    begun = connection.driver.execute("BEGIN; SELECT pg_current_xact_id()::text")
+    begun.nextset()
+    (transaction,) = begun.fetchone() or ("",)
+    try:
+        results = run(connection)
+    except BaseException:
+        if connection.is_usable:
+            connection.driver.execute("ROLLBACK")
+        raise
+    try:
+        connection.driver.execute("COMMIT")
+    except psycopg.OperationalError as fault:
+        raise _Doubt(transaction, results, fault) from fault
+    return results
+
+
+def _write_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+    """Run all units in one transaction. Return results and Failed in the order of the units."""
+
+    def each_by_itself(connection: PostgresConnection) -> list[Any]:
+        results: list[Any] = []
+        for work in batch:
+            connection.driver.execute("SAVEPOINT unit")
+            try:
+                results.append(work.unit(connection))
+            except Exception as fault:
+                if not connection.is_usable:
+                    raise
+                connection.driver.execute("ROLLBACK TO unit")
+                results.append(Failed(fault))
+            connection.driver.execute("RELEASE unit")
+        return results
+
+    try:
+        return _in_transaction(connection, partial(all_of_them, batch=batch))
+    except _Doubt:
+        raise
+    except Exception:
+        if not connection.is_usable:
+            raise
+        # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
+        return _in_transaction(connection, each_by_itself)
+
+
+def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
+    connection.driver.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try:
+        results = [result_of(connection, unit) for unit in units]
+    finally:
+        failed = not connection.is_usable or connection.in_failed_transaction
+        if connection.is_usable:
+            connection.driver.execute("ROLLBACK" if failed else "COMMIT")
+    if failed and len(units) > 1 and connection.is_usable:
+        # One of them failed, and with it all behind it.
+        return [result for unit in units for result in _on_one_snapshot(connection, [unit])]
+    return results
+
+
+def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+    """Run all units, each on one snapshot. Return results and Failed in the order of the units."""
+    results: list[Any] = []
+    for run, units in by_kind(batch):
+        if run is None:
+            results += _on_one_snapshot(connection, units)
+            continue
+        try:
+            results += together(connection, run, units)
+        except Exception:  # noqa: BLE001  # reported below, to the caller of the unit that raised it
+            results += [result_of(connection, unit) for unit in units]
+    return results
+
+
+class _Writer(PostgresThread):
+    """The session that writes. After it broke, it takes the lock again and finds out what became of its last commit."""
+
+    def __init__(self, place: PostgresTarget, name: str) -> None:
+        super().__init__(self._open)
+        self._place, self._name = place, name
+        self._token = os.urandom(16)
+        self._backend: int | None = None
+        self._doubts: list[tuple[str, Callable[[], None]]] = []
+        self.replaced = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def _open(self) -> PostgresConnection:
+        connection = connect(self._place, writes=True, name=self._name)
+        try:
+            if self._backend is None:
+                if not try_lock(connection):
+                    raise StoreInUse(self._place.name)
+                migrate(connection, self._place)
+                note_worker(connection, self._token)
+            else:
+                retake(connection, self._token, self._backend, self._place)
+                while self._doubts:
+                    transaction, settle = self._doubts[0]
+                    if _status(connection, transaction) == "committed":
+                        self._loop.call_soon_threadsafe(settle)
+                    self._doubts.pop(0)
+            self._backend = connection.driver.info.backend_pid
+        except BaseException as fault:
+            connection.close()
+            if isinstance(fault, Replaced):
+                self._loop.call_soon_threadsafe(self.replaced.set)
+            raise
+        return connection
+
+    def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+        """Run a batch. A commit in doubt is resolved as soon as the server answers again."""
+        try:
+            return _write_batch(connection, batch)
+        except _Doubt as doubt:
+            results, deadline = doubt.results, time.monotonic() + RESOLVE_S
+            self._doubts.append((doubt.transaction, partial(_apply, list(batch), results)))
+            while time.monotonic() < deadline:
+                try:
+                    again = connect(self._place, writes=False, name=self._name)
+                except StoreUnavailable:
+                    time.sleep(0.2)
+                    continue
+                try:
+                    status = _status(again, doubt.transaction)
+                    if status != "in progress":
+                        self._doubts.pop()
+                        if status == "committed":
+                            return results
+                        break
+                finally:
+                    again.close()
+                time.sleep(0.2)
+            raise outage(doubt.cause, self._place) from None
+
+
+def _apply(batch: list[Work], results: list[Any]) -> None:
+    """Call `applied` for units whose commit was found late; their callers have been refused."""
+    for work, result in zip(batch, results, strict=True):
+        if work.applied and not isinstance(result, Failed):
+            work.applied(result)
+
+
+def _status(connection: PostgresConnection, transaction: str) -> str | None:
+    """Return `committed`, `aborted` or `in progress`."""
+    (status,) = connection.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchone()
+    return str(status) if status else None
+
+
+class PostgresDatabase:
+    """The Database of the working process; made by `open`. `writer` and `readers` are public for the metrics.
+
+    fault: why the store cannot be used, None while all is well. replaced: set once another process has taken over.
+    """
+
+    def __init__(self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread]) -> None:
+        self._place = place
+        self._threads = threads
+        self.writer, self.readers = batches[0], batches[1:]
+        self.fault: str | None = None
+        self._closed = False
+        writer = threads[0]
+        if not isinstance(writer, _Writer):
+            raise TypeError("the first thread writes")
+        self.replaced = writer.replaced
+        self._beating = background.run("connection to PostgreSQL", self._beat, BEAT_S)
+
+    @classmethod
+    async def open(cls, place: PostgresTarget, *, readers: int = READERS, name: str = "chatsvc") -> PostgresDatabase:
+        """Take the lock, migrate and start the threads; raises StoreInUse, StoreUnavailable and SchemaTooNew.
+
+        Without readers, as in a command, the writer's thread reads.
+        """
+        writer = _Writer(place, name)
+        threads: list[PostgresThread] = [writer]
+        translate = partial(translated, place=place)
+        try:
+            await writer.run(lambda _: None)
+            while len(threads) <= readers:
+                threads.append(await PostgresThread.open(partial(connect, place, writes=False, name=name)))
+        except BaseException as fault:
+            for thread in reversed(threads):
+                await thread.close()
+            if isinstance(fault, psycopg.Error):
+                raise translate(fault) from None
+            raise
+        batches = [BatchThread("writer", writer, writer.write, translate)]
+        batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
+        return cls(place, threads, batches)
+
+    async def _beat(self) -> None:
+        """Keep the writer's session alive, and find out whether the server answers."""
+        now = time.monotonic()
+        late = [one for one in self._threads if one.busy_since is not None and now - one.busy_since > SLOW_S]
+        if late:
+            try:
+                await asyncio.to_thread(self._probe)
+            except StoreUnavailable as fault:
+                self.fault = str(fault)
+                for one in late:
+                    one.interrupt()
+            return
+        if self.writer.under_way or self.writer.queue:
+            return
+        try:
+            await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
+        except StoreUnavailable as fault:
+            self.fault = str(fault)
+        else:
+            self.fault = None
+
+    def check(self) -> None:
+        """See StoreDatabase.check. Nothing: the beat sets `fault`."""
+
+    def _probe(self) -> None:
+        connection = connect(self._place, writes=False)
+        try:
+            connection.driver.execute("SELECT 1")
+        except psycopg.Error as fault:
+            raise outage(fault, self._place) from None
+        finally:
+            connection.close()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        if self.fault:
+            raise StoreUnavailable(self.fault)
+
+    async def read(self, unit: Unit[T]) -> T:
+        """See Database.read. A process that may have lost the lock does not read either: others may have written."""
+        self._check_usable()
+        if not self.readers:
+            return await self.writer.run(unit)
+        return await least_busy(self.readers, unit).run(unit)
+
+    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """See Database.write."""
+        self._check_usable()
+        return await self.writer.run(unit, applied)
+
+    async def purge(self) -> None:
+        """See Database.purge."""
+        self._check_usable()
+        await self.writer.apart(lambda connection: connection.driver.execute("VACUUM"))
+
+    async def close(self) -> None:
+        """See Database.close."""
+        self._closed = True
+        await background.cancel(self._beating)
+        for thread in (*self.readers, self.writer):
+            await thread.close()

@@ -1,0 +1,62 @@
+"""The schema in PostgreSQL: the same migrations as SQLite's, translated, with the functions that they need."""
+
+from __future__ import annotations
+
+from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
+from chatsvc.store.postgres.dialect import FUNCTIONS, translate_schema
+from chatsvc.store.sqlite.migrations import MIGRATIONS
+
+VERSION = "chatsvc_schema"
+
+
+def schema_version(connection: PostgresConnection) -> int:
+    """Return the number of applied steps.
+
+    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema.
+    """
+    (schema, own, others) = connection.execute(
+        """
+        SELECT current_schema(), to_regclass(quote_ident(current_schema()) || '.' || ?1) IS NOT NULL,
+            EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace(current_schema()) AND relkind = 'r')
+        """,
+        (VERSION,),
+    ).fetchone()
+    if schema is None:
+        return -2
+    if not own:
+        return -1 if others else 0
+    version: int = connection.execute(f"SELECT version FROM {VERSION}").fetchone()[0]
+    return version
+
+
+def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
+    """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
+
+    The caller holds the lock of the worker.
+    """
+    version = schema_version(connection)
+    if version == -1:
+        raise StoreUnavailable(f"{place.name} holds another program's tables: name an empty database in store.url")
+    if version == -2:
+        raise StoreUnavailable(f"{place.name} has no schema that this user can use: create the database with this user as its owner")
+    if version > len(MIGRATIONS):
+        raise SchemaTooNew(
+            f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"
+        )
+    if version == len(MIGRATIONS):
+        return
+    connection.driver.execute("BEGIN")
+    try:
+        if version == 0:
+            connection.driver.execute(FUNCTIONS)
+            connection.driver.execute(f"CREATE TABLE {VERSION} (version bigint NOT NULL, worker bytea)")
+            connection.driver.execute(f"INSERT INTO {VERSION} VALUES (0)")
+        for number, step in list(enumerate(MIGRATIONS, start=1))[version:]:
+            connection.run_script(translate_schema(number, step))
+        connection.execute(f"UPDATE {VERSION} SET version = ?", (len(MIGRATIONS),))
+        connection.driver.execute("COMMIT")
+    except BaseException:
+        if connection.is_usable:
+            connection.driver.execute("ROLLBACK")
+        raise

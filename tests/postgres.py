@@ -1,0 +1,183 @@
+"""A real PostgreSQL for the tests. Each path of a SQLite file stands for a database of its own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import psycopg
+import pytest
+
+from chatsvc.store.batches import READERS, StoreDatabase
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.postgres.connection import PostgresTarget, connect, target
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+
+USER = "chatsvc"
+_SETTINGS = {"fsync": "off", "listen_addresses": "", "max_connections": "200", "shared_buffers": "32MB"}
+
+
+# The kernel ends the server when the tests are killed.
+_WITH_PARENT = ["setpriv", "--pdeathsig", "QUIT"] if shutil.which("setpriv") else []
+
+
+def program(name: str) -> str | None:
+    """Find one of PostgreSQL's programs, the newest: Debian keeps them off the path."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name), reverse=True)
+    return shutil.which(name, path=os.pathsep.join(map(str, [*debian, "/usr/local/bin"]))) or shutil.which(name)
+
+
+def require_programs() -> None:
+    """Skip the test where PostgreSQL is not installed. With CHATSVC_NEEDS_POSTGRES, as in CI, it fails."""
+    if program("initdb") is None or program("postgres") is None:
+        reason = "PostgreSQL is not on this machine (apt-get install postgresql)"
+        if os.environ.get("CHATSVC_NEEDS_POSTGRES"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+
+# The server in which the test of this moment has its stores; none where it has them in SQLite.
+RUNNING: list[Postgres] = []
+
+
+class Postgres:
+    """A running server; its superuser owns nothing of the service's."""
+
+    def __init__(self) -> None:
+        self._databases: dict[Path, str] = {}
+        self.folder = Path(tempfile.mkdtemp(prefix="chatsvc-postgres-"))
+        # Root may not run it.
+        self._as = {"user": "nobody", "extra_groups": []} if os.getuid() == 0 else {}
+        if os.getuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+        self.folder.chmod(0o755)
+        try:
+            self._run("initdb", "-D", str(self.data), "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+            self.process = self.start()
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        self._administer(f"CREATE ROLE {USER} LOGIN")
+
+    @property
+    def data(self) -> Path:
+        """The folder of its data."""
+        return self.folder / "data"
+
+    def _run(self, name: str, *arguments: str) -> None:
+        subprocess.run([program(name) or name, *arguments], check=True, capture_output=True, cwd="/", **self._as)  # type: ignore[call-overload]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start it and wait until it answers."""
+        options = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        log = (self.folder / "log").open("ab")
+        with log:
+            process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
+                [
+                    *_WITH_PARENT,
+                    program("postgres") or "postgres",
+                    "-D",
+                    str(self.data),
+                    f"-cunix_socket_directories={self.folder}",
+                    *options,
+                ],
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                **self._as,
+            )
+        for _ in range(200):
+            try:
+                psycopg.connect(host=str(self.folder), user="admin", dbname="postgres", connect_timeout=2).close()
+            except psycopg.OperationalError:
+                if process.poll() is not None:
+                    break
+                time.sleep(0.05)
+            else:
+                self.process = process
+                return process
+        process.kill()
+        process.wait()
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Have stores opened here; drop their databases afterwards."""
+        RUNNING.append(self)
+        try:
+            yield
+        finally:
+            RUNNING.remove(self)
+            for name in self._databases.values():
+                self._administer(f"DROP DATABASE {name} WITH (FORCE)")
+            self._databases.clear()
+
+    def _administer(self, statement: str) -> None:
+        with psycopg.connect(host=str(self.folder), user="admin", dbname="postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def database_of(self, path: Path) -> PostgresTarget:
+        """Find the database that stands for a path; it is made empty at first."""
+        if path not in self._databases:
+            self._databases[path] = self.new_database()
+        return self.target(self._databases[path])
+
+    def processes(self) -> list[int]:
+        """Return the ids of the server's processes."""
+        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=True)
+        return [self.process.pid, *map(int, found.stdout.split())]
+
+    def new_database(self) -> str:
+        """Make an empty database; return its name."""
+        name = f"t{uuid.uuid4().hex}"
+        self._administer(f"CREATE DATABASE {name} OWNER {USER}")
+        return name
+
+    def target(self, name: str) -> PostgresTarget:
+        """Return the address of a database."""
+        return target({"host": str(self.folder), "user": USER, "dbname": name}, None)
+
+    def stop(self) -> None:
+        """End it and remove its files."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            for process in self.processes():
+                os.kill(process, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+async def open_store(path: Path, key: MasterKey | None = None, *, readers: int = READERS) -> StoreDatabase:
+    """Open the store of a test: SQLite's file, or the database that stands for it."""
+    if not RUNNING:
+        return await GroupCommitDatabase.open(path, key, readers=readers)
+    return await PostgresDatabase.open(RUNNING[0].database_of(path), readers=readers)
+
+
+def query(path: Path, statement: str) -> list[tuple[object, ...]]:
+    """Read from the database that stands for a path, in a session of its own."""
+    connection = connect(RUNNING[0].database_of(path), writes=False)
+    try:
+        return list(connection.execute(statement).fetchall())
+    finally:
+        connection.close()

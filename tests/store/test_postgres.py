@@ -1,0 +1,299 @@
+"""PostgreSQL as the store: who works, what becomes of commits, and a server that is gone, hangs, or is not ours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreUnavailable
+from chatsvc.store.postgres import connection
+from chatsvc.store.postgres.connection import PostgresTarget, target
+from chatsvc.store.postgres.dialect import translate, translate_schema
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.postgres.lock import StoreInUse
+from tests.postgres import Postgres, require_programs
+from tests.store.support import chat, furnish
+
+ROOT = Path(__file__).parent.parent.parent
+WORKER = """
+import asyncio, sys
+from chatsvc.store.postgres.connection import target
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+async def work():
+    db = await PostgresDatabase.open(target({"host": sys.argv[1], "user": "chatsvc", "dbname": sys.argv[2]}, None))
+    print("works", flush=True)
+    await asyncio.sleep(600)
+asyncio.run(work())
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """A PostgreSQL that tests may stop and start."""
+    require_programs()
+    with Postgres() as made:
+        yield made
+
+
+@pytest.fixture
+def place(server: Postgres) -> PostgresTarget:
+    """An empty database."""
+    return server.target(server.new_database())
+
+
+@pytest.fixture
+async def db(place: PostgresTarget) -> AsyncIterator[PostgresDatabase]:
+    """An open database with an account and a bot."""
+    opened = await PostgresDatabase.open(place)
+    await furnish(opened)
+    yield opened
+    await opened.close()
+
+
+@contextmanager
+def worker(place: PostgresTarget) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that works on the database."""
+    arguments = [sys.executable, "-c", WORKER, str(place.parameters["host"]), str(place.parameters["dbname"])]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"works\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def take_over(place: PostgresTarget, within_s: float) -> PostgresDatabase:
+    """Open the database as soon as nobody else works on it."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            return await PostgresDatabase.open(place)
+        except StoreInUse:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+
+
+async def recovered(db: PostgresDatabase, within_s: float) -> None:
+    """Write as soon as that is possible again."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            await chat(db)
+        except StoreUnavailable:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+        else:
+            return
+
+
+@pytest.mark.parametrize(("number", "within_s"), [(signal.SIGKILL, 15.0), (signal.SIGSTOP, 15.0)])
+async def test_one_process_works_and_another_takes_over_from_one_that_is_killed_or_hangs(
+    place: PostgresTarget, number: signal.Signals, within_s: float
+) -> None:
+    with worker(place) as process:
+        with pytest.raises(StoreInUse):
+            await PostgresDatabase.open(place)
+        process.send_signal(number)
+        db = await take_over(place, within_s)
+        await furnish(db)
+        assert await chat(db)
+        await db.close()
+
+
+async def test_a_process_whose_session_broke_goes_on_unless_another_has_worked_meanwhile(
+    server: Postgres, place: PostgresTarget, db: PostgresDatabase
+) -> None:
+    admin = psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True)
+    terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()"
+    with admin:
+        admin.execute(terminate)
+        await recovered(db, 10)
+        assert not db.replaced.is_set()
+        # As if another process had worked.
+        admin.execute("UPDATE chatsvc_schema SET worker = 'x'")
+        admin.execute(terminate)
+        async with asyncio.timeout(15):
+            await db.replaced.wait()
+    with pytest.raises(StoreUnavailable):
+        await chat(db)
+
+
+async def test_a_server_that_hangs_is_an_outage_within_ten_seconds(server: Postgres, db: PostgresDatabase) -> None:
+    processes = server.processes()
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        async with asyncio.timeout(10):
+            with pytest.raises(StoreUnavailable):
+                await chat(db)
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+    await recovered(db, 20)
+
+
+async def test_a_server_that_is_started_anew_is_used_again(server: Postgres, db: PostgresDatabase) -> None:
+    server.process.send_signal(signal.SIGINT)
+    server.process.wait()
+    with pytest.raises(StoreUnavailable):
+        await chat(db)
+    server.start()
+    await recovered(db, 20)
+
+
+async def test_a_newer_schema_and_another_programs_tables_are_refused(server: Postgres, place: PostgresTarget) -> None:
+    db = await PostgresDatabase.open(place, readers=0)
+    await db.write(lambda connection: connection.execute("UPDATE chatsvc_schema SET version = 999"))
+    await db.close()
+    with pytest.raises(SchemaTooNew, match="install the newer chatsvc again"):
+        await PostgresDatabase.open(place)
+    other = server.target(server.new_database())
+    with psycopg.connect(host=str(server.folder), user="chatsvc", dbname=other.parameters["dbname"]) as connection:
+        connection.execute("CREATE TABLE orders (id int)")
+    with pytest.raises(StoreUnavailable, match="another program's tables"):
+        await PostgresDatabase.open(other)
+
+
+async def test_an_address_that_leads_nowhere_is_refused_in_one_line(place: PostgresTarget) -> None:
+    with pytest.raises(StoreUnavailable, match="does not exist") as caught:
+        await PostgresDatabase.open(PostgresTarget({**place.parameters, "dbname": "missing"}, place.name))
+    assert "\n" not in str(caught.value)
+
+
+async def test_variables_of_libpq_choose_no_other_server(place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c default_transaction_read_only=on")
+    monkeypatch.setenv("PGSERVICE", "another")
+    db = await PostgresDatabase.open(place, readers=0)
+    await furnish(db)
+    await db.close()
+
+
+async def test_a_fault_of_one_unit_leaves_the_others_of_its_batch(db: PostgresDatabase) -> None:
+    results = await asyncio.gather(chat(db), furnish(db), chat(db, user_id="other"), return_exceptions=True)
+    assert [type(one).__name__ for one in results] == ["Counts", "ConstraintViolated", "Counts"]
+    with pytest.raises(ConstraintViolated) as caught:
+        await furnish(db)
+    assert "account" not in str(caught.value).replace("accounts", "")
+    with pytest.raises(StoreFault):
+        await db.read(lambda connection: connection.execute("SELECT nothing"))
+
+
+@pytest.mark.parametrize("took_place", [True, False])
+async def test_a_commit_whose_answer_is_lost_is_asked_for(db: PostgresDatabase, took_place: bool) -> None:
+    class Lossy:
+        """The connection is lost with the answer to a commit, or before it."""
+
+        def __init__(self, driver: Any) -> None:
+            self._driver = driver
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._driver, name)
+
+        def execute(self, statement: str, *values: Any) -> Any:
+            if statement != "COMMIT":
+                return self._driver.execute(statement, *values)
+            if took_place:
+                self._driver.execute(statement)
+            self._driver.close()
+            raise psycopg.OperationalError("the connection is lost")
+
+    def unit(connection: Any) -> str:
+        connection.execute("UPDATE accounts SET name = 'changed'")
+        connection.driver = Lossy(connection.driver)
+        return "done"
+
+    applied: list[str] = []
+    if took_place:
+        assert await db.write(unit, applied.append) == "done"
+    else:
+        with pytest.raises(StoreUnavailable, match="the connection is lost"):
+            await db.write(unit, applied.append)
+    await recovered(db, 10)
+    assert applied == (["done"] if took_place else [])
+    [(name,)] = await db.read(lambda connection: connection.execute("SELECT name FROM accounts").fetchall())
+    assert (name == "changed") is took_place
+
+
+async def test_a_process_that_lost_its_session_to_another_that_works_is_replaced(
+    server: Postgres, place: PostgresTarget, db: PostgresDatabase
+) -> None:
+    other = None
+    with psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True) as admin:
+        while other is None:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'chatsvc' AND datname = current_database()"
+            )
+            try:
+                other = await PostgresDatabase.open(place)
+            except StoreInUse:
+                continue
+    async with asyncio.timeout(20):
+        await db.replaced.wait()
+    assert await chat(other)
+    await other.close()
+
+
+async def test_a_read_that_fails_fails_alone_and_a_closed_store_refuses(db: PostgresDatabase) -> None:
+    def wrong(connection: Any) -> Any:
+        return connection.execute("SELECT nothing").fetchall()
+
+    def right(connection: Any) -> Any:
+        return connection.execute("SELECT count(*) FROM accounts").fetchone()
+
+    for _ in range(3):
+        results = await asyncio.gather(*(db.read(unit) for unit in (right, wrong, right, wrong, right)), return_exceptions=True)
+        assert [type(one).__name__ for one in results] == ["tuple", "StoreFault", "tuple", "StoreFault", "tuple"]
+    with pytest.raises(StoreFault):
+        await db.read(lambda connection: connection.execute("SELECT :a", {"b": 1}))
+    await db.purge()
+    await db.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await db.read(right)
+
+
+async def test_a_schema_that_the_user_cannot_use_and_an_old_server_are_refused(
+    server: Postgres, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(host=str(server.folder), user="admin", dbname=place.parameters["dbname"], autocommit=True) as admin:
+        admin.execute("DROP SCHEMA public CASCADE")
+    with pytest.raises(StoreUnavailable, match="no schema that this user can use"):
+        await PostgresDatabase.open(place)
+    monkeypatch.setattr(connection, "OLDEST", 99)
+    with pytest.raises(StoreUnavailable, match="needs PostgreSQL 99 or newer"):
+        await PostgresDatabase.open(place)
+
+
+def test_connections_to_other_machines_are_encrypted_and_verified() -> None:
+    far = target({"host": "db.example.com", "dbname": "chat"}, "secret")
+    assert (far.parameters["sslmode"], far.parameters["password"]) == ("verify-full", "secret")
+    assert far.name == "PostgreSQL at db.example.com:5432, database chat"
+    assert target({"host": "localhost", "dbname": "chat"}, None).parameters["sslmode"] == "disable"
+    assert target({"host": "far", "dbname": "chat", "sslmode": "require"}, None).parameters["sslmode"] == "require"
+
+
+def test_a_statement_is_translated_outside_of_its_texts() -> None:
+    statement = (
+        "SELECT '?', ':a', json_group_array(json_array(b.id)) FROM json_each(?2) s CROSS JOIN bots b ON b.id = +s.value WHERE ?1 IS NULL"
+    )
+    text, values = translate(statement, (None, "[]"))
+    assert values == ["[]"]
+    assert text == (
+        "SELECT '?', ':a', coalesce(json_agg(json_build_array(b.id)), '[]') FROM json_each($1) s JOIN bots b ON b.id = s.value"
+        " WHERE NULL IS NULL"
+    )
+    assert translate("SELECT :one, :two, :one", {"one": 1, "two": 2}) == ("SELECT $1, $2, $1", [1, 2])
+    assert translate_schema(1, "CREATE TABLE t (a TEXT, b BLOB, c INTEGER) STRICT, WITHOUT ROWID") == (
+        'CREATE TABLE t (a TEXT COLLATE "C", b BYTEA, c BIGINT)'
+    )
