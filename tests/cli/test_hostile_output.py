@@ -167,6 +167,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "operator link": ["a@example.com"],
             "operator sessions": ["a@example.com"],
             "operator remove": ["x@example.com"],
+            "mail list": [],
+            "mail test": ["a@example.com"],
             "request list": [bot],
             "request set": ["x", "--status", "done"],
             "appointment list": [bot],

@@ -31,8 +31,9 @@ def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_wi
     faq.write_text(FAQ)
     with fresh.serve() as serving:
         fresh.json("knowledge", "add", bot, faq)
-        for user in ("first", "second", "first"):
-            body = {"chatbot_id": bot, "message": "When are you open?", "user_id": user}
+        # A question that is repeated word by word gets another reply.
+        for user, asked in (("first", "When are you open?"), ("second", "When are you open?"), ("first", "What time do you open?")):
+            body = {"chatbot_id": bot, "message": asked, "user_id": user}
             answer = serving.ask(key, "POST", "/messages", body)
             assert (answer.status, answer.json["data"]["reply"]) == (200, "Monday to Friday from 9 to 6.")
         listed = serving.ask(key, "GET", "/conversations").json["data"]
@@ -52,7 +53,9 @@ def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_wi
     assert [(m["role"], m["content"]) for m in shown["messages"]] == [
         ("user", "When are you open?"),
         ("assistant", "Monday to Friday from 9 to 6."),
-    ] * 2
+        ("user", "What time do you open?"),
+        ("assistant", "Monday to Friday from 9 to 6."),
+    ]
     assert usage["account"] == analytics["account"]
     assert usage["usage"]["total_messages"] == analytics["usage"]["total_messages"] == 3
     assert accounts["messages_used"] == bots["messages_used"] == 3
