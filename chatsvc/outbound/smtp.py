@@ -71,8 +71,8 @@ class MailUncertain(Exception):
 class SmtpConnection:
     """A connection to the server, encrypted and signed in as the settings say. Made by open_smtp()."""
 
-    def __init__(self, client: aiosmtplib.SMTP) -> None:
-        self._client = client
+    def __init__(self, client: aiosmtplib.SMTP, connected: socket.socket) -> None:
+        self._client, self._socket = client, connected
 
     async def address(self, sender: str, recipient: str) -> None:
         """Name sender and recipient of the next message; raises MailFault."""
@@ -108,7 +108,7 @@ class SmtpConnection:
         except (SMTPException, OSError):
             pass
         finally:
-            await _discard(self._client)
+            await _discard(self._client, self._socket)
 
 
 async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
@@ -132,20 +132,23 @@ async def open_smtp(settings: SmtpSettings, egress: Egress) -> SmtpConnection:
     try:
         await _begin(client, settings)
     except BaseException:
-        await _discard(client)
+        await _discard(client, connected)
         raise
-    return SmtpConnection(client)
+    return SmtpConnection(client, connected)
 
 
-async def _discard(client: aiosmtplib.SMTP) -> None:
+async def _discard(client: aiosmtplib.SMTP, connected: socket.socket) -> None:
     """Close the connection at once: a server that does not answer TLS's close_notify would hold it for 30 s."""
     transport = client.transport
     client.close()
     if isinstance(transport, asyncio.Transport):
         transport.abort()
-    # The socket is closed by the event loop, which may end after this call.
-    for _ in range(3):
-        await asyncio.sleep(0)
+    # The event loop closes the socket a little later, and may end after this call.
+    for _ in range(20):
+        if connected.fileno() < 0:
+            return
+        await asyncio.sleep(0.01)
+    connected.close()
 
 
 async def _begin(client: aiosmtplib.SMTP, settings: SmtpSettings) -> None:
