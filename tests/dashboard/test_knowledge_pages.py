@@ -186,7 +186,9 @@ async def test_unanswered_questions_become_entries_or_phrasings_in_two_clicks(
     assert {one.id for one in await site.do("knowledge.list", bot=site.mine.bot)} == set((await editor.get(choice)).records())
     assert "do you sell gift vouchers" in (await editor.get(choice)).text
     assert "No entry matches." in (await editor.get(f"{choice}&q=zzzz")).text
-    assert (await editor.get(f"{choice}&q=BICYCLES+euros")).records() == [await entry_of(site, "Do you rent bicycles?")]
+    matching = (await editor.get(f"{choice}&q=BICYCLES+euros")).records()
+    assert await entry_of(site, "Do you rent bicycles?") in matching
+    assert entry.id not in matching
     assert [(await client.get(f"{base}/unanswered?question={number}")).status for client, number in
             ((reader, voucher), (editor, "99999"), (editor, "x"))] == [403, 404, 404]  # fmt: skip
     for fields in ({}, {"id": voucher}):
