@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from chatsvc.channels.telegram import updates
+from chatsvc.channels.telegram.pollers import LOOK_EVERY_S, TelegramPollers
 from chatsvc.channels.telegram.updates import Myself, ReadMessage
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.engines import Reply
 from chatsvc.store import incoming_messages
 from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases import channel_messages, conversations
+from chatsvc.usecases import channel_messages, channel_states, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import NAME, TOKEN, BotApi, Fault, chats
 from tests.channels.conftest import begun
@@ -365,3 +366,19 @@ def test_a_message_to_the_bot_is_read(message: dict[str, Any], text: str, kind: 
 )
 def test_an_update_that_needs_no_answer_is_passed_over(update: dict[str, Any]) -> None:
     assert updates.read(update, ME) is None
+
+
+async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = asyncio.Event()
+
+    async def hang(*_: object) -> list[object]:
+        reading.set()
+        await asyncio.sleep(3600)
+        return []
+
+    monkeypatch.setattr(channel_states, "active", hang)
+    pollers = TelegramPollers(caller.app.services)
+    pollers.start()
+    await reading.wait()
+    async with asyncio.timeout(LOOK_EVERY_S / 2):
+        await pollers.stop()

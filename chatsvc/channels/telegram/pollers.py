@@ -63,12 +63,17 @@ class TelegramPollers:
         self._changed.clear()
         try:
             await self._adjust()
-        finally:
-            try:
-                async with asyncio.timeout(LOOK_EVERY_S):
-                    await self._changed.wait()
-            except TimeoutError:
-                pass
+        except Exception:
+            await self._wait_for_change()
+            raise
+        await self._wait_for_change()
+
+    async def _wait_for_change(self) -> None:
+        try:
+            async with asyncio.timeout(LOOK_EVERY_S):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
 
     async def _adjust(self) -> None:
         wanted = {one.channel.id: one for one in await channel_states.active(self._services, TELEGRAM)}
