@@ -83,12 +83,11 @@ class App:
         self,
         config: Config,
         clock: Callable[[], int] = now_ms,
-        limiter: Limiter | None = None,
         open_store: OpenStore = GroupCommitDatabase.open,
     ) -> None:
         self.config = config
         self._clock = clock
-        self._limiter = limiter or Limiter(config.limits.requests_per_minute)
+        self._limiter = Limiter(config.limits.requests_per_minute)
         self._open_store = open_store
         self._undo: list[Callable[[], Any]] = []
         self.services: Services

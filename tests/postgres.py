@@ -29,7 +29,7 @@ _SETTINGS = {"fsync": "off", "listen_addresses": "", "max_connections": "200", "
 
 
 # The kernel ends the server when the tests are killed.
-_WITH_PARENT = ["setpriv", "--pdeathsig", "QUIT"] if shutil.which("setpriv") else []
+WITH_PARENT = ["setpriv", "--pdeathsig", "QUIT"] if shutil.which("setpriv") else []
 
 
 def program(name: str) -> str | None:
@@ -86,7 +86,7 @@ class Postgres:
         with log:
             process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
                 [
-                    *_WITH_PARENT,
+                    *WITH_PARENT,
                     program("postgres") or "postgres",
                     "-D",
                     str(self.data),

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chatsvc.domain import errors
-from chatsvc.domain.limiter import WINDOW_S, Limiter, Slot, untouched
+from chatsvc.domain.limiter import WINDOW_S, RateLimiter, Slot, untouched
 from chatsvc.domain.models import ApiKey
 from chatsvc.domain.plans import lowest_with
 from chatsvc.http.request import HttpRequest
@@ -24,7 +24,7 @@ class RequestContext:
 
     request: HttpRequest
     services: Services
-    limiter: Limiter
+    limiter: RateLimiter
     key: ApiKey | None = None
     account: AccountState | None = None
     slot: Slot | None = None
@@ -44,13 +44,13 @@ class RequestContext:
             raise RuntimeError("a gate was reached before the key was checked")
         return self.key.id
 
-    def rate_limit(self) -> Slot:
+    async def rate_limit(self) -> Slot:
         """Return the values of the rate-limit headers (SPEC.md section 8). It does not matter whether a slot was taken."""
         if self.slot is not None:
             return self.slot
         now = self.services.clock()
         try:
-            return self.limiter.peek(self.key.id if self.key else None, now)
+            return await self.limiter.peek(self.key.id if self.key else None, now)
         except Exception:  # noqa: BLE001  # a failing limiter must not suppress the response that reports it
             return untouched(self.limiter.limit, now)
 
@@ -100,7 +100,7 @@ async def check_plan(context: RequestContext) -> None:
 async def take_slot(context: RequestContext) -> None:
     """Take one request of the key's rate-limit window (SPEC.md 5.5 c)."""
     try:
-        slot = context.limiter.take(context.key_id, context.services.clock())
+        slot = await context.limiter.take(context.key_id, context.services.clock())
     except Exception as fault:
         raise errors.rate_limit_unavailable() from fault
     context.slot = slot

@@ -8,7 +8,7 @@ from chatsvc.api import bodies, render, routes
 from chatsvc.api.gates import GATES, RequestContext
 from chatsvc.domain import errors
 from chatsvc.domain.errors import ProblemError
-from chatsvc.domain.limiter import Limiter, untouched
+from chatsvc.domain.limiter import RateLimiter, untouched
 from chatsvc.http.faults import HttpFault
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HttpResponse
@@ -24,7 +24,7 @@ API_ROOT = "/api/"
 class Interface:
     """Answers the requests below API_ROOT; `stopping` and `max_in_flight` are checked after the gates."""
 
-    def __init__(self, services: Services, limiter: Limiter) -> None:
+    def __init__(self, services: Services, limiter: RateLimiter) -> None:
         self._services = services
         self._limiter = limiter
         self.stopping = False
@@ -36,15 +36,15 @@ class Interface:
             body = await self._pass(context)
             return render.respond(200, body, request.id, context.slot)
         except ProblemError as problem:
-            return self._refuse(context, problem)
+            return await self._refuse(context, problem)
         except StoreUnavailable as fault:
             log.error("the store cannot answer: %s", fault)
-            return self._refuse(context, errors.service_unavailable())
+            return await self._refuse(context, errors.service_unavailable())
         except HttpFault:
             raise
         except Exception:
             log.exception("unexpected fault")
-            return self._refuse(context, errors.internal_error())
+            return await self._refuse(context, errors.internal_error())
 
     async def _pass(self, context: RequestContext) -> bytes:
         request, operation, unknown = context.request, None, None
@@ -78,7 +78,7 @@ class Interface:
         if self.stopping or self._services.tallies.in_flight >= most or state.in_flight >= max(1, most // 2):
             raise errors.service_unavailable()
 
-    def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:
+    async def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:
         request = context.request
         request.error = problem.problem.code
         cause = problem.__cause__
@@ -87,7 +87,7 @@ class Interface:
             log.error("%s: %s", problem, cause, exc_info=None if isinstance(cause, StoreUnavailable) else cause)
         if problem.problem.status == 401:
             log.info("%s: %s", problem, request.client_address)
-        return render.problem(problem, request.id, context.rate_limit(), self._services.clock())
+        return render.problem(problem, request.id, await context.rate_limit(), self._services.clock())
 
     def refuse(self, fault: HttpFault, request: HttpRequest | None, request_id: str) -> HttpResponse:
         """Word a protocol fault as SPEC.md's JSON; see Skin."""

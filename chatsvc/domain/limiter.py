@@ -1,8 +1,8 @@
-"""The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock, counted in memory."""
+"""The rate limit (SPEC.md section 8). A fixed window that begins on the minute of the clock."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 WINDOW_S = 60
 
@@ -21,8 +21,22 @@ def untouched(limit: int, now_ms: int) -> Slot:
     return Slot(False, limit, limit, (now_ms // (WINDOW_S * 1000) + 1) * WINDOW_S)
 
 
+class RateLimiter(Protocol):
+    """Counts the requests of each key, in this process or over several. `limit` is that of a window."""
+
+    limit: int
+
+    async def take(self, key_id: str, now_ms: int) -> Slot:
+        """Take one slot of the key's window; `taken` is False where none was left."""
+        ...
+
+    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+        """Show the window without taking a slot. The whole limit where the key is unknown."""
+        ...
+
+
 class Limiter:
-    """Counts the requests of each key. All counts go when the next window begins, so memory is bounded by the active keys."""
+    """Counts the requests of each key in memory. All counts go when the next window begins, so memory is bounded by the active keys."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -36,8 +50,8 @@ class Limiter:
             self._window = window
             self._counts.clear()
 
-    def take(self, key_id: str, now_ms: int) -> Slot:
-        """Take one slot of the key's window; `taken` is False where none was left."""
+    async def take(self, key_id: str, now_ms: int) -> Slot:
+        """See RateLimiter.take."""
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0)
         if used >= self.limit:
@@ -45,8 +59,8 @@ class Limiter:
         self._counts[key_id] = used + 1
         return Slot(True, self.limit, self.limit - used - 1, self.reset)
 
-    def peek(self, key_id: str | None, now_ms: int) -> Slot:
-        """The window as it stands, without taking a slot. The whole limit where the key is unknown."""
+    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+        """See RateLimiter.peek."""
         self._turn_to(now_ms)
         used = self._counts.get(key_id, 0) if key_id else 0
         return Slot(False, self.limit, self.limit - used, self.reset)

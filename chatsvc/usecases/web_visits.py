@@ -126,13 +126,13 @@ class WebVisits:
         self._held: Counter[object] = Counter()
         self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
 
-    def take_message(self, widget: Widget, place: str) -> Slot:
+    async def take_message(self, widget: Widget, place: str) -> Slot:
         """Take a slot for a message to the bot from an address."""
-        return self._messages.take(f"{widget.bot.id} {place}", self._services.clock())
+        return await self._messages.take(f"{widget.bot.id} {place}", self._services.clock())
 
-    def take_poll(self, widget: Widget, place: str) -> Slot:
+    async def take_poll(self, widget: Widget, place: str) -> Slot:
         """Take a slot for any other request."""
-        return self._polls.take(f"{widget.bot.id} {place}", self._services.clock())
+        return await self._polls.take(f"{widget.bot.id} {place}", self._services.clock())
 
     async def opening(self, widget: Widget, language: str) -> Opening:
         """Return the greeting and the suggested questions in a language."""

@@ -466,8 +466,12 @@ class TestLimits:
         calls = [Frame(app, frame.session, frame.bot) for _ in range(30)]
         for one in calls:
             one.data = frame.data
+
+        async def take(*_: object) -> Slot:
+            return Slot(True, 1000, 1000, 0)
+
         # The slots of a minute are of no interest here.
-        monkeypatch.setattr(Limiter, "take", lambda *_: Slot(True, 1000, 1000, 0))
+        monkeypatch.setattr(Limiter, "take", take)
         assert (await calls[0].send())[0] == 200
         statuses = [
             status for status, _ in await asyncio.gather(*(one.send(key=f"one-of-many-at-once-{place}") for place, one in enumerate(calls)))

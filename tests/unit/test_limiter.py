@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 from hypothesis import given
@@ -13,54 +14,54 @@ MINUTE = 60_000
 NOON = 1_795_176_840_000  # a whole minute
 
 
-def test_exactly_the_limit_passes_and_what_remains_is_counted_without_gap_or_repeat() -> None:
+async def test_exactly_the_limit_passes_and_what_remains_is_counted_without_gap_or_repeat() -> None:
     limiter = Limiter(120)
-    slots = [limiter.take("key", NOON + i) for i in range(150)]
+    slots = [await limiter.take("key", NOON + i) for i in range(150)]
     assert [slot.taken for slot in slots] == [True] * 120 + [False] * 30
     assert [slot.remaining for slot in slots] == [*range(119, -1, -1), *[0] * 30]
     assert {slot.reset for slot in slots} == {NOON // 1000 + 60}
     assert {slot.limit for slot in slots} == {120}
 
 
-def test_a_window_begins_on_the_minute_of_the_clock_and_not_with_the_first_request() -> None:
+async def test_a_window_begins_on_the_minute_of_the_clock_and_not_with_the_first_request() -> None:
     limiter = Limiter(1)
     last = NOON + MINUTE - 1
-    assert limiter.take("key", last) == Slot(True, 1, 0, NOON // 1000 + 60)
-    assert not limiter.take("key", last).taken
-    assert limiter.take("key", last + 1) == Slot(True, 1, 0, NOON // 1000 + 120)
+    assert await limiter.take("key", last) == Slot(True, 1, 0, NOON // 1000 + 60)
+    assert not (await limiter.take("key", last)).taken
+    assert await limiter.take("key", last + 1) == Slot(True, 1, 0, NOON // 1000 + 120)
 
 
-def test_keys_do_not_share_a_window() -> None:
+async def test_keys_do_not_share_a_window() -> None:
     limiter = Limiter(1)
-    assert limiter.take("one", NOON).taken
-    assert limiter.take("other", NOON).taken
-    assert not limiter.take("one", NOON).taken
+    assert (await limiter.take("one", NOON)).taken
+    assert (await limiter.take("other", NOON)).taken
+    assert not (await limiter.take("one", NOON)).taken
 
 
-def test_a_look_takes_no_slot_and_an_unknown_caller_sees_the_whole_limit() -> None:
+async def test_a_look_takes_no_slot_and_an_unknown_caller_sees_the_whole_limit() -> None:
     limiter = Limiter(5)
-    limiter.take("key", NOON)
-    assert limiter.peek("key", NOON) == Slot(False, 5, 4, NOON // 1000 + 60)
-    assert limiter.peek("key", NOON) == limiter.peek("key", NOON)
-    assert limiter.peek(None, NOON).remaining == 5
-    assert limiter.peek("never seen", NOON).remaining == 5
-    assert limiter.peek("key", NOON + MINUTE).remaining == 5
+    await limiter.take("key", NOON)
+    assert await limiter.peek("key", NOON) == Slot(False, 5, 4, NOON // 1000 + 60)
+    assert await limiter.peek("key", NOON) == await limiter.peek("key", NOON)
+    assert (await limiter.peek(None, NOON)).remaining == 5
+    assert (await limiter.peek("never seen", NOON)).remaining == 5
+    assert (await limiter.peek("key", NOON + MINUTE)).remaining == 5
 
 
-def test_a_clock_that_goes_back_a_little_does_not_hand_out_a_window_twice() -> None:
+async def test_a_clock_that_goes_back_a_little_does_not_hand_out_a_window_twice() -> None:
     limiter = Limiter(2)
-    limiter.take("key", NOON)
-    limiter.take("key", NOON)
-    slot = limiter.take("key", NOON - 1)
+    await limiter.take("key", NOON)
+    await limiter.take("key", NOON)
+    slot = await limiter.take("key", NOON - 1)
     assert not slot.taken
     assert slot.reset == NOON // 1000 + 60
 
 
-def test_a_clock_set_back_by_more_than_a_window_is_believed() -> None:
+async def test_a_clock_set_back_by_more_than_a_window_is_believed() -> None:
     limiter = Limiter(1)
-    limiter.take("key", NOON)
-    assert not limiter.take("key", NOON - MINUTE).taken
-    assert limiter.take("key", NOON - MINUTE - 1) == Slot(True, 1, 0, NOON // 1000 - 60)
+    await limiter.take("key", NOON)
+    assert not (await limiter.take("key", NOON - MINUTE)).taken
+    assert await limiter.take("key", NOON - MINUTE - 1) == Slot(True, 1, 0, NOON // 1000 - 60)
 
 
 def test_whoever_is_not_counted_sees_the_whole_limit_of_the_minute() -> None:
@@ -68,17 +69,20 @@ def test_whoever_is_not_counted_sees_the_whole_limit_of_the_minute() -> None:
     assert untouched(120, NOON - 1).reset == NOON // 1000
 
 
-def test_a_clock_that_was_a_day_ahead_does_not_lock_anybody_out_once_it_is_right() -> None:
+async def test_a_clock_that_was_a_day_ahead_does_not_lock_anybody_out_once_it_is_right() -> None:
     limiter = Limiter(1)
-    assert limiter.take("key", NOON + 86_400_000).taken
-    slot = limiter.take("key", NOON)
+    assert (await limiter.take("key", NOON + 86_400_000)).taken
+    slot = await limiter.take("key", NOON)
     assert slot.taken
     assert slot.reset == NOON // 1000 + 60
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40_000)), max_size=200), st.integers(1, 5))
 def test_no_key_ever_gets_more_than_the_limit_in_a_minute(steps: list[tuple[str, int]], limit: int) -> None:
-    limiter = Limiter(limit)
+    asyncio.run(_walk(steps, Limiter(limit)))
+
+
+async def _walk(steps: list[tuple[str, int]], limiter: Limiter) -> None:
     taken: Counter[tuple[str, int]] = Counter()
     asked: Counter[tuple[str, int]] = Counter()
     now = NOON
@@ -86,16 +90,16 @@ def test_no_key_ever_gets_more_than_the_limit_in_a_minute(steps: list[tuple[str,
         now += later
         window = (key, now // MINUTE)
         asked[window] += 1
-        slot = limiter.take(key, now)
+        slot = await limiter.take(key, now)
         taken[window] += slot.taken
-        assert slot.remaining == limit - taken[window]
+        assert slot.remaining == limiter.limit - taken[window]
         assert slot.reset * 1000 == (now // MINUTE + 1) * MINUTE
-    assert taken == {window: min(limit, count) for window, count in asked.items()}
+    assert taken == {window: min(limiter.limit, count) for window, count in asked.items()}
 
 
-def test_memory_holds_the_keys_of_one_window_alone() -> None:
+async def test_memory_holds_the_keys_of_one_window_alone() -> None:
     limiter = Limiter(10)
     for i in range(1000):
-        limiter.take(f"key-{i}", NOON)
-    limiter.take("key", NOON + MINUTE)
+        await limiter.take(f"key-{i}", NOON)
+    await limiter.take("key", NOON + MINUTE)
     assert limiter._counts == {"key": 1}

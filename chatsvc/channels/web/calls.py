@@ -40,7 +40,7 @@ async def send(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpR
     if len(text) > MOST_TEXT:
         raise CallRefused(413, "text_too_long")
     user_id = _user(widget, request) or widget.user_of_first(key)
-    slot = visits.take_message(widget, share_of(request.client_address))
+    slot = await visits.take_message(widget, share_of(request.client_address))
     if not slot.taken:
         raise CallRefused(429, "too_many_messages", visits.seconds_until(slot))
     request.authenticated()

@@ -80,7 +80,7 @@ class WebChannel:
         if widget is None:
             raise CallRefused(404, "not_found")
         request.principal = widget.account_id
-        slot = self._visits.take_poll(widget, place)
+        slot = await self._visits.take_poll(widget, place)
         if not slot.taken:
             raise CallRefused(429, "too_many_requests", self._visits.seconds_until(slot))
         return await match.target(self._visits, widget, request)

@@ -1,0 +1,1 @@
+"""Valkey or Redis: the connection to it, and what several processes share through it."""

@@ -1,0 +1,1 @@
+"""Tests of Valkey, and of several processes over one store."""
