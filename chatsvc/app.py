@@ -38,10 +38,8 @@ from chatsvc.store import accounts, facts
 from chatsvc.store.batches import OpenStore, StoreDatabase
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
-from chatsvc.store.master_key import open_master_key
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, handling, messages, retention, search, unanswered, unfinished_turns
+from chatsvc.usecases import backups, handling, messages, retention, search, stores, unanswered, unfinished_turns
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.services import Services
 
@@ -83,12 +81,12 @@ class App:
         self,
         config: Config,
         clock: Callable[[], int] = now_ms,
-        open_store: OpenStore = GroupCommitDatabase.open,
+        open_store: OpenStore | None = None,
     ) -> None:
         self.config = config
         self._clock = clock
         self._limiter = Limiter(config.limits.requests_per_minute)
-        self._open_store = open_store
+        self._open_store = open_store or stores.opener(config)
         self._undo: list[Callable[[], Any]] = []
         self.services: Services
         self.listeners: Listeners
@@ -121,7 +119,7 @@ class App:
         folder.prepare()
         lock = await self._lock(folder)
         self._undo.append(lambda: os.close(lock))
-        secret = open_master_key(folder, self.config.given_master_key)
+        secret = stores.master_key_of(self.config, folder)
         db = await self._open_store(folder.database, secret)
         self._undo.append(db.close)
         await facts.belongs_to(db, secret)

@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -24,8 +25,8 @@ from chatsvc.store.postgres.connection import PostgresTarget, connect, target
 from chatsvc.store.postgres.group_commit import PostgresDatabase
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 
-USER = "chatsvc"
-_SETTINGS = {"fsync": "off", "listen_addresses": "", "max_connections": "200", "shared_buffers": "32MB"}
+USER, PASSWORD = "chatsvc", "a password"
+_SETTINGS = {"fsync": "off", "max_connections": "200", "shared_buffers": "32MB"}
 
 
 # The kernel ends the server when the tests are killed.
@@ -51,11 +52,21 @@ def require_programs() -> None:
 RUNNING: list[Postgres] = []
 
 
+def free_port() -> int:
+    """Find a port on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+    return port
+
+
 class Postgres:
     """A running server; its superuser owns nothing of the service's."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, listens: bool = False) -> None:
+        """Start it. With `listens` it takes connections at `port` too, with the password of the user."""
         self._databases: dict[Path, str] = {}
+        self.port = free_port() if listens else 5432
+        self._options = [f"-cport={self.port}", f"-clisten_addresses={'127.0.0.1' if listens else ''}"]
         self.folder = Path(tempfile.mkdtemp(prefix="chatsvc-postgres-"))
         # Root may not run it.
         self._as = {"user": "nobody", "extra_groups": []} if os.getuid() == 0 else {}
@@ -64,12 +75,24 @@ class Postgres:
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
         self.folder.chmod(0o755)
         try:
-            self._run("initdb", "-D", str(self.data), "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+            self._run(
+                "initdb",
+                "-D",
+                str(self.data),
+                "-U",
+                "admin",
+                "--auth-local=trust",
+                "--auth-host=scram-sha-256",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+            )
             self.process = self.start()
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
-        self._administer(f"CREATE ROLE {USER} LOGIN")
+        self.administer(f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'")
 
     @property
     def data(self) -> Path:
@@ -91,6 +114,7 @@ class Postgres:
                     "-D",
                     str(self.data),
                     f"-cunix_socket_directories={self.folder}",
+                    *self._options,
                     *options,
                 ],
                 stdout=log,
@@ -100,7 +124,7 @@ class Postgres:
             )
         for _ in range(200):
             try:
-                psycopg.connect(host=str(self.folder), user="admin", dbname="postgres", connect_timeout=2).close()
+                psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname="postgres", connect_timeout=2).close()
             except psycopg.OperationalError:
                 if process.poll() is not None:
                     break
@@ -127,11 +151,12 @@ class Postgres:
         finally:
             RUNNING.remove(self)
             for name in self._databases.values():
-                self._administer(f"DROP DATABASE {name} WITH (FORCE)")
+                self.administer(f"DROP DATABASE {name} WITH (FORCE)")
             self._databases.clear()
 
-    def _administer(self, statement: str) -> None:
-        with psycopg.connect(host=str(self.folder), user="admin", dbname="postgres", autocommit=True) as connection:
+    def administer(self, statement: str) -> None:
+        """Run a statement as the superuser."""
+        with psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
     def database_of(self, path: Path) -> PostgresTarget:
@@ -148,12 +173,12 @@ class Postgres:
     def new_database(self) -> str:
         """Make an empty database; return its name."""
         name = f"t{uuid.uuid4().hex}"
-        self._administer(f"CREATE DATABASE {name} OWNER {USER}")
+        self.administer(f"CREATE DATABASE {name} OWNER {USER}")
         return name
 
     def target(self, name: str) -> PostgresTarget:
         """Return the address of a database."""
-        return target({"host": str(self.folder), "user": USER, "dbname": name}, None)
+        return target({"host": str(self.folder), "port": str(self.port), "user": USER, "dbname": name}, None)
 
     def stop(self) -> None:
         """End it and remove its files."""

@@ -146,7 +146,7 @@ LIBRARIES = {
     "yarl": {"http/parser.py", "webhooks"},
 }
 # What skins may know of the store: how it tells that it cannot be used.
-FAULTS_OF_THE_STORE = {"StoreUnavailable", "SchemaTooNew"}
+FAULTS_OF_THE_STORE = {"StoreUnavailable", "StoreInUse", "SchemaTooNew"}
 NO_INPUT_OR_OUTPUT = {"asyncio", "io", "logging", "pathlib", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading"}
 
 
@@ -636,13 +636,12 @@ def test_sqlite_stays_in_the_store_and_its_tests() -> None:
     assert wrong
 
 
-def test_the_driver_of_postgresql_is_loaded_and_shipped_nowhere_so_far() -> None:
-    """No setting chooses it yet: tests alone import it, and it is a package of the tools."""
+def test_the_driver_of_postgresql_is_chosen_in_one_place_and_loaded_where_it_is_used() -> None:
+    """SQLite's users pay neither its start time nor its memory."""
     users = [one for one in imports() if one.module.startswith("chatsvc.store.postgres") and not one.file.startswith("store/postgres/")]
-    assert [str(one) for one in users] == []
-    packaging = ROOT.parent / "packaging"
-    assert "psycopg" not in (packaging / "requirements.txt").read_text()
-    assert '"psycopg"' in (packaging / "chatsvc.spec").read_text()
+    assert {one.file for one in users} == {"usecases/stores.py"}
+    # Types alone at the top.
+    assert [str(one) for one in users if one.at_the_top] == []
 
 
 # Statements that PostgreSQL cannot be given, and reads of what SQLite alone says after them.

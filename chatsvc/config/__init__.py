@@ -2,7 +2,21 @@
 
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.load import ConfigDocument, build, load, locate, read
-from chatsvc.config.model import Acme, Anthropic, Backups, Config, Limits, Log, Metrics, Retention, Secret, Server, Tls, Webhooks
+from chatsvc.config.model import (
+    Acme,
+    Anthropic,
+    Backups,
+    Config,
+    Limits,
+    Log,
+    Metrics,
+    PostgresSettings,
+    Retention,
+    Secret,
+    Server,
+    Tls,
+    Webhooks,
+)
 
 __all__ = [
     "Acme",
@@ -15,6 +29,7 @@ __all__ = [
     "Limits",
     "Log",
     "Metrics",
+    "PostgresSettings",
     "Retention",
     "Secret",
     "Server",

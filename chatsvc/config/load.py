@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from chatsvc.config import notices, server, values
+from chatsvc.config import notices, server, store, values
 from chatsvc.config.document import Node, parse, read_text, why
 from chatsvc.config.faults import ConfigError, ConfigFault
 from chatsvc.config.model import Anthropic, Backups, Channels, Config, Limits, Log, Metrics, Retention, Webhooks
@@ -55,6 +55,11 @@ class ConfigDocument(NamedTuple):
     def data_dir(self) -> Path:
         """Return the setting `data_dir` alone; the default if it is faulty."""
         return Section(self.source._replace(faults=[]), self.node, "").folder("data_dir", DATA_DIR)
+
+    def names_postgres(self) -> bool:
+        """Return whether the store is PostgreSQL."""
+        root = Section(self.source._replace(faults=[]), self.node, "")
+        return root.section("store").gives("url")
 
     def low_port(self) -> bool:
         """Return whether a listener needs CAP_NET_BIND_SERVICE for its port."""
@@ -108,6 +113,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
         "data_dir",
         "master_key",
         "master_key_file",
+        "store",
         "limits",
         "engines",
         "models",
@@ -124,6 +130,7 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
     limits = root.section(
         "limits", "requests_per_minute", "max_in_flight", "connections", "connections_per_address", "web_per_minute", "web_daily"
     )
+    place = root.section("store", *store.KEYS)
     channels = root.section("channels", "telegram", "whatsapp")
     told = root.section("notices", *notices.KEYS)
     smtp, team = told.section("smtp", *notices.SMTP_KEYS), told.section("telegram", *notices.TELEGRAM_KEYS)
@@ -176,8 +183,16 @@ def _config(path: Path | None, source: Source, node: Node | None) -> Config:
             access=log.plain("access", values.flag, False),
         ),
         metrics=Metrics(root.section("metrics", "listen").optional("listen", values.host_and_port)),
+        store=store.read(place),
         path_holds_secrets=any(
-            section.writes_out(key) for section, key in ((root, "master_key"), (anthropic, "api_key"), (smtp, "password"), (team, "token"))
+            section.writes_out(key)
+            for section, key in (
+                (root, "master_key"),
+                (place, "password"),
+                (anthropic, "api_key"),
+                (smtp, "password"),
+                (team, "token"),
+            )
         ),
     )
 

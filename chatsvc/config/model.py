@@ -196,11 +196,20 @@ class Metrics:
 
 
 @dataclass(frozen=True)
+class PostgresSettings:
+    """PostgreSQL as the store: its URL, which holds no password, the same as parameters of libpq, and the password."""
+
+    url: str
+    parameters: Mapping[str, str]
+    password: Secret | None
+
+
+@dataclass(frozen=True)
 class Config:
     """The whole configuration. `path` is its file; None: there is none, and everything has its default.
 
-    `egress` is "all", or "none" where the service itself may open no connection. `path_holds_secrets`: a secret stands in the file
-    itself, not in a file of its own or in the environment.
+    `store` is None where the store is SQLite. `egress` is "all", or "none" where the service itself may open no connection.
+    `path_holds_secrets`: a secret stands in the file itself, not in a file of its own or in the environment.
     """
 
     path: Path | None
@@ -219,6 +228,7 @@ class Config:
     egress: str
     log: Log
     metrics: Metrics
+    store: PostgresSettings | None = None
     path_holds_secrets: bool = False
 
     @property

@@ -23,6 +23,10 @@ def as_document(config: Config) -> dict[str, Any]:
         "server": _server(server),
         "data_dir": str(config.data_dir),
         "master_key": MASK if config.master_key else None,
+        "store": {
+            "url": config.store.url if config.store else None,
+            "password": MASK if config.store and config.store.password else None,
+        },
         "limits": {
             "requests_per_minute": limits.requests_per_minute,
             "max_in_flight": limits.max_in_flight,

@@ -13,8 +13,8 @@ from chatsvc.control.users import caller_of
 from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
 from chatsvc.store.folder import Folder, FolderInUse
-from chatsvc.store.master_key import MasterKey, open_master_key
-from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+from chatsvc.store.master_key import MasterKey
+from chatsvc.usecases import stores
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.services import Services
@@ -33,7 +33,7 @@ def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[by
     folder.prepare()
     lock = folder.lock()
     try:
-        secret = open_master_key(folder, config.given_master_key)
+        secret = stores.master_key_of(config, folder)
         result = asyncio.run(_perform(config, folder, secret, operation, arguments))
         rendered = RENDERERS[operation](result)
         file = detached_file(rendered)
@@ -59,7 +59,7 @@ def detached_file(result: Any) -> IO[bytes] | None:
 
 async def _perform(config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
     """Perform the operation. Pending webhook events stay pending: the service sends them."""
-    db = await GroupCommitDatabase.open(folder.database, secret, readers=0)
+    db = await stores.opener(config, readers=0)(folder.database, secret)
     try:
         await facts.belongs_to(db, secret)
         # The folder's lock is held: attempts in flight in the store were cut off.

@@ -74,15 +74,18 @@ class Identity:
         folder = document.data_dir()
         uid, gid = data_owner(folder)
         if uid:
-            self.become(uid, gid, folder, keep_low_ports=self._listens and document.low_port())
+            from chatsvc.usecases.stores import LATE
 
-    def become(self, uid: int, gid: int, folder: Path | None = None, *, keep_low_ports: bool = False) -> None:
+            late = LATE if document.names_postgres() else ()
+            self.become(uid, gid, folder, late, keep_low_ports=self._listens and document.low_port())
+
+    def become(self, uid: int, gid: int, folder: Path | None = None, late: Iterable[str] = (), *, keep_low_ports: bool = False) -> None:
         """Import late modules, connect to the service on `folder`, and become this user; raises CommandError."""
         from chatsvc.usecases.administration import OPERATIONS
 
         for operation in OPERATIONS.values():
             operation.function()
-        for module in (*_LATE, *self._late):
+        for module in (*_LATE, *self._late, *late):
             import_module(module)
         if self._before:
             self._before()

@@ -17,6 +17,11 @@ BUNDLES = (
 _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d+")
 
 
+def bundle() -> Path | None:
+    """Find the file of the system's root certificates."""
+    return next((path for path in (Path(ssl.get_default_verify_paths().openssl_cafile), *map(Path, BUNDLES)) if path.is_file()), None)
+
+
 def client_context(ca_file: Path | None = None) -> ssl.SSLContext:
     """Make a context for TLS 1.2 or later that verifies host names. Raises OSError (ssl.SSLError) for unreadable certificates.
 

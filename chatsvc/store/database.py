@@ -35,6 +35,10 @@ class StoreUnavailable(Exception):
     """The store cannot be used at the moment; nothing of the unit was written."""
 
 
+class StoreInUse(Exception):
+    """Another process works on the store; of all processes over one store, one works."""
+
+
 class SchemaTooNew(Exception):
     """The database has the schema of a newer chatsvc and must not be opened."""
 

@@ -16,12 +16,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreUnavailable
+from chatsvc.store.database import ConstraintViolated, SchemaTooNew, StoreFault, StoreInUse, StoreUnavailable
 from chatsvc.store.postgres import connection
 from chatsvc.store.postgres.connection import PostgresTarget, target
 from chatsvc.store.postgres.dialect import translate, translate_schema
 from chatsvc.store.postgres.group_commit import PostgresDatabase
-from chatsvc.store.postgres.lock import StoreInUse
 from tests.postgres import Postgres, require_programs
 from tests.store.support import chat, furnish
 

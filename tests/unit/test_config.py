@@ -25,8 +25,8 @@ from chatsvc.domain.plans import Plan
 from chatsvc.domain.pricing import Tier
 
 SETTINGS = (
-    "server, data_dir, master_key, master_key_file, limits, engines, models, plans, webhooks, channels, notices, backup, retention, egress,"
-    " log, metrics"
+    "server, data_dir, master_key, master_key_file, store, limits, engines, models, plans, webhooks, channels, notices, backup, retention,"
+    " egress, log, metrics"
 )
 LIMITS = "requests_per_minute, max_in_flight, connections, connections_per_address, web_per_minute, web_daily"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -70,6 +70,57 @@ def folder(tmp_path: Path) -> Folder:
 
 
 # Defaults
+
+
+STORE = "postgresql://chatsvc@db.example.com/chat"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (STORE, {"host": "db.example.com", "port": "5432", "user": "chatsvc", "dbname": "chat"}),
+        (
+            "postgresql://a%40b@[::1]:5433,db2/c?sslmode=disable",
+            {"host": "::1,db2", "port": "5433,5432", "user": "a@b", "sslmode": "disable"},
+        ),
+        ("postgresql://a@/c?host=/run/postgresql", {"host": "/run/postgresql", "user": "a", "dbname": "c"}),
+    ],
+)
+def test_the_address_of_postgresql_is_read_into_its_parts(folder: Folder, url: str, expected: dict[str, str]) -> None:
+    store = folder.load(f"store: {{url: '{url}', password: '${{NAME}}'}}", {"NAME": SECRET}).store
+    assert store is not None
+    assert store.parameters.items() >= expected.items()
+    assert (store.url, store.password) == (url, Secret(SECRET))
+    assert SECRET not in repr(store)
+
+
+def test_files_of_the_address_of_postgresql_start_at_the_configuration(folder: Folder) -> None:
+    store = folder.load(f"store: {{url: '{STORE}?sslrootcert=ca.pem&sslcert=/etc/c.pem&sslkey=k.pem'}}").store
+    assert store is not None
+    files = {name: store.parameters[name] for name in ("sslrootcert", "sslcert", "sslkey")}
+    assert files == {"sslrootcert": str(folder.path / "ca.pem"), "sslcert": "/etc/c.pem", "sslkey": str(folder.path / "k.pem")}
+    assert store.password is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("url: mysql://a@b/c", "store.url: expected postgresql://USER@HOST:PORT/DATABASE"),
+        (f"url: 'postgresql://a:{SECRET}@b/c'", "store.url: expected a URL without a password"),
+        ("url: 'postgresql://a@/c'", "store.url: expected a host"),
+        ("url: 'postgresql://a@b:0/c'", "store.url: expected HOST or HOST:PORT"),
+        ("url: 'postgresql://a@b/c?sslmode=prefer'", "store.url: expected sslmode to be disable, require"),
+        ("url: 'postgresql://a@b/c?password=x'", "store.url: expected of the parameters host, sslmode"),
+        ("url: 'postgresql://a@b/c?host=/run'", "store.url: expected one host"),
+        ("url: 'postgresql://a@/c?host=run'", "store.url: expected the folder of a Unix socket"),
+        ("url: 'postgresql://a@b/c?sslcert=x'", "store.url: expected sslcert and sslkey together"),
+        (f"password: {SECRET}", "store.password: expected url beside it"),
+    ],
+)
+def test_an_address_of_postgresql_that_cannot_be_is_refused(folder: Folder, settings: str, told: str) -> None:
+    (fault,) = folder.faults(f"store: {{{settings}}}")
+    assert told in fault
+    assert SECRET not in fault
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n", "null\n", "~\n", "\ufeff", "--- {}\n...\n"])

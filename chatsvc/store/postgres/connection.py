@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +33,8 @@ _SESSION = {
 _WRITER = {"idle_session_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _READER = {"default_transaction_read_only": "on", "idle_in_transaction_session_timeout": "60s"}
 _LOCAL = ("localhost", "127.0.0.1", "::1")
+# The address alone says where the store is and who asks: libpq reads no file of the user's, and writes to no standby server.
+_FIXED = {"passfile": "/nonexistent/pgpass", "gssencmode": "disable", "sslcertmode": "disable", "target_session_attrs": "primary"}
 
 
 class PostgresTarget(NamedTuple):
@@ -43,18 +44,23 @@ class PostgresTarget(NamedTuple):
     name: str
 
 
-def target(parameters: Mapping[str, str], password: str | None) -> PostgresTarget:
-    """Complete the parameters of an address. Connections to other machines are encrypted and verified unless `sslmode` says else."""
-    host, port = parameters["host"], parameters.get("port", "5432")
-    chosen: dict[str, Any] = {**_CLIENT, "port": port, "connect_timeout": CONNECT_S, **parameters}
+def target(parameters: Mapping[str, str], password: str | None, authorities: str | None = None) -> PostgresTarget:
+    """Complete the parameters of an address. Connections to other machines are encrypted and verified unless `sslmode` says else.
+
+    authorities: the file of the system's root certificates, for an address that names none.
+    """
+    hosts, port = parameters["host"].split(","), parameters.get("port", "5432")
+    chosen: dict[str, Any] = {**_CLIENT, **_FIXED, "port": port, "connect_timeout": CONNECT_S, **parameters}
     if "sslmode" not in chosen:
-        chosen["sslmode"] = "disable" if host.startswith("/") or host in _LOCAL else "verify-full"
-    authorities = ssl.get_default_verify_paths().cafile
-    if chosen["sslmode"].startswith("verify") and "sslrootcert" not in chosen and authorities:
-        chosen["sslrootcert"] = authorities
+        chosen["sslmode"] = "disable" if all(host.startswith("/") or host in _LOCAL for host in hosts) else "verify-full"
+    if chosen["sslmode"].startswith("verify") and authorities:
+        chosen.setdefault("sslrootcert", authorities)
+    if "sslcert" in chosen:
+        chosen["sslcertmode"] = "allow"
     if password is not None:
         chosen["password"] = password
-    return PostgresTarget(chosen, f"PostgreSQL at {host}:{port}, database {parameters['dbname']}")
+    places = ", ".join(f"{host}:{number}" for host, number in zip(hosts, port.split(","), strict=True))
+    return PostgresTarget(chosen, f"PostgreSQL at {places}, database {parameters['dbname']}")
 
 
 class _Flag(Dumper):

@@ -30,6 +30,9 @@ _WORDS = (
     (re.compile(r" INDEXED BY \w+"), ""),
     (re.compile(r"(?<=[\s(=<>])\+(?=[a-z_])"), ""),
     (re.compile(r"\bjson_array\("), "json_build_array("),
+    # Comparisons for which NULL equals NULL.
+    (re.compile(r"\bIS NOT (?=[?:])"), "IS DISTINCT FROM "),
+    (re.compile(r"\bIS (?=[?:])"), "IS NOT DISTINCT FROM "),
 )
 _AGGREGATES = {"json_group_array": ("json_agg", "[]"), "json_group_object": ("json_object_agg", "{}")}
 # Steps whose statements are SQLite's own. 16: PostgreSQL never uses the number of a deleted row again.

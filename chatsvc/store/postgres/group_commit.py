@@ -13,10 +13,11 @@ import psycopg
 
 from chatsvc import background
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
-from chatsvc.store.database import StoreUnavailable, Unit
+from chatsvc.store.database import StoreInUse, StoreUnavailable, Unit
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
-from chatsvc.store.postgres.lock import Replaced, StoreInUse, note_worker, retake, try_lock
-from chatsvc.store.postgres.migrations import migrate
+from chatsvc.store.postgres.lock import Replaced, note_worker, retake, try_lock
+from chatsvc.store.postgres.migrations import check_key, check_schema, migrate
 from chatsvc.store.postgres.thread import PostgresThread
 
 T = TypeVar("T")
@@ -110,9 +111,9 @@ def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
 class _Writer(PostgresThread):
     """The session that writes. After it broke, it takes the lock again and finds out what became of its last commit."""
 
-    def __init__(self, place: PostgresTarget, name: str) -> None:
+    def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str) -> None:
         super().__init__(self._open)
-        self._place, self._name = place, name
+        self._place, self._key, self._name = place, key, name
         self._token = os.urandom(16)
         self._backend: int | None = None
         self._doubts: list[tuple[str, Callable[[], None]]] = []
@@ -123,8 +124,11 @@ class _Writer(PostgresThread):
         connection = connect(self._place, writes=True, name=self._name)
         try:
             if self._backend is None:
+                check_schema(connection, self._place)
+                if self._key is not None:
+                    check_key(connection, self._key)
                 if not try_lock(connection):
-                    raise StoreInUse(self._place.name)
+                    raise StoreInUse(f"another process works on {self._place.name}")
                 migrate(connection, self._place)
                 note_worker(connection, self._token)
             else:
@@ -200,12 +204,14 @@ class PostgresDatabase:
         self._beating = background.run("connection to PostgreSQL", self._beat, BEAT_S)
 
     @classmethod
-    async def open(cls, place: PostgresTarget, *, readers: int = READERS, name: str = "chatsvc") -> PostgresDatabase:
+    async def open(
+        cls, place: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, name: str = "chatsvc"
+    ) -> PostgresDatabase:
         """Take the lock, migrate and start the threads; raises StoreInUse, StoreUnavailable and SchemaTooNew.
 
-        Without readers, as in a command, the writer's thread reads.
+        key: must be the store's, where it has one already. Without readers, as in a command, the writer's thread reads.
         """
-        writer = _Writer(place, name)
+        writer = _Writer(place, key, name)
         threads: list[PostgresThread] = [writer]
         translate = partial(translated, place=place)
         try:

@@ -18,10 +18,6 @@ RETAKE_S = 12.0
 _PAUSE_S = 0.2
 
 
-class StoreInUse(Exception):
-    """Another process works on the store."""
-
-
 class Replaced(StoreUnavailable):
     """Another process has worked on the store since this one lost its connection."""
 

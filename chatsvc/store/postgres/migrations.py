@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from chatsvc.store import facts
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.dialect import FUNCTIONS, translate_schema
 from chatsvc.store.sqlite.migrations import MIGRATIONS
@@ -30,11 +32,8 @@ def schema_version(connection: PostgresConnection) -> int:
     return version
 
 
-def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
-    """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
-
-    The caller holds the lock of the worker.
-    """
+def check_schema(connection: PostgresConnection, place: PostgresTarget) -> int:
+    """Return the schema's version. Raises SchemaTooNew, and StoreUnavailable for another program's database."""
     version = schema_version(connection)
     if version == -1:
         raise StoreUnavailable(f"{place.name} holds another program's tables: name an empty database in store.url")
@@ -44,6 +43,21 @@ def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
         raise SchemaTooNew(
             f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"
         )
+    return version
+
+
+def check_key(connection: PostgresConnection, key: MasterKey) -> None:
+    """Raise StoreUnavailable where the store belongs to another master key. A store without one takes the first."""
+    if schema_version(connection) > 0 and (check := facts.find_check(connection)) is not None:
+        key.of(check)
+
+
+def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
+    """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
+
+    The caller holds the lock of the worker.
+    """
+    version = check_schema(connection, place)
     if version == len(MIGRATIONS):
         return
     connection.driver.execute("BEGIN")

@@ -1,0 +1,95 @@
+"""Reader of the section `store`: PostgreSQL instead of the SQLite file in the data folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from chatsvc.config import values
+from chatsvc.config.model import PostgresSettings
+from chatsvc.config.secret_files import secret
+from chatsvc.config.section import Section
+
+KEYS = ("url", "password", "password_file")
+_URL = re.compile(r"postgresql://([^:@/?#\s]+)(:[^@/?#]*)?@([^@/?#\s]*)/([^:@/?#\s]+)(?:\?([^?#\s]+))?")
+_HOST = re.compile(r"(?:\[([^\[\]]+)\]|([^:\[\]]*))(?::([0-9]{1,5}))?")
+_MODES = ("disable", "require", "verify-ca", "verify-full")
+_FILES = ("sslrootcert", "sslcert", "sslkey")
+_PARAMETERS = ("host", "sslmode", *_FILES)
+_PORT = "5432"
+
+
+class _Address(NamedTuple):
+    url: str
+    parameters: Mapping[str, str]
+
+
+def read(section: Section) -> PostgresSettings | None:
+    """Read the section; None without a URL."""
+    address = section.optional("url", _address)
+    password = secret(section, "password", values.login)
+    if not section.gives("url"):
+        for key in ("password", "password_file"):
+            if section.gives(key):
+                section.refuse("expected url beside it: the address of the database", key)
+    if address is None:
+        return None
+    folder = section.source.folder
+    files = {name: str(folder / Path(value)) for name, value in address.parameters.items() if name in _FILES}
+    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), password)
+
+
+def _address(text: str) -> _Address:
+    """postgresql://USER@HOST[:PORT]/DATABASE as parameters of libpq. Hosts may be several, with commas between them."""
+    match = _URL.fullmatch(text)
+    if match is None or not text.isascii() or not text.isprintable():
+        raise ValueError("expected postgresql://USER@HOST:PORT/DATABASE, such as postgresql://chatsvc@db.example.com/chatsvc")
+    user, password, places, database, query = match.groups()
+    if password is not None:
+        raise ValueError("expected a URL without a password: give that with password or password_file beside it")
+
+    from urllib.parse import unquote
+
+    parameters = _parameters(query)
+    if not places:
+        if "host" not in parameters:
+            raise ValueError("expected a host, or the folder of a Unix socket: postgresql://USER@/DATABASE?host=/run/postgresql")
+        hosts, ports = parameters["host"], _PORT
+    elif "host" in parameters:
+        raise ValueError("expected one host, not another one after the question mark")
+    else:
+        hosts, ports = _places(places)
+    chosen = {**parameters, "host": hosts, "port": ports, "user": unquote(user), "dbname": unquote(database)}
+    return _Address(text, chosen)
+
+
+def _places(places: str) -> tuple[str, str]:
+    """Return hosts and ports, each with commas between them."""
+    found = []
+    for place in places.split(","):
+        match = _HOST.fullmatch(place)
+        if match is None or not 1 <= int(match[3] or _PORT) <= 65535:
+            raise ValueError('expected HOST or HOST:PORT, such as db.example.com:5432 or "[::1]:5432", several with commas between them')
+        found.append((values.host(match[1] or match[2]), match[3] or _PORT))
+    return ",".join(host for host, _ in found), ",".join(port for _, port in found)
+
+
+def _parameters(query: str | None) -> dict[str, str]:
+    from urllib.parse import unquote
+
+    found: dict[str, str] = {}
+    for pair in query.split("&") if query else ():
+        name, _, value = pair.partition("=")
+        if name not in _PARAMETERS or name in found or not value:
+            raise ValueError(f"expected of the parameters {', '.join(_PARAMETERS)}, each once and with a value")
+        found[name] = unquote(value)
+    if found.get("sslmode", _MODES[0]) not in _MODES:
+        raise ValueError(f"expected sslmode to be {', '.join(_MODES[:-1])} or {_MODES[-1]}")
+    if not found.get("host", "/").startswith("/"):
+        raise ValueError("expected the folder of a Unix socket in host=, such as /run/postgresql")
+    if ("sslcert" in found) != ("sslkey" in found):
+        raise ValueError("expected sslcert and sslkey together, or neither")
+    return found

@@ -1,0 +1,58 @@
+"""Choice of the store: SQLite in the data folder, or PostgreSQL where `store.url` is set. Nothing else chooses.
+
+The driver of PostgreSQL is imported only where it is used.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chatsvc.config import Config, PostgresSettings
+from chatsvc.outbound.tls import bundle
+from chatsvc.store.batches import READERS, OpenStore, StoreDatabase
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.folder import Folder
+from chatsvc.store.master_key import MasterKey, open_master_key
+from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
+
+if TYPE_CHECKING:
+    from chatsvc.store.postgres.connection import PostgresTarget
+
+# Imported by root before it gives up its rights.
+LATE = ("chatsvc.store.postgres.group_commit",)
+
+
+def master_key_of(config: Config, folder: Folder) -> MasterKey:
+    """Return the master key; raises StoreUnavailable. In PostgreSQL the processes share one, so that none makes it."""
+    if config.store is not None and config.given_master_key is None:
+        raise StoreUnavailable(
+            "store.url needs a master key that all processes share: write one into a file (openssl rand -hex 32) and name it with"
+            " master_key_file"
+        )
+    return open_master_key(folder, config.given_master_key)
+
+
+def opener(config: Config, *, readers: int = READERS) -> OpenStore:
+    """Return the function that opens the store; without readers for a command."""
+    if config.store is None:
+        return partial(GroupCommitDatabase.open, readers=readers)
+    return partial(_open_postgres, postgres_target(config.store), readers)
+
+
+async def _open_postgres(place: PostgresTarget, readers: int, path: Path, key: MasterKey) -> StoreDatabase:
+    del path
+
+    from chatsvc.store.postgres.group_commit import PostgresDatabase
+
+    return await PostgresDatabase.open(place, key, readers=readers)
+
+
+def postgres_target(settings: PostgresSettings) -> PostgresTarget:
+    """Make the address of the database from the settings."""
+    from chatsvc.store.postgres.connection import target
+
+    authorities = bundle()
+    password = settings.password.reveal() if settings.password else None
+    return target(settings.parameters, password, str(authorities) if authorities else None)

@@ -1,0 +1,1 @@
+"""Several processes over one PostgreSQL, each a real one."""
