@@ -15,7 +15,7 @@ from chatsvc.store.operators import find_in, link_in
 _SESSION = "id, operator_id, browser, address, created_at, last_seen_at, verified, account_id"
 _INSERT = f"INSERT INTO operator_sessions (digest, {_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 # Else a password or second factor that changes meanwhile would leave a session behind that does not fit it.
-_UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND (totp IS NULL) = ?"
+_UNCHANGED = "SELECT 1 FROM operators WHERE id = ? AND password IS ? AND CASE WHEN totp IS NULL THEN 1 ELSE 0 END = ?"
 
 
 async def create(db: Database, session: OperatorSession, digest: bytes, password: str) -> bool:

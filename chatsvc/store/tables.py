@@ -45,8 +45,8 @@ class RetentionRule(NamedTuple):
 
     setting: str
     column: str
-    unless: str = "0"
-    prefix: str = "1"
+    unless: str = "false"
+    prefix: str = "true"
     by_age: bool = False
 
 

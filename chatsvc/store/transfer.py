@@ -137,7 +137,7 @@ def _insert(kind: str) -> str:
         parent = "FROM bots b"
         conditions = ["b.id = :bot_id", "b.account_id = :account_id"]
     else:
-        conditions = ["1"]
+        conditions = ["true"]
     if kind == "answer":
         # An idempotency record names its bot in the exchange only.
         conditions.append("EXISTS (SELECT 1 FROM bots b WHERE b.id = json_extract(:exchange, '$[0]') AND b.account_id = :account_id)")

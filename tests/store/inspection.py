@@ -5,6 +5,7 @@ Values stand in a statement as `:1`, `:2` and so on.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -15,16 +16,25 @@ from chatsvc.app import App
 from chatsvc.store import exchanges, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.webhooks import Event
+from tests import postgres
+from tests.postgres import RUNNING
 
 Rows = list[tuple[Any, ...]]
 
 
+def _numbered(statement: str) -> str:
+    """Write `?1` for `:1`, which PostgreSQL's dialect does not take for a name."""
+    return re.sub(r"'[^']*'|:(\d)", lambda found: f"?{found[1]}" if found[1] else found[0], statement)
+
+
 def _run(connection: Connection, statement: str, values: Sequence[object]) -> Rows:
-    return connection.execute(statement, {str(number): value for number, value in enumerate(values, 1)}).fetchall()
+    return connection.execute(_numbered(statement), values).fetchall()
 
 
 def query(database: Path, statement: str, *values: object) -> Rows:
-    """Run one statement on a database file, in a transaction of its own."""
+    """Run one statement on a database, in a transaction of its own."""
+    if RUNNING:
+        return postgres.query(database, _numbered(statement), values)
     with closing(sqlite3.connect(database)) as connection, connection:
         return _run(connection, statement, values)
 

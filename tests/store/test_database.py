@@ -71,6 +71,7 @@ async def test_what_applied_raises_is_told_to_its_caller_and_the_unit_stays_writ
     assert await db.read(names) == ["a"]
 
 
+@pytest.mark.sqlite
 async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Database) -> None:
     def fails_at_its_commit(connection: Connection) -> None:
         note("half")(connection)
@@ -86,6 +87,7 @@ async def test_a_commit_that_fails_writes_nothing_and_applies_nothing(db: Databa
     assert await db.read(names) == ["after"]
 
 
+@pytest.mark.sqlite
 async def test_a_full_disk_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
     def fill_up(connection: Connection) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -104,6 +106,7 @@ async def test_a_full_disk_is_an_outage_that_leaves_nothing_behind_and_passes(db
     assert await db.read(names) == ["after", "before"]
 
 
+@pytest.mark.sqlite
 async def test_a_write_that_the_system_refuses_at_the_commit_is_an_outage_that_leaves_nothing_behind_and_passes(db: Database) -> None:
     await db.write(note("before"))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -118,6 +121,7 @@ async def test_a_write_that_the_system_refuses_at_the_commit_is_an_outage_that_l
     assert await db.read(names) == ["after", "before"]
 
 
+@pytest.mark.sqlite
 async def test_a_file_that_may_not_be_written_any_more_is_an_outage(db: Database, path: Path) -> None:
     await db.write(note("before"))
     await db.write(lambda connection: connection.execute("PRAGMA query_only=ON").fetchall())
@@ -153,6 +157,7 @@ async def test_a_fault_of_ours_is_not_told_as_an_outage(db: Database, fault: str
     await db.write(note("after"))
 
 
+@pytest.mark.sqlite
 async def test_what_is_no_database_cannot_be_opened(open_db: Open, path: Path) -> None:
     await asyncio.to_thread(path.write_bytes, b"This is a text that somebody put here. " * 100)
     with pytest.raises(StoreUnavailable, match="not a database"):
@@ -169,6 +174,7 @@ def damage(path: Path) -> None:
     path.write_bytes(raw)
 
 
+@pytest.mark.sqlite
 async def test_a_damaged_database_is_an_outage(open_db: Open, path: Path) -> None:
     db = await open_db(path)
     for i in range(200):
@@ -181,11 +187,13 @@ async def test_a_damaged_database_is_an_outage(open_db: Open, path: Path) -> Non
     await db.close()
 
 
+@pytest.mark.sqlite
 async def test_a_folder_that_is_not_there_is_an_outage(open_db: Open, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="unable to open"):
         await open_db(tmp_path / "missing" / "chatsvc.db")
 
 
+@pytest.mark.sqlite
 async def test_every_commit_reaches_the_disk_and_foreign_keys_hold(db: Database) -> None:
     def settings(connection: Connection) -> dict[str, object]:
         pragmas = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
@@ -194,6 +202,7 @@ async def test_every_commit_reaches_the_disk_and_foreign_keys_hold(db: Database)
     assert await db.write(settings) == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
 
 
+@pytest.mark.sqlite
 async def test_after_closing_one_file_holds_everything(open_db: Open, path: Path) -> None:
     db = await open_db(path)
     await db.write(note("a"))

@@ -138,6 +138,7 @@ async def test_a_long_conversation_goes_in_batches_that_leave_its_count_right(
     assert steps == [Erased(requests=2, appointments=2), Erased(messages=4), Erased(messages=4), Erased(conversations=1, messages=2)]
 
 
+@pytest.mark.sqlite
 async def test_nothing_of_an_erased_visitor_can_be_read_in_any_file(db: Database, path: Path) -> None:
     """Moved rows leave copies on their old pages, which deleting does not overwrite."""
     await furnish(db)
@@ -155,6 +156,7 @@ async def test_nothing_of_an_erased_visitor_can_be_read_in_any_file(db: Database
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.sqlite
 async def test_while_somebody_reads_for_long_the_purge_waits_and_writers_do_not(
     group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +176,7 @@ async def test_while_somebody_reads_for_long_the_purge_waits_and_writers_do_not(
     assert readable(path, SECRET) == []
 
 
+@pytest.mark.sqlite
 async def test_a_purge_that_readers_keep_from_its_end_says_so(
     group: GroupCommitDatabase, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,15 @@ class _Flag(Dumper):
         return b"1" if obj else b"0"
 
 
+class _Integer(Int8Dumper):
+    """Numbers of up to 64 bits. SQLite's driver refuses greater ones in the same way."""
+
+    def dump(self, obj: int) -> Buffer | None:
+        if not -(1 << 63) <= obj < 1 << 63:
+            raise OverflowError("a number does not fit into 64 bits")
+        return super().dump(obj)
+
+
 class _Truth(Loader):
     def load(self, data: Buffer) -> int:
         return int(bytes(data) == b"t")
@@ -155,7 +164,7 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "") -> PostgresC
         raise StoreUnavailable(f"{place.name} has version {version}; chatsvc needs PostgreSQL {OLDEST} or newer")
     adapters = driver.adapters
     adapters.register_dumper(bool, _Flag)
-    adapters.register_dumper(int, Int8Dumper)
+    adapters.register_dumper(int, _Integer)
     adapters.register_dumper(str, StrDumper)
     adapters.register_dumper(bytes, BytesBinaryDumper)
     adapters.register_loader("bool", _Truth)

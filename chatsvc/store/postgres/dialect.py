@@ -23,16 +23,15 @@ FUNCTIONS = """
         $$ SELECT CASE WHEN before IS NULL THEN item WHEN item IS NULL THEN before ELSE before || ',' || item END $$;
     CREATE AGGREGATE group_concat(text) (SFUNC = group_concat_step, STYPE = text);
 """
-_PARAMETER = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<!:):([a-z_]\w*)")
+_PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<equal>\bIS )?(?:\?(?P<place>\d*)|(?<!:):(?P<name>[a-z_]\w*))")
 _WORDS = (
     # Hints that fix the order in which SQLite joins, and its index.
     (re.compile(r"\bCROSS JOIN (?=(?:\([^()]*\)|\S+)(?: \w+)?\s+ON\b)"), "JOIN "),
     (re.compile(r" INDEXED BY \w+"), ""),
     (re.compile(r"(?<=[\s(=<>])\+(?=[a-z_])"), ""),
     (re.compile(r"\bjson_array\("), "json_build_array("),
-    # Comparisons for which NULL equals NULL.
     (re.compile(r"\bIS NOT (?=[?:])"), "IS DISTINCT FROM "),
-    (re.compile(r"\bIS (?=[?:])"), "IS NOT DISTINCT FROM "),
+    (re.compile(r"\bx'([0-9a-f]*)'"), r"'\\x\1'::bytea"),
 )
 _AGGREGATES = {"json_group_array": ("json_agg", "[]"), "json_group_object": ("json_object_agg", "{}")}
 # Steps whose statements are SQLite's own. 16: PostgreSQL never uses the number of a deleted row again.
@@ -54,7 +53,8 @@ _TYPES = (
 class Translated(NamedTuple):
     """A statement with $1, $2 ...; `places` says which value each of them has: its index, or its name.
 
-    compared: those that are compared with NULL, of which PostgreSQL cannot tell the type where they are NULL.
+    compared: those that stand beside IS. PostgreSQL cannot tell the type of `$1 IS NULL`, knows no `column IS $1`, and searches no index
+        for the same in its own words: where they are NULL the statement says so.
     """
 
     text: str
@@ -92,19 +92,19 @@ def _translate(statement: str, nulls: frozenset[int | str] = frozenset()) -> Tra
         nonlocal next_one
         if found[0].startswith("'"):
             return found[0]
-        if found[2]:
-            place: int | str = found[2]
-        elif found[1]:
-            place = int(found[1]) - 1
+        if found["name"]:
+            place: int | str = found["name"]
+        elif found["place"]:
+            place = int(found["place"]) - 1
         else:
             place, next_one = next_one, next_one + 1
         if place in nulls:
-            return "NULL"
-        if found.string.startswith(" IS", found.end()):
+            return f"{found['equal'] or ''}NULL"
+        if found["equal"] or found.string.startswith(" IS", found.end()):
             compared.add(place)
         if place not in places:
             places.append(place)
-        return f"${places.index(place) + 1}"
+        return f"{'= ' if found['equal'] else ''}${places.index(place) + 1}"
 
     return Translated(_PARAMETER.sub(number, statement), tuple(places), frozenset(compared))
 
