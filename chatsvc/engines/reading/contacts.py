@@ -183,7 +183,10 @@ def in_local_form(number: str, country: str) -> str:
         return number
     own = phonenumbers.country_code_for_region(country) == parsed.country_code
     form = phonenumbers.PhoneNumberFormat.NATIONAL if own else phonenumbers.PhoneNumberFormat.INTERNATIONAL
-    return phonenumbers.format_number(parsed, form)
+    shown = phonenumbers.format_number(parsed, form)
+    if own and shown == phonenumbers.national_significant_number(parsed):  # no form fits it, and its first 0 went with the form
+        return f"{phonenumbers.ndd_prefix_for_region(country, True) or ''}{shown}"
+    return shown
 
 
 _NUMBERS = WordFile("reading/numbers.txt")

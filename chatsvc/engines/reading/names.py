@@ -33,6 +33,10 @@ _SIGNED_IN = 120  # characters at the end of a text in which it may be signed
 _LAST_WORD = re.compile(rf"({LETTER}+(?:[-'’]{LETTER}+)*\.?) *$")
 _ENGLISH = re.compile(r"\b(?:thanks|thank|regards|cheers|wishes|here|speaking|the|my|you|please|table|book)\b")
 _RATHER = re.compile(r",? degil,? ")
+_SURNAME_SAID = re.compile(r"\b(?:soyadi?m?|soyismim|surname|last name|family name)(?: is)?[ :=]*$")
+_FIRST_NAME_CUE = re.compile(
+    r"[ ,.]*(?:and |ve |da |de )?(?:my )?(?:first name|given name|name|adim|ismim|ad|isim)(?: is|:|'s| da| de)? ?(?=[a-z])"
+)
 
 
 def find(message: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None:
@@ -65,6 +69,10 @@ def _of_another(text: str, start: int) -> bool:
 def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
     """Add a surname given separately, or take a correction. Examples: `last name Bell`, `adım Leyla değil Leman`."""
     gap = folded(raw[name.end : name.end + 40])
+    if _SURNAME_SAID.search(folded(raw[max(0, name.start - 24) : name.start])) and (match := _FIRST_NAME_CUE.match(gap)):
+        first = name_at(raw, name.end + match.end(), strong=True, shouted=shouted)
+        if first is not None:  # "soyadım Erkmen adım Tülay"
+            return Name(f"{first.value} {name.value}", name.start, first.end)
     if (match := SURNAME_CUE.match(gap)) and (second := name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
         return Name(f"{name.value} {second.value}", name.start, second.end)
     if match := _RATHER.match(gap):

@@ -20,6 +20,7 @@ from chatsvc.engines.knowledge.dialogue import (
     fallbacks,
     flow,
     followups,
+    hearing,
     knowing,
     matter,
     records,
@@ -52,6 +53,8 @@ def _reply(message: VisitorMessage) -> Reply:
     if draft is None:
         return _first_of(message, READINGS)
     if draft.asked == "dropped":
+        if hearing.denies(message.text) and not message.heard.question:
+            return Reply(_say(message)("offer.declined"), dialogue=turn.dialogue)
         again = None if drafts.is_stale(turn.dialogue, turn.now_ms) else flow.taken_up_again(message, draft)
         return again or _beside_an_offer(message, draft)
     if draft.asked != "offer" and drafts.is_stale(turn.dialogue, turn.now_ms):

@@ -28,7 +28,7 @@ _ABBREVIATIONS, _BEFORE_NUMBERS = frozenset(_FILE.items("abbreviations")), froze
 _AFTER_ORDINALS = _FILE.words("after_ordinals")
 _OF_BUSINESS = {name.removeprefix("of_business "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("of_business ")}
 _TITLED = {name.removeprefix("titled "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("titled ")}
-_PRICE = _FILE.pattern("price")
+_PRICE, _HOW_TO_PAY = _FILE.pattern("price"), _FILE.pattern("how_to_pay")
 CHILD = _FILE.text("children")
 _AGE, _GROWN_UP = _FILE.compile(r"\b(?:${age})\b"), 18
 _ABSTRACT = {
@@ -65,6 +65,8 @@ def asked(question: str) -> frozenset[str]:
         return frozenset({"notice"})
     if {"time", "date"} <= found:  # "when" may be answered by "48 hours before"
         found |= {"notice"}
+    if "money" in found and _HOW_TO_PAY.search(line):  # asks for a way, not for an amount
+        found -= {"money"}
     if "age" in found and (len(found) > 1 or not (is_of_minor(question) or _names_only_people(line))):
         found -= {"age"}  # "çocuk fiyatı" asks for a price
     return found - {"quantity"} or found  # "how many days" asks for a duration
@@ -200,7 +202,8 @@ def narrowed(answer: str, question: str) -> str:
     if max(named) > named[at]:  # the fact is stated of something else
         return lead_with(answer, question)
     first, last = _passage(parts, at)
-    return " ".join(parts[first:last])
+    kept = [part for place, part in enumerate(parts) if not first <= place < last and (named[place] or scores[place] >= _FACT)]
+    return " ".join((*parts[first:last], *kept))
 
 
 def _passage(parts: Sequence[str], best: int) -> tuple[int, int]:

@@ -170,7 +170,7 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
 def taken_up_again(message: VisitorMessage, draft: RequestDraft) -> Reply | None:
     """Continue a form that was given up: "ok let's do it then", or a bare day. None for other messages."""
     dated = draft.is_appointment and taking_up.names_a_day(message)
-    if not (dated or taking_up.goes_ahead(message)) or not message.turn.may_capture:
+    if not (dated or taking_up.returns(message)) or not message.turn.may_capture:
         return None
     said = FormTurn(message.turn, with_values(draft, message.heard), message.heard)
     return said.proceed(said.say(f"open.{draft.request_type}"))

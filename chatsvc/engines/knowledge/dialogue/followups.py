@@ -90,9 +90,10 @@ def _without_subject(said: Sequence[str], current: Sequence[Entry], finding: Sea
     """Return the entry spoken of for a message without subject and fact. It is found, if barely, or has one of the other words."""
     if finding.decision == "ask" and finding.hits[0].entry in current and len(said) > 1:
         return _found(finding, finding.hits[0].entry)
-    beside = [word for word in said if not (word in STOPWORDS or word in _POINTING or word in _OPENINGS)]
+    beside = [word for word in said if word.isalpha() and not (word in STOPWORDS or word in _POINTING or word in _OPENINGS)]
     sharing = next((entry for entry in current if any(holds_words(entry, [word]) for word in beside)), None)
-    return _found(finding, sharing) if sharing and finding.decision != "answer" and points(said) else None
+    stays = points(said) or len(said) <= _SHORT
+    return _found(finding, sharing) if sharing and finding.decision != "answer" and stays else None
 
 
 def _asked(message: str, said: Sequence[str], current: Sequence[Entry], finding: SearchResult) -> _FollowUp:
@@ -129,7 +130,7 @@ def _is_of_another(finding: SearchResult, entry: Entry, asked: _FollowUp) -> boo
     other, own = finding.hits[0].entry, asked.own
     if not own or _names(entry, asked.known):
         return False
-    if asked.bare and holds_all(words(other.question), own):
+    if asked.bare and holds_all(words(other.question), own) and not (holds_words(entry, own) and not _names(other, own)):
         return True
     if any(_names(other, [word]) and not holds_words(entry, [word]) for word in asked.known):
         return True

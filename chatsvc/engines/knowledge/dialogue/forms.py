@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from chatsvc.domain import contacts
 from chatsvc.domain.profiles import FormField
-from chatsvc.engines import Reply, SearchResult
+from chatsvc.engines import Reply
 from chatsvc.engines.knowledge.dialogue import (
     answers,
     corrections,
@@ -20,6 +21,7 @@ from chatsvc.engines.knowledge.dialogue import (
     lookup,
     records,
     smalltalk,
+    taking_up,
     wishes,
 )
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
@@ -96,7 +98,7 @@ class FormTurn(FormReplies):
             return replace(self, draft=with_values(replace(draft, request_type="appointment"), heard)).proceed(self.say("noted"))
         if heard.has(draft.asked) or with_values(draft, heard) != draft:
             noted = "" if heard.has(draft.asked) else self.say("noted")
-            lead = (self._beside() or self._answer() or "") if heard.question else noted
+            lead = (self._beside() or (self._answer() if followups.naming_words(heard.left) else "") or "") if heard.question else noted
             return self._with_values(heard)._with_rest().proceed(lead)
         if draft.asked == "change":
             return self._on_change()
@@ -106,6 +108,8 @@ class FormTurn(FormReplies):
             return self._misunderstood(self.say(f"any.{draft.asked}"))
         if heard.question:
             return self._wish_repeated() or self._greeted() or self._answer_question()
+        if draft.asked in ("contact", "phone") and (number := hearing.written_number(self.turn.message)):
+            return self._number_as_written(number)
         again = self._beside_fields() or self._name_corrected() or self._value_repeated() or self._refusal() or self._part_of_day()
         again = again or self._small_talk() or self._wish_repeated()
         if again is None and hearing.agrees(self.turn.message, heard) and not draft.missed:
@@ -121,9 +125,20 @@ class FormTurn(FormReplies):
 
     def _beside_fields(self) -> Reply | None:
         """Keep data that the form has no field for: when to call, how many come."""
+        if taking_up.goes_ahead(VisitorMessage(self.turn)):  # "ok, let's go on with it"
+            return replace(self, draft=replace(self.draft, asides=0))._repeat_question(self.say("noted"))
         if (kept := self._with_when()) is not self:
             return kept._repeat_question(self.say("noted"))
         return self._detail() if self.heard.counts else None
+
+    def _number_as_written(self, number: str) -> Reply:
+        """Ask once more for a number that cannot be right. The second time keep it as written, or ask for an e-mail address."""
+        if not self.draft.missed:
+            return self._misunderstood(self.say("hint.phone"))
+        phone = contacts.own_phone(number, [self.turn.message], self.turn.bot.country)
+        if phone is None:
+            return self._ask("email", self.say("phone.short"))
+        return replace(self, draft=replace(self.draft, phone=phone)).proceed(self.say("phone.as_written"))
 
     def _named_again(self) -> Reply | None:
         """Take an answer for the name that was not understood for one before. "sunny bunny"."""
@@ -171,13 +186,9 @@ class FormTurn(FormReplies):
             return said
         finding = VisitorMessage(self.turn).finding
         known = answers.answer(self.turn, finding)
-        if known is None and self.heard.question and finding.hedged and self._is_about(finding):
-            known = answers.unsure(self.turn, finding)
+        if known is None and self.heard.question and (likely := lookup.likely(self.turn, finding)) is not None:
+            known = answers.unsure(self.turn, likely)
         return known.text if known else None
-
-    def _is_about(self, finding: SearchResult) -> bool:
-        """Return whether the entries found know each word that names the subject. "Courtesy coffee" is no courtesy car."""
-        return all(any(followups.holds(hit.entry, [word]) for hit in finding.hits) for word in followups.naming_words(self.turn.message))
 
     def _beside(self) -> str:
         """Return the answers to the questions that stand beside values: "thursday 11am. do you do lunch?"."""
@@ -226,7 +237,7 @@ class FormTurn(FormReplies):
 
     def _answered(self) -> Reply | None:
         # "yes that's right" is no question, though the search may find an entry for it
-        answer = None if hearing.is_nod(self.turn.message) else self._answer()
+        answer = None if hearing.is_nod(self.turn.message) and not self.heard.question else self._answer()
         return self._with_matter()._repeat_question(answer, apart=True) if answer else None
 
     def _answer_question(self) -> Reply:
@@ -242,7 +253,7 @@ class FormTurn(FormReplies):
         if known := self._answered():
             return known
         week = hours.week_of(self.turn.bot.opening_hours)
-        if week and self.draft.asked in ("date", "time") and self.heard.about_times:
+        if week and self.draft.asked in ("date", "time") and self.heard.about_times and self.heard.asks_times_alone:
             return self._repeat_question(self.say("hours", hours=self._hours(week)))
         if not self.draft.is_appointment and self.heard.substance(2):  # the team can answer it
             return replace(self, draft=drafts.with_more(self.draft, self.turn.message))._repeat_question(self.say("unknown.noted"))

@@ -10,6 +10,7 @@ from datetime import date, datetime, time
 from chatsvc.domain import contacts
 from chatsvc.engines.knowledge.dialogue import intents, smalltalk, told_names
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
+from chatsvc.engines.knowledge.search.stopwords import is_light
 from chatsvc.engines.reading import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
 from chatsvc.engines.reading.contacts import possible
 from chatsvc.engines.reading.folding import folded, words
@@ -120,6 +121,12 @@ class Utterance:
         return bool(_ABOUT_TIMES.search(self.line))
 
     @property
+    def asks_times_alone(self) -> bool:
+        """True if no word besides days, hours and courtesies says what it is about."""
+        said = (word for word in words(self.left) if len(word) > 1 and not is_light(word))
+        return all(_EMPTY.fullmatch(word) or _ABOUT_TIMES.search(f" {word} ") for word in said)
+
+    @property
     def objects(self) -> bool:
         """True if it contradicts something."""
         return bool(_OBJECTS.search(self.line))
@@ -202,6 +209,12 @@ def changes_value(line: str) -> bool:
     return bool(_CHANGES_VALUE.search(line))
 
 
+def written_number(text: str) -> str | None:
+    """Return the only number of a short message, whether or not it can be right."""
+    found = _WRITTEN_NUMBER.findall(text)
+    return found[0] if len(found) == 1 and len(words(text)) - len(words(found[0])) <= _AROUND_NUMBER else None
+
+
 def has_substance(text: str) -> bool:
     """Whether a text says something of a matter, besides wishes, courtesies, contact data and names."""
     if "@" in text or sum(map(str.isdigit, text)) >= _DIGITS_OF_A_NUMBER:
@@ -227,8 +240,8 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
 
 def _without_party(reading: Reading, text: str, now: datetime, country: str) -> Reading:
     """Drop a time that is the number of those who come: "we're four tomorrow night"."""
-    party = _PARTY.search(text) if reading.slots.time else None
-    if party is None:
+    party = (_PARTY if reading.slots.time else _GUESTS).search(text)
+    if party is None or (reading.slots.time is None and reading.slots.date is None):
         return reading
     rest = examine(text[: party.start()] + " " * len(party[0]) + text[party.end() :], now=now, country=country).slots.time
     return reading if rest == reading.slots.time else Reading(replace(reading.slots, time=rest), reading.spans, reading.gone, reading.never)
@@ -246,6 +259,9 @@ _PARTY = re.compile(
     r"(?! ?(?:[:.]\d|am\b|pm\b|o['’ ]?clock))",
     re.IGNORECASE,
 )
+_GUESTS = re.compile(r"\b\d\d? ?(?:ki[sş]i(?:lik|yiz)?|people|persons?|guests?|adults?|pax|of us)\b", re.IGNORECASE)  # "cuma 7 3 kişi"
+_WRITTEN_NUMBER = re.compile(r"(?<!\w)\+?\d(?:[\d ()./-]{2,20})\d(?!\w)")
+_AROUND_NUMBER = 4  # words
 _BARE_TIME = re.compile(
     r"(?:^|[ ,])((?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?)(?:[’']?(?:y?[ae]|d[ae]|t[ae]|te|ta))?(?: ?(?:bu[cç]uk|pm|am))?(?=$|[ ,.!?])"
     r"(?! ?(?:ki[sş]i|people|persons?|guests?|of us|pax|adet|tane|gece|nights?|adults?|kids|x\b))",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain.language import primary
@@ -35,6 +36,7 @@ _RIVALS = 3  # hits that may be named by the same words, or state the fact asked
 _NEAR = 0.6  # share of the first score from which another hit may come before it
 _SHORT = 6  # words of a message whose words alone may point to an entry
 _OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
+_LIKELY, _APART = 0.3, 5.0  # score of an entry that stands apart, and how much greater than the next one it is
 _TITLES = 300  # entries whose titles are looked at for the address of the business
 _LIKE = 0.05  # score from which two may be counterparts
 
@@ -89,6 +91,31 @@ def _of_business(turn: Turn, finding: SearchResult) -> SearchResult:
     if found.decision == "answer" or len(titled) != 1:
         return found
     return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(titled[0], 1.0),))
+
+
+def likely(turn: Turn, finding: SearchResult) -> SearchResult | None:
+    """Return an unsure result for a hedged answer inside a form, or None.
+
+    The entries know each word that names the subject; or one entry knows half of them and stands far apart from the others.
+    """
+    naming = followups.naming_words(turn.message)
+    if finding.decision == "answer" or not finding.hits:
+        return None
+    if all(any(followups.holds(hit.entry, [word]) for hit in finding.hits) for word in naming) and finding.hedged:
+        return finding
+    first, second = finding.hits[0], finding.hits[1].score if len(finding.hits) > 1 else 0.0
+    held = len(_held(first.entry, words(turn.message), naming))
+    apart = first.score >= max(_LIKELY, _APART * second)
+    if not held or not ((2 * held >= len(naming) and apart) or (held == len(naming) and finding.decision == "ask")):
+        return None
+    return replace(finding, decision="ask", hedged=True)
+
+
+def _held(entry: Entry, said: Sequence[str], naming: Sequence[str]) -> list[str]:
+    """Return the naming words that an entry holds. One right before a word that it lacks only qualifies that: "courtesy coffee"."""
+    lacking = {word for word in naming if not followups.holds(entry, [word])}
+    qualifying = {word for word, behind in pairwise(said) if behind in lacking}
+    return [word for word in naming if word not in lacking and word not in qualifying]
 
 
 def parts(message: str) -> list[str]:

@@ -70,12 +70,13 @@ def day_told(turn: Turn, now: datetime) -> date | None:
 
 
 def without_forms(turn: Turn) -> Turn:
-    """Return the turn with the exchanges of forms removed from its history."""
+    """Return the turn with the exchanges of forms removed from its history. Questions asked in between stay, with their answers."""
     kept: list[HistoryMessage] = []
     answers = False
     for past in turn.history:
         of_form = past.role != "user" and wording.is_of_form(past.content)
-        if not of_form and not (answers and past.role == "user"):
+        aside = of_form and bool(kept) and kept[-1].role == "user" and hearing.asks(kept[-1].content) and "\n\n" in past.content
+        if (not of_form or aside) and not (answers and past.role == "user" and not hearing.asks(past.content)):
             kept.append(past)
         answers = of_form and not wording.is_closing(past.content)
     return replace(turn, history=kept)

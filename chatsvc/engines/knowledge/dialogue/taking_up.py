@@ -15,8 +15,9 @@ from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/taking_up.txt")
-_INVITES, _GOES_AHEAD = (
-    _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind)) for kind in ("invites", "goes_ahead")
+_INVITES, _GOES_AHEAD, _RETURNS = (
+    _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind))
+    for kind in ("invites", "goes_ahead", "returns")
 )
 _LOOSE = _FILE.pattern("loose")
 _IF_POSSIBLE = re.compile(r"\bif (?:poss\w*|ok|okay|free|available)\b", re.IGNORECASE)
@@ -25,6 +26,11 @@ _IF_POSSIBLE = re.compile(r"\bif (?:poss\w*|ok|okay|free|available)\b", re.IGNOR
 def goes_ahead(message: VisitorMessage) -> bool:
     """Return whether a message only says that the matter spoken of should be done."""
     return "?" not in message.text and bool(_GOES_AHEAD.search(message.line))
+
+
+def returns(message: VisitorMessage) -> bool:
+    """Return whether a message takes up what was given up: "ok let's do it then", "on second thoughts"."""
+    return goes_ahead(message) or bool(_RETURNS.search(message.line))
 
 
 def names_a_day(message: VisitorMessage) -> bool:

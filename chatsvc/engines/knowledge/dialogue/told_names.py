@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.reading import Reading
 from chatsvc.engines.reading.folding import folded
 from chatsvc.engines.reading.language_detection import is_word
@@ -30,6 +31,8 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
 # söylemek, vermem, istiyorum, geleceğim: no name ends like these
 _VERB = re.compile(r"[^\W\d_]{2,}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
+# arabamın, kedimin, plakası: of mine, of something
+_POSSESSED = re.compile(r"[^\W\d_]{2}(?:[aeiu]m[iu]n|[^aeiu][iu]m[iu]n|[aeiu]s[iu](?:n[iua])?)$")
 # Ayşe Hanımla, Can Hoca'ya: somebody else is spoken of
 _SPOKEN_OF = re.compile(r"(?:hanim|bey|hoca|usta|abi|abla|doktor)(?:la|le|yla|yle|na|ne|a|e|ya|ye|dan|den|in|nin|yi|da|de)")
 _MOST_WORDS = 5
@@ -174,7 +177,12 @@ def _breaks(base: str, capital: bool) -> bool:
     """Return whether a later word is no part of a name."""
     if base in GIVEN_NAMES or base in SURNAMES or base in _PARTICLES or len(base) == 1:
         return False
-    return base in TITLES or (not capital and (_is_ordinary(base, later=True) or base in NUMBER_OF))
+    return base in TITLES or (not capital and (_is_ordinary(base, later=True) or base in NUMBER_OF or _is_possession(base)))
+
+
+def _is_possession(base: str) -> bool:
+    """Return whether a word is something that belongs to somebody: "arabamın plakası". Not every surname is known."""
+    return bool(_POSSESSED.search(base)) and any(lexicon.of_word(word) for word in (base, stem(base)))
 
 
 def _is_ordinary(base: str, capital: bool = False, *, later: bool = False) -> bool:

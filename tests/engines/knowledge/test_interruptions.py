@@ -1,0 +1,167 @@
+"""Forms that visitors interrupt: questions in between are answered, values stay what they are, and no question is asked without end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import time
+
+import pytest
+
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from tests.fakes import START
+
+INN = {
+    "Parking": "Courtyard, 8 spaces, €12 a night. Can't reserve. Charging point for electric cars, 45 cents per kWh.",
+    "Sauna": "Open 5pm to 9pm, free for guests, others €18. Towels there. No kids under 14.",
+    "Payment": "Cards, cash, no cheques. Deposit 30% when you book.",
+    "Trial week": "First week half price, €11. No obligation.",
+    "Gift cards": "From €25, valid 2 years, by e-mail or printed.",
+    "Staff": "Fiona Byrne is the owner, Declan runs the restaurant.",
+    "Lost property": "Kept 3 months, we post it if you pay postage.",
+}
+GARAGE = {
+    "Fren": "Ön balata 2.500, arka 2.200. Disk dahil ön takım 6.800 TL. Fren kontrolü ücretsiz, 15 dakika sürer.",
+    "Ekspertiz": "Tam paket 4.500 TL, motor ve kaporta. 1.5 saat. Rapor aynı gün pdf.",
+    "Kredi kartı geçiyor mu": "Evet bütün kartlar. 6 taksite kadar Bonus ve World. Havale de olur.",
+    "Vale": "Vale var 150 TL. Akşam 7'den sonra.",
+    "Hekimler": "Dr. Selin Aksoy ve Dr. Mert Uçar. Selin hanım perşembe günleri yok.",
+    "Canlı müzik": "Cuma ve cumartesi 20.30'dan sonra fasıl var. Müzik ücreti yok.",
+    "Acil durum": "Gece 22'ye kadar 0532 555 90 11 nöbetçi telefonu açık.",
+}
+
+
+@dataclass
+class Caller:
+    """A visitor with a conversation of their own."""
+
+    tongue: str
+    dialogue: str | None = None
+    history: list[HistoryMessage] = field(default_factory=list)
+
+    def say(self, message: str) -> Reply:
+        facts, country, zone = (INN, "IE", "Europe/Dublin") if self.tongue == "en" else (GARAGE, "TR", "Europe/Istanbul")
+        index = KnowledgeIndex([Entry(name, name, (), answer, self.tongue) for name, answer in facts.items()], self.tongue)
+        bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=self.tongue, country=country, timezone=zone)
+        bot = bot._replace(opening_hours="mon-sat 08:00-22:00")
+        reply = asyncio.run(
+            KnowledgeEngine().reply(Turn(bot, "api", message, self.history, None, index, "", 30.0, START, self.dialogue, True))
+        )
+        self.history = [*self.history, HistoryMessage("user", message), HistoryMessage("assistant", reply.text)]
+        self.dialogue = reply.dialogue
+        return reply
+
+
+def after(tongue: str, *messages: str) -> Caller:
+    caller = Caller(tongue)
+    for message in messages:
+        caller.say(message)
+    return caller
+
+
+@pytest.mark.parametrize(
+    ("tongue", "before", "message", "answer"),
+    [
+        ("tr", ("yarın 10da randevu fren",), "ödemeyi kartla yapabiliyor muyum", "Evet bütün kartlar."),
+        ("tr", ("yarın 10da randevu fren",), "vale var mı bu arada", "Vale var 150 TL."),
+        ("tr", ("cumartesiye randevu",), "rapor ne zaman elimde", "Rapor aynı gün pdf."),
+        ("tr", ("cumartesiye randevu",), "fasıl olucak mı o gün", "fasıl var"),
+        ("tr", ("selin hanımla görüşebilir miyim",), "yok perşembe gelicektim selin hanım oluyor mu", "Selin hanım perşembe günleri yok."),
+        ("en", ("i want to book a room for friday", "6pm"), "how do i pay", "Cards, cash, no cheques."),
+        ("en", ("i want to book a room for friday", "6pm"), "does the sauna cost extra", "free for guests"),
+    ],
+)
+def test_a_question_in_a_form_is_answered_before_the_forms_own_is_repeated(
+    tongue: str, before: tuple[str, ...], message: str, answer: str
+) -> None:
+    caller = after(tongue, *before)
+    asked = caller.history[-1].content.split("\n\n")[-1].split(". ")[-1]
+    told = caller.say(message).text
+    assert answer in told
+    assert told.endswith(asked)
+
+
+def test_a_question_after_another_one_in_a_form_is_about_its_answer() -> None:
+    caller = after("tr", "cumartesiye randevu", "fasıl olucak mı o gün")
+    assert "Müzik ücreti yok." in caller.say("ücretli mi").text
+
+
+def test_a_question_that_only_proposes_a_day_gets_no_answer_from_an_entry() -> None:
+    caller = after("en", "can i book a session please")
+    assert caller.say("on saturday?").text == "What time would suit you?"
+
+
+def test_going_on_with_the_form_repeats_its_question() -> None:
+    caller = after("tr", "cumartesiye randevu", "rapor ne zaman elimde", "vale var mı")
+    assert caller.say("tamam randevuya devam edelim").text.endswith("Sizin için saat kaç uygun?")
+
+
+@pytest.mark.parametrize(
+    ("tongue", "wish", "message"),
+    [("tr", "yarın 10da randevu fren", "fikrimi değiştirdim"), ("en", "i want to book a room", "changed my mind")],
+)
+def test_a_changed_mind_gives_the_form_up_and_opens_none(tongue: str, wish: str, message: str) -> None:
+    caller = after(tongue, wish)
+    assert caller.say(message).text.startswith(("Tabii, bu talebi bıraktım", "No problem, I have dropped it"))
+    assert caller.say("yok istemiyorum" if tongue == "tr" else "no").text.startswith(("Tamam.", "All right."))
+    other = after(tongue, "sauna" if tongue == "en" else "fren")
+    with pytest.raises(EngineError):
+        other.say(message)
+
+
+@pytest.mark.parametrize(
+    ("second", "told", "shown"),
+    [
+        ("0532 123", "yazdığınız gibi not alıyorum", "- Telefon: 0532123"),
+        ("0532 1", "telefon yerine e-posta da olur", "E-posta adresinizi yazar mısınız?"),
+    ],
+)
+def test_a_number_that_cannot_be_right_is_asked_for_once_more(second: str, told: str, shown: str) -> None:
+    caller = after("tr", "yarın 10da randevu fren", "Hasan Demirci")
+    assert "numarayı okuyamadım" in caller.say("0532 12").text
+    reply = caller.say(second).text
+    assert told in reply
+    assert shown in reply
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("soyadım Erkmen adım Tülay", "Tülay Erkmen"),
+        ("adım okan arabamın plakası 34 ABC 12", "okan"),
+        ("adım elif soyadım yaman", "elif yaman"),
+    ],
+)
+def test_of_a_line_with_more_in_it_the_name_alone_is_taken(message: str, name: str) -> None:
+    caller = after("tr", "yarın 10da randevu fren", message)
+    assert f"- Ad: {name}\n" in caller.say("0532 111 22 33").text
+
+
+def test_an_hour_beside_the_number_of_guests_is_taken() -> None:
+    caller = after("tr", "rezervasyon yapmak istiyorum", "cuma akşam 7 3 kişi", "Pelin Ak", "0532 111 22 33")
+    caught = caller.say("evet").captured
+    assert caught is not None
+    assert caught.time == time(19)
+
+
+def test_an_address_told_after_the_word_wrong_is_the_right_one() -> None:
+    caller = after("en", "i want to book a room for friday", "6pm", "Amy Hill", "amy@mail.example")
+    assert "- E-mail: amie@mail.example" in caller.say("thats wrong its amie@mail.example").text
+
+
+@pytest.mark.parametrize("message", ["pazar acil olursa?", "acil durumda pazar?"])
+def test_an_emergency_on_a_day_is_no_question_about_opening_hours(message: str) -> None:
+    assert "nöbetçi" in Caller("tr").say(message).text
+
+
+def test_how_long_something_takes_is_no_question_about_opening_hours() -> None:
+    caller = after("en", "i want to book a room for friday", "6pm")
+    assert "We are open" not in caller.say("how long will i be there").text
+    assert "until 22:00" in Caller("en").say("how long are you there today").text
+
+
+def test_time_left_until_closing_is_told() -> None:
+    assert "22:00" in Caller("tr").say("kapanışa ne kadar var").text
