@@ -8,7 +8,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from chatsvc.dashboard import catalogue, formats
+from chatsvc.dashboard import browsers, catalogue, formats
 from chatsvc.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def environment() -> Environment:
     )
     made.globals["static"] = static_files().url
     made.globals["machine_time"] = formats.machine_time
+    made.globals["browser_name"] = browsers.name
     return made
 
 

@@ -20,7 +20,7 @@ SENTENCES: dict[str, Sentence] = {  # worst first
     ),
     "overlap": Sentence(
         en="questions made from “{question}” are answered by “{other}”: {questions}",
-        tr="“{question}” kaydından türetilen soruları “{other}” cevaplıyor: {questions}",
+        tr="“{question}” kaydından türetilen soruları “{other}” yanıtlıyor: {questions}",
     ),
     "foreign_language": Sentence(
         en="“{question}” is marked {language} and seems to be {seems}",
@@ -30,7 +30,7 @@ SENTENCES: dict[str, Sentence] = {  # worst first
         en="“{question}” is not found by {missed} of {of} questions made from it, such as {questions}: add them as alt: lines",
         tr="“{question}” kaydını ondan türetilen {of} sorudan {missed} tanesi bulamıyor ({questions}): bunları başka söyleniş diye ekleyin",
     ),
-    "long_answer": Sentence(en="the answer to “{question}” has {length} characters", tr="“{question}” sorusunun cevabı {length} karakter"),
+    "long_answer": Sentence(en="the answer to “{question}” has {length} characters", tr="“{question}” sorusunun yanıtı {length} karakter"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import refusals, search_words
@@ -19,6 +20,7 @@ from chatsvc.usecases.conversation_events import VISITOR
 from chatsvc.usecases.services import Services
 
 MESSAGES = 100  # of a page
+_MOST_QUESTION = 500  # characters
 SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
@@ -90,6 +92,14 @@ async def show(
     until = await handling.writable_until(services, channel, conversation)
     address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
     return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address)
+
+
+def last_question(messages: Sequence[Message]) -> str:
+    """Return the visitor's newest message that asks something on one line. Without any, the newest one at all."""
+    from chatsvc.engines.knowledge.dialogue import hearing
+
+    said = [" ".join(one.content.split())[:_MOST_QUESTION] for one in reversed(messages) if one.role == "user"]
+    return next((text for text in said if hearing.asks(text)), said[0] if said else "")
 
 
 def _shown(message: Message, mail: str | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:

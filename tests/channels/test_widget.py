@@ -393,6 +393,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write_within_three_sec
     await perform(services, ADMIN, "conversation.reply", {**named, "text": "Ada here"})
     await sees(frame, "Ada here", 3)
     assert time.monotonic() - began < 3
+    await until(frame, "document.getElementById('state').textContent === 'You are talking to root.'", 3)
     await perform(services, ADMIN, "conversation.type", named)
     await until(frame, "document.getElementById('state').textContent === 'root is writing …'", 3)
     await frame.get_by_role("textbox").press_sequentially("to Ada")
@@ -409,6 +410,7 @@ async def test_an_operator_and_the_visitor_see_each_other_write_within_three_sec
     assert not services.events.is_typing((caller.bot, "web", found.user_id), "visitor")
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant", 3)
+    await until(frame, "document.getElementById('state').textContent === ''", 3)
 
 
 @pytest.fixture(scope="session")

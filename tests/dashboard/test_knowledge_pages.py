@@ -271,7 +271,7 @@ async def test_the_pages_are_turkish_for_operators_who_want_it(site: Site, base:
         page = await owner.get(base + path)
         assert (page.status, page.language, words in page.text) == (200, "tr", True), path
     page = await owner.submit(f"{base}/knowledge", "knowledge.add", where={"name": ""}, text="## Kim?\nalt: siz", name="a.md")
-    assert "a.md, satır 1: bu sorunun cevabı yok" in page.alert
+    assert "a.md, satır 1: bu sorunun yanıtı yok" in page.alert
     page = await owner.submit(base, "bot.set", opening_hours="asla", closed="yarın")
     assert page.status == 422
     assert "2026-12-31 gibi bir gün" in page.alert

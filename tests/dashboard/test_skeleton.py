@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser
 
+from chatsvc.dashboard import browsers
 from chatsvc.dashboard.languages import accepted
 from chatsvc.dashboard.local_paths import local, with_query
 from chatsvc.dashboard.responses import HEADERS
@@ -112,6 +113,37 @@ async def test_a_form_of_another_site_is_refused(site: Site, anyone: Client, hea
 )
 def test_redirects_stay_on_this_service(path: str | None, there: str) -> None:
     assert local(path) == there
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36", "Chrome 142, Linux"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0",
+            "Edge 142, Windows",
+        ),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0", "Firefox 145, Windows"),
+        (
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148"
+                " Safari/604.1"
+            ),
+            "Safari 26, iPhone",
+        ),
+        (
+            (
+                "Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0"
+                " Mobile Safari/537.36"
+            ),
+            "Samsung Internet 28, Android",
+        ),
+        ("curl/8.5.0", "curl 8"),
+        ("Somebody's own program", "Somebody's own program"),
+    ],
+)
+def test_browsers_are_named(header: str, name: str) -> None:
+    assert browsers.name(header) == name
 
 
 def test_parameters_are_added_before_the_fragment() -> None:

@@ -72,8 +72,12 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     await add_events(site.app.services.db, (Event(0, bot.id, "request.created", "r", "{}", site.clock.now), None))
     columns = "id, event_number, bot_id, delivery_id, body, at, success, status_code, error"
     (number,) = (await execute(site.app, "SELECT number FROM webhook_events WHERE bot_id = :1", bot.id))[0]
-    await insert(site.app, "webhook_attempts", columns, [("a", number, bot.id, "d", b"{}", site.clock.now, 0, 500, "status")])
-    assert "request.created 500" in (await administrator.get("/")).text
+    await insert(site.app, "webhook_attempts", columns, [("a", number, bot.id, "d", b"{}", site.clock.now, 0, 500, "http_status")])
+    assert "New request Status 500" in (await administrator.get("/")).text
+    lost = "UPDATE webhook_attempts SET status_code = NULL, error = 'connect_failed' WHERE id = 'a'"
+    await execute(site.app, lost)
+    page = await administrator.get("/")
+    assert ("New request no connection" in page.text, "/webhooks/a" in page.links()) == (True, True)
     await administrator.get(f"/?account={site.mine.account}")
 
 
@@ -218,6 +222,8 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
 
 async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client, web: str) -> None:
     path = f"/conversations/{web}"
+    thanks = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text="Danke schön")
+    await exchanges.record(site.app.services.db, thanks, ignore)
     await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")
     page = await editor.get(path)
     link = [one for one in page.links() if "/knowledge/new?" in one][-1]

@@ -128,7 +128,7 @@ def test_a_fault_names_the_same_facts_in_both_languages(code: str) -> None:
 def test_numbers_are_written_as_the_language_has_them() -> None:
     fault = FileFault(1, "answer_too_long", {"length": 12345, "most": 8000})
     assert fault.text == "the answer to this question has 12,345 characters; at most 8,000 are possible"
-    assert fault.sentence("tr") == "bu sorunun cevabı 12.345 karakter; en çok 8.000 olabilir"
+    assert fault.sentence("tr") == "bu sorunun yanıtı 12.345 karakter; en çok 8.000 olabilir"
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# Only a title\n", "<!-- nothing -->"])

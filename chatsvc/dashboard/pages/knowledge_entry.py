@@ -11,9 +11,8 @@ from chatsvc.domain import refusals
 from chatsvc.domain.models import Bot, Entry
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
-from chatsvc.usecases.conversation_view import ShownConversation
+from chatsvc.usecases.conversation_view import ShownConversation, last_question
 
-_MOST_QUESTION = 500
 TEXTS = ("question", "alt", "answer", "language")
 
 
@@ -44,7 +43,7 @@ async def show_new(page: Page) -> HttpResponse:
     """Show the editor of a new entry, empty or filled in.
 
     `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name an operator's message:
-    it is the answer, and the visitor's last message before it is the question.
+    it is the answer, and the visitor's last question before it is the question.
     """
     bot = await page.perform("bot.show", bot=page.params["bot"])
     values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
@@ -62,13 +61,12 @@ async def _answered(page: Page, bot: Bot) -> dict[str, str]:
     found: ShownConversation = await page.perform("conversation.view", conversation=conversation, around=message)
     if found.conversation.chatbot_id != bot.id:
         raise refusals.conversation_not_found(conversation=conversation)
-    question = ""
-    for one in (shown.message for shown in found.messages):
-        if one.id == message and one.role == "operator":
-            return {"question": question[:_MOST_QUESTION], "answer": one.content}
-        if one.role == "user":
-            question = " ".join(one.content.split())
-    return {}
+    messages = [shown.message for shown in found.messages]
+    at = next((at for at, one in enumerate(messages) if one.id == message and one.role == "operator"), None)
+    if at is None:
+        return {}
+    question = await page.services.offload(lambda: last_question(messages[:at]))
+    return {"question": question, "answer": messages[at].content}
 
 
 def question_number(text: str) -> int:

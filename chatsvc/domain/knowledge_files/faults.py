@@ -26,10 +26,10 @@ SENTENCES: dict[str, Sentence] = {
         en="this question was asked on {unit} {first} already; keep one of the two",
         tr="bu soru daha önce de var ({unit} {first}); ikisinden birini bırakın",
     ),
-    "answer_missing": Sentence(en="this question has no answer", tr="bu sorunun cevabı yok"),
+    "answer_missing": Sentence(en="this question has no answer", tr="bu sorunun yanıtı yok"),
     "answer_too_long": Sentence(
         en="the answer to this question has {length} characters; at most {most} are possible",
-        tr="bu sorunun cevabı {length} karakter; en çok {most} olabilir",
+        tr="bu sorunun yanıtı {length} karakter; en çok {most} olabilir",
     ),
     "phrasing_missing": Sentence(
         en="another phrasing is missing after alt:", tr="alt: sözcüğünden sonra sorunun başka bir söylenişi gelmeli"
@@ -92,7 +92,7 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "no_text_markdown": Sentence(
         en="no text in this file; questions and answers begin with ## and the question, and their answer stands below it",
-        tr="bu dosyada metin yok; sorular ## ile başlayan satırlara, cevapları da altlarına yazılır",
+        tr="bu dosyada metin yok; sorular ## ile başlayan satırlara, yanıtları da altlarına yazılır",
     ),
     "comment_open": Sentence(en="this comment is never closed (-->)", tr="bu açıklama kapatılmamış (-->)"),
     "code_open": Sentence(
@@ -108,7 +108,7 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "late_alt": Sentence(
         en="an alt: line after the answer has begun; alt: lines come right below the question",
-        tr="alt: satırı cevap başladıktan sonra geliyor; alt: satırları sorunun hemen altında olmalı",
+        tr="alt: satırı yanıt başladıktan sonra geliyor; alt: satırları sorunun hemen altında olmalı",
     ),
     "synonyms_in_entry": Sentence(
         en="synonyms: stands outside of the questions: before the first one, or below a # title",

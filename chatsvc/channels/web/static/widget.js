@@ -273,7 +273,7 @@
   const tell = () => {
     const bot = busy && handling === "bot";
     const text = failures > (busy ? 0 : 1) || !navigator.onLine ? texts.offline : peer ? (operator ? say("person", { name: operator }) : texts.someone)
-      : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : "";
+      : bot ? texts.typing : away ? texts.away : handling === "waiting" ? texts.waiting : handling === "operator" && operator ? say("with", { name: operator }) : "";
     if (state.dataset.text === text) return;
     state.dataset.text = text;
     state.replaceChildren(...(text && (peer || bot) ? [make("span", { className: "dots", "aria-hidden": "true" }, make("i"), make("i"), make("i")), text] : [text]));
