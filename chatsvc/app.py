@@ -21,10 +21,13 @@ from chatsvc.channels.web.front_end import PATHS as WIDGET_PATHS
 from chatsvc.channels.whatsapp import WhatsAppCallbacks
 from chatsvc.channels.whatsapp.front_end import PATH as WHATSAPP_PATH
 from chatsvc.config import Config
+from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
 from chatsvc.control.server import ControlServer
+from chatsvc.control.standby import StandbyEnded, stand_by
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.limiter import Limiter
+from chatsvc.domain.nodes import WORKING, ServiceNode
 from chatsvc.domain.times import now_ms
 from chatsvc.engines import Engine, EngineError
 from chatsvc.engines.anthropic import AnthropicEngine
@@ -36,11 +39,13 @@ from chatsvc.listening.listeners import Listeners
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
 from chatsvc.store.batches import OpenStore, StoreDatabase
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import StoreInUse, StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
+from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
 from chatsvc.usecases import backups, handling, messages, retention, search, stores, unanswered, unfinished_turns
 from chatsvc.usecases.account_cache import AccountCache
+from chatsvc.usecases.nodes import NodeBeat, new_node
 from chatsvc.usecases.services import Services
 
 log = logging.getLogger(__name__)
@@ -84,6 +89,8 @@ class App:
         open_store: OpenStore | None = None,
     ) -> None:
         self.config = config
+        self.stopping = asyncio.Event()  # ends a process that stands by, too
+        self.on_standby: Callable[[], None] = lambda: None
         self._clock = clock
         self._limiter = Limiter(config.limits.requests_per_minute)
         self._open_store = open_store or stores.opener(config)
@@ -92,6 +99,7 @@ class App:
         self.listeners: Listeners
         self.port: int
         self.metrics_port: int
+        self.replaced: asyncio.Event
 
     async def __aenter__(self) -> Self:
         try:
@@ -115,15 +123,8 @@ class App:
 
     async def _start(self) -> None:
         check_parser()
-        folder = Folder(self.config.data_dir)
-        folder.prepare()
-        lock = await self._lock(folder)
-        self._undo.append(lambda: os.close(lock))
-        secret = stores.master_key_of(self.config, folder)
-        db = await self._open_store(folder.database, secret)
-        self._undo.append(db.close)
-        await facts.belongs_to(db, secret)
-        await accounts.abandon_imports(db)
+        node = new_node(self.config.server, WORKING, self._clock())
+        folder, secret, db = await self._open(node)
         services = self.services = Services(self.config, db, secret, AccountCache(db), self._clock, lambda: self.listeners.port)
         for kind in {messages.FALLBACK, *(tier.engine for tier in self.config.models.values())}:
             services.engines[kind] = ENGINES[kind](self.config, services.egress)
@@ -148,7 +149,7 @@ class App:
         self._undo.append(self.listeners.finish)
         self._undo.append(services.close)
         self._undo.append(lambda: services.conversation_locks.drain(self.config.anthropic.timeout_s + GRACE_S))
-        control = ControlServer(self.services, folder.path)
+        control = ControlServer(partial(answer, services), folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
         await asyncio.wait(starting)
@@ -157,6 +158,9 @@ class App:
         )
         self._undo.append(lambda: background.cancel(settling))
         self._undo.append(await self._listen(interface))
+        services.node = node._replace(listen=self._listens_on(node))
+        if self.config.store is not None:
+            self._undo.append(NodeBeat(db, services.node).stop)
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
@@ -169,6 +173,32 @@ class App:
         await self._show_metrics(db)
         # Last, because commands send webhooks too; stopped before the parts that they use.
         await control.start()
+
+    async def _open(self, node: ServiceNode) -> tuple[Folder, MasterKey, StoreDatabase]:
+        """Open the data folder, the master key and the store. Raises StandbyEnded too."""
+        folder = Folder(self.config.data_dir)
+        folder.prepare()
+        lock = await self._lock(folder)
+        self._undo.append(lambda: os.close(lock))
+        secret = stores.master_key_of(self.config, folder)
+        db = await self._open_when_free(folder, secret, node)
+        self._undo.append(db.close)
+        self.replaced = db.replaced
+        await facts.belongs_to(db, secret)
+        await accounts.abandon_imports(db)
+        return folder, secret, db
+
+    async def _open_when_free(self, folder: Folder, secret: MasterKey, node: ServiceNode) -> StoreDatabase:
+        """Open the store; stand by, without listening, while another process works on it. Raises StandbyEnded."""
+        while True:
+            try:
+                return await self._open_store(folder.database, secret)
+            except StoreInUse:
+                session = stores.session(self.config, secret)
+                if session is None:
+                    raise
+            self.on_standby()
+            await stand_by(session, node, folder.path, self.stopping)
 
     async def _lock(self, folder: Folder) -> int:
         deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S
@@ -197,6 +227,10 @@ class App:
             await self.listeners.close()
 
         return close
+
+    def _listens_on(self, node: ServiceNode) -> str:
+        """Return the address of a node, with the port that was chosen."""
+        return node.listen if self.config.server.socket else f"{node.listen.rpartition(':')[0]}:{self.port}"
 
     def _poll_telegram(self) -> Callable[[], Awaitable[None]]:
         """Begin to ask Telegram for messages; return the function that ends it."""
@@ -315,23 +349,41 @@ async def serve(config: Config, ready: Callable[[App], None]) -> None:
     # Each caller, model request and webhook needs a descriptor; the usual limit of 1,024 is meant for shells.
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, min(most, MAX_FILES)), most))
-    stop, supervisor = asyncio.Event(), Supervisor()
-    loop = asyncio.get_running_loop()
+    app, supervisor, loop = App(config), Supervisor(), asyncio.get_running_loop()
+    # For systemd a process that stands by has started.
+    app.on_standby = partial(supervisor.notify, "READY=1")
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    async with App(config) as app:
-        # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
-        # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(500_000, 20, 50)
-        ready(app)
-        supervisor.notify("READY=1")
-        # Sent from the event loop: if that hangs, the messages stop and systemd restarts the service.
-        while not stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), supervisor.every_s)
-            supervisor.notify("WATCHDOG=1")
-        supervisor.notify("STOPPING=1")
-        log.info("stopping: no new connections, finishing the requests in flight")
+        loop.add_signal_handler(number, app.stopping.set)
+
+    async def live() -> None:
+        supervisor.notify("WATCHDOG=1")
+
+    # Sent from the event loop: if that hangs, the messages stop and systemd restarts the service.
+    watched = [background.run("watchdog", live, supervisor.every_s)] if supervisor.every_s else []
+    replaced = False
+    with suppress(StandbyEnded):
+        async with app:
+            # All objects so far stay for good and need no collection. Python's default, one collection for 700 new objects, would be one
+            # for a few requests; with thousands of them waiting, each takes 50 ms and finds nothing. CycleCollector runs in quiet moments.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(500_000, 20, 50)
+            ready(app)
+            supervisor.notify("READY=1")
+            await _first(app.stopping, app.replaced)
+            replaced = app.replaced.is_set()
+            supervisor.notify("STOPPING=1")
+            log.info("stopping: no new connections, finishing the requests in flight")
+    await background.cancel(*watched)
+    if replaced:
+        # Started again, by systemd for instance, it stands by.
+        raise CommandError("another process has taken over the store: this one has ended")
     log.info("stopped")
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait for one of the events."""
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()

@@ -40,6 +40,7 @@ COMMANDS = {
     "conversation": ("chatsvc.cli.conversation:conversation", "List, show, export and erase conversations."),
     "parse": ("chatsvc.cli.parse:parse", "Show the date, time and contact data found in a sentence."),
     "config": ("chatsvc.cli.config:config", "Show the configuration in force."),
+    "nodes": ("chatsvc.cli.nodes:nodes", "List the processes: who works, who stands by."),
     "doctor": ("chatsvc.cli.doctor:doctor", "List the faults of this installation with their remedies."),
     "healthcheck": ("chatsvc.cli.healthcheck:healthcheck", "Check whether the service is ready."),
     "licenses": ("chatsvc.cli.licenses:licenses", "List third-party software with its licences."),

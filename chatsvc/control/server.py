@@ -6,12 +6,12 @@ The 0700 folder decides who may connect, and so who may administer.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import socket
 import stat
 import struct
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -19,13 +19,8 @@ from typing import Any, cast
 from chatsvc.control import framing
 from chatsvc.control.alone import detached_file
 from chatsvc.control.client import SOCKET
-from chatsvc.control.rendering import RENDERERS
 from chatsvc.control.users import caller_of
-from chatsvc.domain import refusals
-from chatsvc.domain.refusals import Refused
-from chatsvc.store.database import StoreUnavailable
-from chatsvc.usecases.administration import perform
-from chatsvc.usecases.services import Services
+from chatsvc.domain.actors import Caller
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +30,14 @@ OPERATION_GRACE_S = 5.0  # for the operations in flight when the service stops
 _PIECE = 1 << 18
 
 
-class ControlServer:
-    """Listens in the data folder while the service runs."""
+Perform = Callable[[Caller, bytes], Awaitable[dict[str, Any]]]
 
-    def __init__(self, services: Services, folder: Path) -> None:
-        self._services = services
+
+class ControlServer:
+    """Listens in the data folder while the process runs. `perform` makes the answer to a request."""
+
+    def __init__(self, perform: Perform, folder: Path) -> None:
+        self._perform = perform
         self._folder = folder
         self._server: asyncio.Server | None = None
         self._waiting: dict[asyncio.Task[None], asyncio.StreamReader] = {}
@@ -111,7 +109,7 @@ class ControlServer:
             self._waiting.pop(task, None)
 
     async def _answer(self, raw: bytes, writer: asyncio.StreamWriter) -> None:
-        answer = await self._perform(raw, _uid(writer))
+        answer = await self._perform(caller_of(_uid(writer)), raw)
         file = detached_file(answer.get("result"))
         if file is None:
             writer.write(framing.pack(answer))
@@ -122,28 +120,6 @@ class ControlServer:
             while piece := await asyncio.to_thread(file.read, _PIECE):
                 writer.write(piece)
                 await writer.drain()
-
-    async def _perform(self, raw: bytes, uid: int) -> dict[str, Any]:
-        try:
-            request = json.loads(raw)
-            operation = request["operation"]
-            if operation not in RENDERERS:
-                # Operations on an operator's own session are the dashboard's.
-                raise refusals.operation_unknown(operation=operation)
-            result = await perform(self._services, caller_of(uid), operation, request["arguments"])
-            return {"result": RENDERERS[operation](result)}
-        except Refused as refusal:
-            return _refused(refusal)
-        except StoreUnavailable as fault:
-            log.error("the store cannot answer: %s", fault)
-            return _refused(refusals.store_unavailable(fault=str(fault)))
-        except Exception:
-            log.exception("unexpected fault in an administrative operation")
-            return _refused(refusals.unexpected_fault())
-
-
-def _refused(refusal: Refused) -> dict[str, Any]:
-    return {"refused": {"code": refusal.code, "facts": refusal.facts}}
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:

@@ -188,5 +188,6 @@ restore_over_newer = _code("restore_over_newer", "folder", "database", "changed_
 operation_unknown = _code("operation_unknown", "operation")
 argument_not_unicode = _code("argument_not_unicode")
 folder_held = _code("folder_held", "folder")
+standing_by = _code("standing_by", "node")
 store_unavailable = _code("store_unavailable", "fault")
 unexpected_fault = _code("unexpected_fault")

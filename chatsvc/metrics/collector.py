@@ -32,6 +32,7 @@ class Family(NamedTuple):
 
 
 BUILD = Family("info", "chatsvc_build", "Version of the program and of Python; always 1.", ("version", "python"))
+NODE = Family("info", "chatsvc_node", "This process, by its id in `chatsvc nodes`; always 1.", ("id", "state"))
 REQUESTS = Family("counter", "chatsvc_requests", "Requests answered, by operation, status and error code.", ("route", "status", "error"))
 REQUEST_SECONDS = Family("histogram", "chatsvc_request_seconds", "Time from a request's head to its answer.", ("route",))
 REQUESTS_IN_FLIGHT = Family("gauge", "chatsvc_requests_in_flight", "Requests being processed after the gates (key, plan, rate limit).")
@@ -72,6 +73,9 @@ class ServiceCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """See Collector."""
         yield InfoMetricFamily(BUILD.name, BUILD.text, {"version": __version__, "python": platform.python_version()})
+        node = self._services.node
+        if node is not None:
+            yield InfoMetricFamily(NODE.name, NODE.text, {"id": node.id, "state": node.state})
         yield from self._requests()
         yield from self._replies()
         yield from self._store()

@@ -173,10 +173,14 @@ def _settle(work: Work, result: Any, fault: BaseException | None, translate: Tra
 
 
 class StoreDatabase(Database, Protocol):
-    """The Database of the service, with its threads for the metrics: one that writes, and those that read."""
+    """The Database of the service, with its threads for the metrics: one that writes, and those that read.
+
+    replaced: set once another process has taken over.
+    """
 
     writer: BatchThread
     readers: list[BatchThread]
+    replaced: asyncio.Event
 
     def check(self) -> None:
         """Set `fault` while the database cannot be used."""

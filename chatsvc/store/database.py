@@ -35,6 +35,10 @@ class StoreUnavailable(Exception):
     """The store cannot be used at the moment; nothing of the unit was written."""
 
 
+class OtherMasterKey(StoreUnavailable):
+    """The store belongs to another master key."""
+
+
 class StoreInUse(Exception):
     """Another process works on the store; of all processes over one store, one works."""
 
@@ -66,6 +70,26 @@ class Together(Generic[Item, T]):
     def __call__(self, connection: Connection) -> T:
         """Run it alone."""
         return self.run(connection, [self.item])[0]
+
+
+class Transactions(Protocol):
+    """Units of work, each in a transaction."""
+
+    async def write(self, unit: Unit[T], applied: Callable[[T], None] | None = None) -> T:
+        """See Database.write."""
+        ...
+
+
+class StoreSession(Transactions, Protocol):
+    """A session beside that of the working process."""
+
+    async def is_free(self) -> bool:
+        """Report whether no process works. Raises StoreUnavailable, and SchemaTooNew if a newer version has worked."""
+        ...
+
+    async def close(self) -> None:
+        """Close it."""
+        ...
 
 
 class Database(Protocol):

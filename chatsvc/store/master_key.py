@@ -13,7 +13,7 @@ import os
 import re
 from pathlib import Path
 
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import OtherMasterKey, StoreUnavailable
 from chatsvc.store.folder import Folder, sync_names
 
 MASTER_KEY = "master.key"
@@ -56,12 +56,12 @@ class MasterKey:
         return self("check")
 
     def of(self, check: bytes) -> MasterKey:
-        """Return the known key with this check value; raises StoreUnavailable."""
+        """Return the known key with this check value; raises OtherMasterKey."""
         for key in self._known:
             if hmac.compare_digest(derive(key, "check"), check):
                 return MasterKey(key)
         given = "" if self.file else " that the configuration gives (master_key)"
-        raise StoreUnavailable(f"the master key{given} is not the one this database was made with")
+        raise OtherMasterKey(f"the master key{given} is not the one this database was made with")
 
     def expect(self, new: bytes) -> None:
         """Add the new key of a rotation. In the data folder too if the old one is there. Raises OSError."""

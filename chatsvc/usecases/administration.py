@@ -169,6 +169,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "doctor.show": Operation("doctor.show", LOOK, ADMINISTRATOR),
     "system.show": Operation("system.show", LOOK, ADMINISTRATOR),
     "metrics.show": Operation("system.metrics", LOOK, ADMINISTRATOR),
+    "node.list": Operation("nodes.list_all", LOOK, ADMINISTRATOR),
     "license.list": Operation("licenses.list_all", LOOK, ADMINISTRATOR),
     "egress.show": Operation("health.egress", LOOK, ADMINISTRATOR),
 }

@@ -20,6 +20,7 @@ from chatsvc.usecases.daemon_threads import in_daemon_thread
 if TYPE_CHECKING:
     from chatsvc.config import Config
     from chatsvc.domain.cursors import Cursors
+    from chatsvc.domain.nodes import ServiceNode
     from chatsvc.engines import Engine
     from chatsvc.store.database import Database
     from chatsvc.store.master_key import MasterKey
@@ -55,7 +56,8 @@ class Turns:
 class Services:
     """The parts of one process.
 
-    A command without a running service has no engines. own_port: the bound port, which webhooks must not reach; 0: the configured one.
+    A command without a running service has no engines and no node. own_port: the bound port, which webhooks must not reach; 0: the
+    configured one. node: this process as others see it.
     """
 
     config: Config
@@ -71,6 +73,7 @@ class Services:
     tallies: Tallies = field(default_factory=Tallies)
     sign_in_delays: SignInDelays = field(default_factory=SignInDelays)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
+    node: ServiceNode | None = None
     started_at: int = field(init=False)
     _cursors: tuple[bytes, Cursors] | None = field(default=None, init=False, repr=False)
 

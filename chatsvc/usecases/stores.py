@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from chatsvc.config import Config, PostgresSettings
 from chatsvc.outbound.tls import bundle
 from chatsvc.store.batches import READERS, OpenStore, StoreDatabase
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import StoreSession, StoreUnavailable
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chatsvc.store.postgres.connection import PostgresTarget
 
 # Imported by root before it gives up its rights.
-LATE = ("chatsvc.store.postgres.group_commit",)
+LATE = ("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session")
 
 
 def master_key_of(config: Config, folder: Folder) -> MasterKey:
@@ -47,6 +47,16 @@ async def _open_postgres(place: PostgresTarget, readers: int, path: Path, key: M
     from chatsvc.store.postgres.group_commit import PostgresDatabase
 
     return await PostgresDatabase.open(place, key, readers=readers)
+
+
+def session(config: Config, key: MasterKey) -> StoreSession | None:
+    """Make a session beside that of the working process. None for SQLite, where there is one process."""
+    if config.store is None:
+        return None
+
+    from chatsvc.store.postgres.session import PostgresSession
+
+    return PostgresSession(postgres_target(config.store), key, "chatsvc")
 
 
 def postgres_target(settings: PostgresSettings) -> PostgresTarget:

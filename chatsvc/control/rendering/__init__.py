@@ -104,4 +104,5 @@ RENDERERS: dict[str, Renderer] = {
     "mail.list": page_of(delivery.mail),
     "mail.test": delivery.mail,
     "egress.show": installation.egress,
+    "node.list": list_of(installation.node),
 }

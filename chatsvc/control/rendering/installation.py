@@ -10,6 +10,7 @@ from chatsvc.domain.shapes import Json
 
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
+    from chatsvc.domain.nodes import ServiceNode
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.usecases.health import EgressReport
@@ -22,6 +23,11 @@ NOT_AUTHENTICATED = "not authenticated: a change made on purpose shows only with
 def export_page(result: ExportPage) -> Json:
     """Write records of an account."""
     return result._asdict()
+
+
+def node(result: ServiceNode) -> Json:
+    """Write a process."""
+    return {**result._asdict(), "since": times.without_fraction(result.since)}
 
 
 def imported(result: list[ImportedWebhook]) -> Json:

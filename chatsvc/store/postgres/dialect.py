@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-# Functions of SQLite that PostgreSQL lacks, in the schema of the tables. `max` and `min` of two values are NULL where one is NULL.
+# Functions of SQLite that PostgreSQL lacks, and the clock of the store in milliseconds. `max` and `min` of two values are NULL where one is
+# NULL.
 FUNCTIONS = """
     CREATE FUNCTION json_each(list text) RETURNS TABLE (key bigint, value text) LANGUAGE sql IMMUTABLE STRICT ROWS 20 AS
         'SELECT place - 1, item COLLATE "C" FROM pg_catalog.json_array_elements_text(list::json) WITH ORDINALITY AS one (item, place)';
@@ -22,6 +23,8 @@ FUNCTIONS = """
     CREATE FUNCTION group_concat_step(before text, item text) RETURNS text LANGUAGE sql IMMUTABLE AS
         $$ SELECT CASE WHEN before IS NULL THEN item WHEN item IS NULL THEN before ELSE before || ',' || item END $$;
     CREATE AGGREGATE group_concat(text) (SFUNC = group_concat_step, STYPE = text);
+    CREATE FUNCTION clock_ms() RETURNS bigint LANGUAGE sql VOLATILE AS
+        'SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint';
 """
 _PARAMETER = re.compile(r"'(?:[^']|'')*'|(?P<equal>\bIS )?(?:\?(?P<place>\d*)|(?<!:):(?P<name>[a-z_]\w*))")
 _WORDS = (

@@ -28,6 +28,18 @@ def try_lock(connection: PostgresConnection) -> bool:
     return bool(locked)
 
 
+def is_free(connection: PostgresConnection) -> bool:
+    """Report whether nobody holds the lock."""
+    (held,) = connection.execute(
+        f"""
+        SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = {_KEY} AND granted
+            AND objid::bigint = hashtext(coalesce(current_schema(), ''))::bigint & 4294967295
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+        """
+    ).fetchone()
+    return not held
+
+
 def note_worker(connection: PostgresConnection, token: bytes) -> None:
     """Note who works from now on."""
     connection.execute(f"UPDATE {VERSION} SET worker = ?", (token,))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from chatsvc.domain.times import now_ms
 from chatsvc.store.database import ConstraintViolated, StoreFault, StoreUnavailable
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_older, migrate, schema_version
 
@@ -71,6 +72,7 @@ def connect(path: Path, *, writes: bool, key: MasterKey | None = None) -> sqlite
         connection.execute("PRAGMA busy_timeout=5000")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA temp_store=MEMORY")
+        connection.create_function("clock_ms", 0, now_ms)
         if writes:
             connection.execute("PRAGMA trusted_schema=OFF")
             _check_is_ours(connection, path)
@@ -101,7 +103,6 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
 
     # Imported here, for one start in a version: commands start faster without it.
     from chatsvc import __version__
-    from chatsvc.domain.times import now_ms
     from chatsvc.store.sqlite import backup
 
     kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")

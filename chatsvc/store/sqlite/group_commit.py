@@ -97,6 +97,7 @@ class GroupCommitDatabase:
         self.writer = writer
         self.readers = readers
         self.fault: str | None = None
+        self.replaced = asyncio.Event()
         self._closed = False
         self._files = {file: _identity(file) for file in (path, path.with_name(f"{path.name}-wal"))}
 

@@ -594,6 +594,17 @@ MIGRATIONS: tuple[str, ...] = (
     """
     INSERT OR IGNORE INTO search_queue SELECT conversation FROM whatsapp_addresses;
     """,
+    # 26: the processes over one store.
+    """
+    CREATE TABLE nodes (
+        id TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        since INTEGER NOT NULL,
+        listen TEXT NOT NULL,
+        version TEXT NOT NULL,
+        seen_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 
