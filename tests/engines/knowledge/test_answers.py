@@ -52,14 +52,16 @@ async def said(message: str, *history: str, **rest: Any) -> str:
 async def test_a_likely_entry_is_answered_with_its_name() -> None:
     banded = Banded([Entry(name, name, (), answer, "en") for name, answer in INN.items()], "en")
     banded.band = ("ask", True)
-    assert await said("a strong wifi signal in the attic", knowledge=banded) == f"I think you are asking about “Wi-Fi”:\n\n{INN['Wi-Fi']}"
+    asked = "and would there be a strong wifi signal up in the attic"
+    assert await said(asked, knowledge=banded) == f"I think you are asking about “Wi-Fi”:\n\n{INN['Wi-Fi']}"
     turkish = Banded([Entry("1", "Havuz var mı?", (), "Havuzumuz yok.", "tr")], "tr")
     turkish.band = ("ask", True)
-    assert await said("havuz derin mi", knowledge=turkish) == "Sanırım şunu soruyorsunuz: Havuz var mı.\n\nHavuzumuz yok."
+    asked = "orada bizim çocuklar için bir de havuz gibi bir şey var mı acaba"
+    assert await said(asked, knowledge=turkish) == "Sanırım şunu soruyorsunuz: Havuz var mı.\n\nHavuzumuz yok."
     banded.band = ("ask", False)
-    assert (await said("a strong wifi signal in the attic", knowledge=banded)).startswith("Did you mean")
+    assert (await said("and would there be a strong wifi signal up in the attic", knowledge=banded)).startswith("Did you mean")
     with pytest.raises(EngineError):
-        await said("a strong wifi signal in the attic", knowledge=banded, bot=BOT._replace(ask_back=False))
+        await said("and would there be a strong wifi signal up in the attic", knowledge=banded, bot=BOT._replace(ask_back=False))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, spoken, texts
+from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, spoken, support, texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.reading.folding import words
@@ -17,6 +17,7 @@ from chatsvc.engines.reading.folding import words
 _MOST_ASKED = 4  # questions in one message
 _FEWEST_WORDS = 2  # of a part that is named as unanswered
 _SHOWN = 60  # characters of it
+_NEAR = 0.5  # share of the first score from which an entry may be offered
 
 
 def answer(turn: Turn, finding: SearchResult) -> Reply | None:
@@ -30,6 +31,8 @@ def answer(turn: Turn, finding: SearchResult) -> Reply | None:
     if finding.decision != "answer":
         return None
     entry = finding.hits[0].entry
+    if turn.bot.ask_back is not False and support.is_lacking(entry, turn.message, turn.knowledge):
+        return _near(turn, finding)
     again = entry in spoken.last(turn)
     said = facts.narrowed(entry.answer, turn.message) if again else told(entry, turn.message)
     return Reply(said, evidence=Evidence.of(finding))
@@ -40,10 +43,29 @@ def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
     if finding.decision != "ask" or turn.bot.ask_back is False:
         return None
     if not finding.hedged:
-        asked = ask_back.ask(turn, finding)
+        asked = ask_back.ask(turn, _supported(turn, finding))
         return replace(asked, evidence=Evidence.of(finding)) if asked else None
     entry = finding.hits[0].entry
-    opening = texts.of(turn.bot, language.among(turn, LANGUAGES))("back.hedged", question=entry.question.rstrip(" ?!.:"))
+    if support.is_lacking(entry, turn.message, turn.knowledge):
+        return _near(turn, finding)
+    return _opened(turn, finding, "back.hedged")
+
+
+def _supported(turn: Turn, finding: SearchResult) -> SearchResult:
+    """Drop the hits without the fact asked for where other near ones state it."""
+    near = [hit for hit in finding.hits if hit.score >= _NEAR * finding.hits[0].score]
+    known = tuple(hit for hit in near if not support.lacks_fact(hit.entry, turn.message, strictly=True))
+    return replace(finding, hits=known) if known else finding
+
+
+def _near(turn: Turn, finding: SearchResult) -> Reply:
+    """Return the nearest entry, and say that it may not answer the question."""
+    return _opened(turn, finding, "back.near")
+
+
+def _opened(turn: Turn, finding: SearchResult, key: str) -> Reply:
+    entry = finding.hits[0].entry
+    opening = texts.of(turn.bot, language.among(turn, LANGUAGES))(key, question=entry.question.rstrip(" ?!.:"))
     return Reply(f"{opening}\n\n{told(entry, turn.message)}", evidence=Evidence.of(finding))
 
 

@@ -28,7 +28,8 @@ _ABBREVIATIONS, _BEFORE_NUMBERS = frozenset(_FILE.items("abbreviations")), froze
 _AFTER_ORDINALS = _FILE.words("after_ordinals")
 _OF_BUSINESS = {name.removeprefix("of_business "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("of_business ")}
 _TITLED = {name.removeprefix("titled "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("titled ")}
-_PRICE, _HOW_TO_PAY = _FILE.pattern("price"), _FILE.pattern("how_to_pay")
+_PRICE, _AMOUNT = _FILE.pattern("price"), _FILE.pattern("amount")
+_HOW_TO_PAY = _FILE.pattern("how_to_pay")
 CHILD = _FILE.text("children")
 _AGE, _GROWN_UP = _FILE.compile(r"\b(?:${age})\b"), 18
 _ABSTRACT = {
@@ -129,6 +130,11 @@ def subject(said: Sequence[str]) -> list[str]:
 def names_price(question: str) -> bool:
     """Return whether a question names prices as such."""
     return bool(_PRICE.search(f" {fold(question)} "))
+
+
+def names_amount(question: str) -> bool:
+    """Return whether a question asks for an amount of money. "Is it included?" does not."""
+    return bool(_AMOUNT.search(f" {fold(question)} "))
 
 
 def question_of_business(kind: str, language: str) -> str | None:

@@ -136,8 +136,7 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
         return begin(message, message.wish.request_type, before=draft)
     if hearing.denies(turn.message) or "lets_go" in message.intents:
         return Reply(say("offer.declined"))
-    dated = draft.is_appointment and (heard.day is not None or heard.clock is not None)
-    if message.small_talk in ("goodbye", "greeting", "thanks", "identity", "opening") or (heard.question and not dated):
+    if message.small_talk in ("goodbye", "greeting", "thanks", "identity", "opening") or _asks_something_else(message, draft):
         return None
     asked = replace(draft, asked=draft.missing(say.profile.form(draft.request_type)) or "confirm")
     heard = hearing.interpret(turn.message, asked.asked, message.now, turn.bot.country)
@@ -165,6 +164,13 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
             taken = replace(taken, asked="", missed=0)
         return FormTurn(turn, taken, heard).proceed("\n\n".join([*_asked_beside(message), lead]))
     return None
+
+
+def _asks_something_else(message: VisitorMessage, draft: RequestDraft) -> bool:
+    """Return whether a message asks about something else than the day of the appointment."""
+    heard = message.heard
+    dated = draft.is_appointment and (heard.day is not None or heard.clock is not None)
+    return heard.question and (not dated or knowing.opening_hours(message) is not None)
 
 
 def taken_up_again(message: VisitorMessage, draft: RequestDraft) -> Reply | None:

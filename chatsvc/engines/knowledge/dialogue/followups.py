@@ -19,6 +19,7 @@ from chatsvc.engines.wordlists import WordFile
 _FILE = WordFile("knowledge/dialogue/followups.txt")
 _OPENINGS, _POINTING, _ACTS = _FILE.words("openings"), _FILE.words("pointing"), _FILE.words("acts")
 _VERB = _FILE.pattern("verb")
+_OF_MATTER = frozenset({"money", "duration", "quantity", "frequency"})  # facts of a matter rather than of the business
 _PERSON = {"person"}  # a word beside "who" may be a role that the entry does not name: "doktor kim?"
 _SHORT = 5  # words of a message that may be a follow-up without saying so
 _LONGEST = 9  # words of a message that may be one at all
@@ -75,6 +76,8 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
         return _without_subject(said, current, finding)
     if not asked.known and (not asked.kinds or (asked.own and asked.kinds != _PERSON)):
         return None
+    if other := _titled_otherwise(current, asked, finding):
+        return _found(finding, other)
     stays = len(said) <= _SHORT or asked.points or bool(asked.kinds)
     for entry in current:
         if stays and _answers(entry, asked) and not _is_of_another(finding, entry, asked):
@@ -84,6 +87,14 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
         if unsure and _touches(entry, asked) and _is_near(finding, entry, asked):
             return _found(finding, entry)
     return None
+
+
+def _titled_otherwise(current: Sequence[Entry], asked: _FollowUp, finding: SearchResult) -> Entry | None:
+    """Return the only entry found whose title has the subject and that states the fact. None if one spoken of does both."""
+    if not asked.kinds or not asked.own or any(_names(one, asked.own) or _answers(one, asked) == _SURELY for one in current):
+        return None
+    titled = [hit.entry for hit in finding.hits if _names(hit.entry, asked.own) and facts.states_any(hit.entry.answer, asked.kinds)]
+    return titled[0] if len(titled) == 1 else None
 
 
 def _without_subject(said: Sequence[str], current: Sequence[Entry], finding: SearchResult) -> SearchResult | None:
@@ -194,6 +205,25 @@ def of_fact_alone(turn: Turn, said: Sequence[str]) -> SearchResult | None:
     if stating is None:
         return None
     return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(stating, 1.0),))
+
+
+def of_entry_without_fact(turn: Turn, finding: SearchResult) -> SearchResult | None:
+    """Return the entry spoken of for a bare question that another entry seems to answer. It may be hedged only.
+
+    "How long is it?" after a word on eye tests asks nothing about new glasses.
+    """
+    current, before = spoken.last(turn), questions_before(turn)[:1]
+    if not current or finding.hits[0].entry in current or not is_bare_question(turn.message):
+        return None
+    if before and (named := naming_words(before[0])) and holds(finding.hits[0].entry, named):
+        return None
+    others = tuple(hit for hit in finding.hits if hit.entry.id != current[0].id)
+    return replace(finding, decision="ask", hedged=True, hits=(Hit(current[0], 1.0), *others))
+
+
+def is_bare_question(message: str) -> bool:
+    """Return whether a message asks for a fact of a matter and names none: "how long is it?"."""
+    return bool(facts.asked(message) & _OF_MATTER) and not naming_words(message)
 
 
 def questions_before(turn: Turn) -> list[str]:

@@ -184,7 +184,7 @@ class FormTurn(FormReplies):
             return told.text
         if said := knowing.opening_hours(VisitorMessage(self.turn)):
             return said
-        finding = VisitorMessage(self.turn).finding
+        finding = lookup.find_in_form(self.turn, self.draft.opening)
         known = answers.answer(self.turn, finding)
         if known is None and self.heard.question and (likely := lookup.likely(self.turn, finding)) is not None:
             known = answers.unsure(self.turn, likely)

@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import facts, followups, intents, smalltalk, stories
+from chatsvc.engines.knowledge.dialogue import facts, followups, intents, matter, smalltalk, spoken, stories
 from chatsvc.engines.knowledge.search import confidence
+from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.reading import mask_contacts
 from chatsvc.engines.reading.folding import words
 
@@ -54,18 +55,37 @@ def find(turn: Turn) -> SearchResult:
         return _of_business(turn, finding) if followups.is_open(said) else finding
     if not followups.is_open(said) or intents.of(turn.message) & _OF_BOOKINGS:
         return finding
-    spoken = followups.of_entry_spoken_of(turn, said, finding)
-    if spoken is not None:
-        return spoken
+    current = followups.of_entry_spoken_of(turn, said, finding)
+    if current is not None:
+        return current
     if finding.decision == "answer" and not followups.is_unanswered(said, finding):
         return finding
     for context in followups.contexts(turn):
         together = search(turn, f"{context} {turn.message}", others=False)
         answered = followups.answered_together(together, turn.message, context)
         if answered is not None:
-            return answered
+            return followups.of_entry_without_fact(turn, answered) or answered
     of_business = _of_business(turn, finding)
-    return of_business if of_business.decision == "answer" else followups.of_fact_before(turn) or of_business
+    if of_business.decision == "answer":
+        return followups.of_entry_without_fact(turn, of_business) or of_business
+    return followups.of_fact_before(turn) or of_business
+
+
+def find_in_form(turn: Turn, opening: str) -> SearchResult:
+    """Search for a message inside a form that `opening` began. A bare question for a fact is about that matter."""
+    finding = find(matter.without_forms(turn))
+    if finding.decision != "answer" or not opening or not followups.is_bare_question(turn.message):
+        return finding
+    entry, named = finding.hits[0].entry, followups.naming_words(opening)
+    if entry in spoken.last(turn) or all(followups.holds_words(entry, [word]) for word in named):
+        return finding
+    together = search(turn, " ".join(named), others=False)
+    kinds = facts.asked(turn.message)
+    stating = [hit for hit in together.hits if hit.entry.id != entry.id and facts.states_any(hit.entry.answer, kinds)]
+    fitting = next((hit for hit in stating if all(followups.holds(hit.entry, [word]) for word in named)), None)
+    if fitting is None:
+        return replace(finding, decision="abstain", confidence=0.0)
+    return replace(finding, decision="ask", hedged=True, hits=(fitting, *(hit for hit in finding.hits if hit.entry.id != fitting.entry.id)))
 
 
 def _of_child(turn: Turn, finding: SearchResult) -> SearchResult:
@@ -201,6 +221,9 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
     own, kinds = facts.subject(words(turn.message)), facts.asked(turn.message)
     if finding.decision == "answer" or not own or not finding.hits:
         return finding
+    if (exact := _exactly_titled(finding, own)) and (not kinds or facts.states_any(exact.entry.answer, kinds)):
+        others = tuple(hit for hit in finding.hits if hit is not exact)
+        return replace(finding, decision="answer", confidence=confidence.ANSWER, hits=(exact, *others))
     named = [hit for hit in finding.hits[:_RIVALS] if _is_named(hit.entry, own)] if finding.decision == "ask" else []
     if not named and len(words(turn.message)) <= _SHORT:
         named = [hit for hit in finding.hits if followups.holds_words(hit.entry, own)]
@@ -213,6 +236,13 @@ def _named(turn: Turn, finding: SearchResult) -> SearchResult:
         return finding
     others = tuple(hit for hit in finding.hits if hit is not named[0])
     return replace(finding, decision="answer", confidence=confidence.ANSWER, hits=(*named, *others))
+
+
+def _exactly_titled(finding: SearchResult, own: Sequence[str]) -> Hit | None:
+    """Return the only hit whose title consists of the subject's words. Example: "how much for an eye test?", "Eye test"."""
+    stems = set(map(stem, own))
+    exact = [hit for hit in finding.hits if set(map(stem, facts.subject(words(hit.entry.question)))) == stems]
+    return exact[0] if len(exact) == 1 and len(stems) > 1 else None
 
 
 def _titled(turn: Turn, finding: SearchResult) -> SearchResult:

@@ -15,7 +15,7 @@ _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entri
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
 _BUSINESS, _BESIDE_HOLIDAY = _FILE.pattern("business"), _FILE.pattern("beside_holiday")
-_WEEKLY = _FILE.pattern("weekly")
+_WEEKLY, _FOUNDED = _FILE.pattern("weekly"), _FILE.pattern("founded")
 _DAYS_EN = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _DAYS_TR = ("pazartesi", "sali", "carsamba", "persembe", "cuma", "cumartesi", "pazar")
 _NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
@@ -27,7 +27,7 @@ _BEFORE = 2  # words before "until when?" that say until when what
 
 def asks(message: VisitorMessage) -> bool:
     """Return whether the message asks about opening hours, maybe beside something else."""
-    if not _EXPLICIT.search(message.line) and _speaks_of_something(message.turn):
+    if _FOUNDED.search(message.line) or (not _EXPLICIT.search(message.line) and _speaks_of_something(message.turn)):
         return False
     return bool(_ASKS.search(message.line) or _COMES_NOW.search(message.line))
 

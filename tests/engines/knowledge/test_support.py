@@ -1,0 +1,166 @@
+"""Answers that say so where the nearest entry may not have what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chatsvc.domain.models import Bot, Entry, HistoryMessage
+from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.engines.knowledge.dialogue import facts, support
+from chatsvc.engines.knowledge.engine import KnowledgeEngine
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from tests.fakes import START
+
+CAMP = {
+    "Pitches": "Tent £22 a night for two, campervan with hookup £31. Extra adult £8.",
+    "glamping pods": "£75 a night, sleeps 4, min 2 nights. Beds made up, kettle, heater.",
+    "Dogs": "Welcome on tent pitches, £3 a night, on the lead. Not in the pods.",
+    "Lake": "Swimming at own risk, no lifeguard. Kayak £12 an hour, paddleboard £15.",
+    "Food": "Pizza van Fri + Sat from 5. The Plough pub is 10 mins' walk, does a Sunday roast.",
+    "Eye test": "£28, takes about 25 mins. Free if you're over 60.",
+    "Dry eyes": "Assessment £40 with Dr Anand, drops from £12.",
+    "how often should i get tested": "Every two years.",
+    "What do i need to bring to the test": "Your current glasses, list of your medicines. Wearers of lenses leave them out 2 hours before.",
+    "How long do my new glasses take?": "Single vision 3 working days, varifocals 7-10. We text you when they're ready.",
+}
+BAKERY = {
+    "Köpek eğitimi": "Temel itaat 8 ders 9.600 TL, Volkan hoca veriyor. Yavru sosyalleşme cumartesi, 400 TL.",
+    "Agresif köpek": "Önce deneme günü yapıyoruz 350 lira. Yasaklı ırklardan almıyoruz.",
+    "Köpek konaklama": "Gecelik küçük ırk 600 TL, büyük ırk 850. Günde 3 kere gezdiriyoruz.",
+    "Kedi oteli": "Kediler ayrı binada, gecesi 450 lira, kum bizden.",
+    "Börek poğaça": "Su böreği kilosu 480, poğaça tanesi 30. Peynirli, patatesli, zeytinli.",
+    "Ehliyet yenileme": "Onu nüfus müdürlüğü yapıyor biz bakmıyoruz.",
+    "Ehliyet kaç yaşında alınır": "B sınıfı 18. Kursa 17,5 yaşında yazılabilirsiniz.",
+    "B ehliyet ücreti": "14.500 TL manuel, 16.000 TL otomatik. Teorik dahil.",
+    "Direksiyon özel ders": "Ehliyeti olanlara saati 1.000 TL, 5 ders 4.500.",
+}
+NEAR = {"en": "I may not have exactly what you are asking.", "tr": "Sorduğunuzun tam yanıtı bende olmayabilir."}
+
+
+def index_of(knowledge: dict[str, str]) -> KnowledgeIndex:
+    tongue = "en" if knowledge is CAMP else "tr"
+    return KnowledgeIndex([Entry(name, name, (), answer, tongue) for name, answer in knowledge.items()], tongue)
+
+
+async def talk(knowledge: dict[str, str], *messages: str, ask_back: bool | None = None) -> Reply:
+    """The reply to the last of several messages."""
+    index = index_of(knowledge)
+    tongue = "en" if knowledge is CAMP else "tr"
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language=tongue, ask_back=ask_back)
+    turn = Turn(bot, "api", "", (), None, index, "", 30.0, START, None, True)
+    said = Reply("")
+    for message in messages:
+        turn = replace(turn, message=message)
+        said = await KnowledgeEngine().reply(turn)
+        history = (*turn.history, HistoryMessage("user", message), HistoryMessage("assistant", said.text))
+        turn = replace(turn, history=history, dialogue=said.dialogue)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "message", "entry"),
+    [
+        (CAMP, "do you take cats", "Dogs"),  # a thing of the same kind
+        (CAMP, "how deep is the lake", "Lake"),  # a measure that it does not state
+        (CAMP, "how much does the sunday roast cost", "Food"),  # no price
+        (CAMP, "is the pub dog friendly", "Dogs"),  # a word that another entry has
+        (BAKERY, "kedi eğitimi", "Kedi oteli"),
+        (BAKERY, "simit var mı", "Börek poğaça"),
+    ],
+)
+async def test_the_nearest_entry_is_told_as_such(knowledge: dict[str, str], message: str, entry: str) -> None:
+    tongue = "en" if knowledge is CAMP else "tr"
+    said = (await talk(knowledge, message)).text
+    assert said.startswith(NEAR[tongue])
+    assert f"“{entry}”" in said
+    assert set(facts.sentences(knowledge[entry])) <= set(facts.sentences(said.partition("\n\n")[2]))
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "message", "entry"),
+    [
+        (CAMP, "can i bring the dog", "Dogs"),
+        (CAMP, "do you take puppies", "Dogs"),
+        (CAMP, "can you swim in the lake", "Lake"),
+        (CAMP, "how much is a kayak", "Lake"),
+        (CAMP, "thanks, and how much is an eye test?", "Eye test"),
+        (BAKERY, "slm köpek eğitimi kaç para", "Köpek eğitimi"),
+        (BAKERY, "börek ne kadar", "Börek poğaça"),
+        (BAKERY, "dog training price", "Köpek eğitimi"),  # in another language
+    ],
+)
+async def test_an_entry_that_has_what_is_asked_for_is_told_as_the_answer(knowledge: dict[str, str], message: str, entry: str) -> None:
+    said = (await talk(knowledge, message)).text
+    assert set(facts.sentences(said)) <= set(facts.sentences(knowledge[entry]))
+
+
+async def test_a_bot_that_must_not_hedge_tells_the_nearest_entry_as_it_is() -> None:
+    assert (await talk(CAMP, "how much does the sunday roast cost", ask_back=False)).text.startswith("Pizza van")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("Lake", "who guards the lake"),  # no person
+        ("Food", "how long does the pizza take"),  # no duration of it, but of a walk: not told apart
+        ("Eye test", "colour blindness test"),  # words that no entry has
+    ],
+)
+def test_what_an_entry_lacks_is_told_from_facts_and_words(entry: str, message: str) -> None:
+    lacking = support.is_lacking(Entry("1", entry, (), CAMP[entry], "en"), message, index_of(CAMP))
+    assert lacking == (entry != "Food")
+
+
+def test_a_long_message_is_not_judged() -> None:
+    dogs = Entry("1", "Dogs", (), CAMP["Dogs"], "en")
+    index = index_of(CAMP)
+    assert support.is_lacking(dogs, "do you take cats", index)
+    assert not support.is_lacking(dogs, "we are coming with our two cats next week, do you take them", index)
+    assert not support.is_lacking(dogs, "?", index)
+
+
+async def test_a_bare_question_stays_with_the_entry_spoken_of() -> None:
+    said = (await talk(BAKERY, "köpek eğitimi kaç para", "kaç hafta sürüyo")).text
+    assert said.startswith(NEAR["tr"])
+    assert "Temel itaat" in said
+
+
+async def test_another_entry_is_told_where_its_title_is_named() -> None:
+    assert (await talk(CAMP, "can i bring the dog", "how much is a pod for a week")).text.startswith("£75 a night")
+
+
+async def test_options_leave_out_entries_without_the_fact_asked_for() -> None:
+    said = await talk(BAKERY, "slm ehliyet kaça")  # "Ehliyet yenileme" comes first in the search
+    assert "Direksiyon özel ders" in said.text
+    assert "yenileme" not in said.text
+
+
+async def test_a_title_that_is_the_whole_subject_is_answered() -> None:
+    assert (await talk(CAMP, "how much for an eye test?")).text.startswith("£28")
+
+
+@pytest.mark.parametrize(
+    ("message", "holds"),
+    [("how long is it", "25 mins"), ("how much is it", "£28"), ("how often is it", "I'm afraid I don't have information on that.")],
+)
+async def test_a_bare_question_in_a_form_is_about_its_matter(message: str, holds: str) -> None:
+    said = (await talk(CAMP, "can i book an eye test for tuesday at 10", message)).text
+    assert holds in said
+    assert "varifocals" not in said
+
+
+async def test_the_founding_of_a_business_is_no_question_about_opening_hours() -> None:
+    for message in ("when was the shop opened", "pastane ne zaman açıldı"):
+        with pytest.raises(EngineError, match="no_answer"):
+            await talk(BAKERY, message)
+
+
+async def test_an_offer_is_not_accepted_by_a_question_about_opening_hours() -> None:
+    index = index_of(CAMP)
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en", opening_hours="mon-fri 09:00-17:30; sat 09:00-16:00")
+    offered = await KnowledgeEngine().reply(Turn(bot, "api", "can i come for an eye test?", (), None, index, "", 30.0, START, None, True))
+    told = (HistoryMessage("user", "can i come for an eye test?"), HistoryMessage("assistant", offered.text))
+    turn = Turn(bot, "api", "when do you open on saturday", told, None, index, "", 30.0, START, offered.dialogue, True)
+    assert "09:00-16:00" in (await KnowledgeEngine().reply(turn)).text
