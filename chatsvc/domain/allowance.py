@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 
 class Allowance:
     """One account's counts in this process. What is used is what was committed, what is reserved is still being answered.
@@ -31,6 +33,21 @@ class Allowance:
         return Reservation(self, month) if self._left_of_plan(month) > 0 or self.left(month) else None
 
 
+class HeldMessage(Protocol):
+    """Message of an allowance, held for a turn in memory or in the store."""
+
+    month: str
+
+    @property
+    def turn(self) -> int | None:
+        """Number of the open turn in the store that holds it; None where memory does."""
+        ...
+
+    def charge(self, used: int, credits: int) -> None:
+        """Take over the counts that its transaction left. It has become a message."""
+        ...
+
+
 class Reservation:
     """One message that has been accepted and is not answered yet."""
 
@@ -41,6 +58,11 @@ class Reservation:
         self._open = True
         self.month = month
         allowance.reserved[month] = allowance.reserved.get(month, 0) + 1
+
+    @property
+    def turn(self) -> None:
+        """See HeldMessage.turn."""
+        return None
 
     def release(self) -> None:
         """Give it back; a second time does nothing."""
@@ -53,7 +75,7 @@ class Reservation:
             del reserved[self.month]
 
     def charge(self, used: int, credits: int) -> None:
-        """It has become a message: take over the counts that its transaction left."""
+        """See HeldMessage.charge."""
         self.release()
         self._allowance.used[self.month] = used
         self._allowance.credits = credits

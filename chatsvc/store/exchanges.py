@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.channels import outbox_of
-from chatsvc.domain.times import DAY_MS
-from chatsvc.store import captures, search
+from chatsvc.store import captures, open_turns, search
 from chatsvc.store.database import Connection, Database, Together, at_once
+from chatsvc.store.open_turns import IDEMPOTENCY_MS
 
 
 class Idempotency(NamedTuple):
@@ -58,6 +58,8 @@ class NewExchange(NamedTuple):
     delivery: str | None = None
     # Buttons of the reply, JSON.
     choices: str | None = None
+    # Number of the open turn that ends with it, where several processes work.
+    turn: int | None = None
 
 
 class Counts(NamedTuple):
@@ -69,7 +71,6 @@ class Counts(NamedTuple):
 
 
 _Balance = tuple[int, int]  # an account's messages in a month, and its credits
-IDEMPOTENCY_MS = DAY_MS
 _VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
@@ -260,6 +261,7 @@ def _write(connection: Connection, exchanges: list[NewExchange]) -> list[Counts 
             c = x.captured
             captures.write(connection, x.bot_id, number, c.request, c.appointment, tell=c.tell, sends_mail=c.sends_mail)
     _keys(connection, kept)
+    open_turns.delete(connection, [x.turn for x in exchanges if x.turn is not None])
     counts = iter(_counts(connection, kept, accounts))
     return [next(counts) if is_wanted else None for is_wanted in wanted]
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from chatsvc.store import erasure, unanswered
 from chatsvc.store.database import Connection, Database
-from chatsvc.store.exchanges import IDEMPOTENCY_MS
+from chatsvc.store.open_turns import IDEMPOTENCY_MS
 from chatsvc.store.tables import CHILDREN_FIRST, old_rows
 
 BATCH = erasure.BATCH

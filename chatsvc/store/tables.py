@@ -143,6 +143,8 @@ TABLES = (
         anonymous="account_id = NULL, label = NULL, prefix = '', last_used_at = NULL",
     ),
     Table("bots", ACCOUNT, record="bot", changed="max(created_at, updated_at)"),
+    # Rows of some seconds, without a visitor: a conversation is its digest.
+    Table("open_turns", None),
     Table("conversation_counts", ACCOUNT, (ACCOUNT, BOT, "channel")),
     Table(
         "idempotency_keys",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chatsvc.domain import keys as key_rules
-from chatsvc.domain.allowance import Allowance, Reservation
+from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
 from chatsvc.store.database import Database
@@ -46,7 +46,7 @@ class AccountState:
             self.bots[bot.id] = bot
             self.pages = {}
 
-    def apply_exchange(self, bot_id: str, reservation: Reservation, counts: Counts | None) -> None:
+    def apply_exchange(self, bot_id: str, reservation: HeldMessage, counts: Counts | None) -> None:
         """Take over the counts of a committed exchange. None, if its account was deleted, changes nothing."""
         if counts is None:
             return

@@ -196,7 +196,7 @@ async def _reply(turn: _ChannelTurn) -> None:
         delivery=first_delivery(message.channel, "assistant"),
     )
     try:
-        accepted = turns.accept(request)
+        accepted = await turns.accept(request)
     except ProblemError as problem:
         is_spent = problem.extra.get("reason") == "allowance_exhausted"
         await _say(turn, "unavailable" if is_spent else "closed")
@@ -217,7 +217,7 @@ async def _reply(turn: _ChannelTurn) -> None:
         if await _say(turn, "unknown", text=fault.fallback):
             await unanswered.note(services, bot, sent, message.channel)
     finally:
-        accepted.reservation.release()
+        await services.conversation_locks.release(accepted.reservation)
 
 
 async def _say(turn: _ChannelTurn, key: str, handling: str | None = None, *, text: str = "") -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, TypeVar
 
 from chatsvc.deadlines import Deadlines
+from chatsvc.domain.allowance import Allowance, HeldMessage, Reservation
+from chatsvc.domain.errors import ProblemError
 from chatsvc.domain.models import Exchange
 from chatsvc.usecases.history_cache import ConversationKey
 
@@ -18,6 +21,33 @@ WaitQueue = deque[asyncio.Future[None]]
 
 class Busy(Exception):
     """A conversation was still locked at the deadline."""
+
+
+class OpenElsewhere(Exception):
+    """The Idempotency-Key is known to another process. `wait`, with a deadline in loop time, returns when its turn has ended.
+
+    `wait` raises the turn's problem, and Busy.
+    """
+
+    def __init__(self, fingerprint: bytes, wait: Callable[[float], Awaitable[None]]) -> None:
+        super().__init__("the turn is open in another process")
+        self.fingerprint, self.wait = fingerprint, wait
+
+
+class HoldRequest(NamedTuple):
+    """Request to hold one message of an account's allowance in `month`. `at` is its time in milliseconds.
+
+    conversation: the one whose lock the turn will wait for; None where it is locked already, or new.
+    key, fingerprint: the Idempotency-Key, and the digest of the fields that came with it.
+    """
+
+    account_id: str
+    allowance: Allowance
+    month: str
+    at: int
+    conversation: ConversationKey | None = None
+    key: str | None = None
+    fingerprint: bytes | None = None
 
 
 class InFlight(NamedTuple):
@@ -68,7 +98,7 @@ class _Lock:
 
 
 class ConversationLocks:
-    """The locks and the requests in flight of this process."""
+    """The locks and the requests in flight of a process that works alone. SharedTurns is that of several over one store."""
 
     def __init__(self) -> None:
         self.deadlines = Deadlines()
@@ -91,20 +121,31 @@ class ConversationLocks:
         """Number of requests that wait for an earlier one of their conversation."""
         return sum(map(len, self._queues.values()))
 
-    def lock(self, conversation: ConversationKey, deadline: float) -> _Lock:
+    async def reserve(self, request: HoldRequest) -> HeldMessage | None:
+        """Hold one message of an allowance, None where none is left. Whoever holds it must `release` it."""
+        return request.allowance.reserve(request.month)
+
+    async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
+        """Give a held message back, unless it was charged. `problem` is the outcome for those who have joined the turn."""
+        del problem
+        if isinstance(held, Reservation):
+            held.release()
+
+    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
         """Lock a conversation, first come, first served; an asynchronous context manager.
 
-        `deadline` is a time of the event loop; raises Busy when it passes first.
+        `deadline` is a time of the event loop; raises Busy when it passes first. `held`: what was reserved for this turn.
         """
+        del held
         return _Lock(self._queues, conversation, deadline)
 
-    def hold(self, conversation: ConversationKey, timeout_s: float) -> _Lock:
+    def hold(self, conversation: ConversationKey, timeout_s: float) -> AbstractAsyncContextManager[None]:
         """Lock a conversation; raises Busy after `timeout_s` seconds."""
         return self.lock(conversation, self.deadlines.loop.time() + timeout_s)
 
-    def locked(self, user_id: str, bot_id: str | None) -> list[ConversationKey]:
-        """List a visitor's locked conversations, with one bot or with all."""
-        return [conversation for conversation in self._queues if conversation[2] == user_id and bot_id in (None, conversation[0])]
+    async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
+        """List a visitor's locked conversations with a bot."""
+        return [conversation for conversation in self._queues if conversation[2] == user_id and conversation[0] == bot_id]
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a request in a new task, which several callers may await."""

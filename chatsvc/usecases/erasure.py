@@ -50,7 +50,7 @@ async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:
     erased, locks = Erased(), services.conversation_locks
     wait_s = services.config.anthropic.timeout_s + WAIT_S
     # A first message that is being answered has no conversation yet: wait for its lock, so that its records exist.
-    for key in locks.locked(user_id, bot_id):
+    for key in await locks.locked(user_id, bot_id):
         async with locks.hold(key, wait_s):
             pass
     for conversation in await stored.conversations(services.db, user_id, bot_id):

@@ -15,9 +15,9 @@ from chatsvc.engines import EMPTY_REASONS, EngineError
 from chatsvc.store import exchanges
 from chatsvc.usecases import turns, unanswered
 from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.conversation_locks import Busy, InFlight
+from chatsvc.usecases.conversation_locks import Busy, InFlight, OpenElsewhere
 from chatsvc.usecases.services import Services
-from chatsvc.usecases.turns import FALLBACK, IdempotencyKey, MessageRequest
+from chatsvc.usecases.turns import FALLBACK, AcceptedMessage, IdempotencyKey, MessageRequest
 
 __all__ = ["FALLBACK", "send"]
 
@@ -60,23 +60,47 @@ def _join(request: MessageRequest, key: str) -> asyncio.Task[Exchange]:
 
 
 async def _answer_once(request: MessageRequest, idempotency: IdempotencyKey) -> Exchange:
-    services = request.services
-    before = await exchanges.answered(services.db, request.state.account.id, idempotency.key, services.clock())
-    if before is None:
-        return await _answer(request)
-    if before.fingerprint != idempotency.fingerprint:
+    services, loop = request.services, request.locks.deadlines.loop
+    deadline = loop.time() + services.config.anthropic.timeout_s
+    while True:
+        before = await exchanges.answered(services.db, request.state.account.id, idempotency.key, services.clock())
+        if before is None:
+            try:
+                return await _answer(request)
+            except OpenElsewhere as elsewhere:
+                await _wait_for(elsewhere, idempotency, deadline)
+        elif before.fingerprint != idempotency.fingerprint:
+            raise errors.invalid_json(OTHER_FIELDS)
+        else:
+            return Exchange(*json.loads(before.exchange))
+
+
+async def _wait_for(elsewhere: OpenElsewhere, idempotency: IdempotencyKey, deadline: float) -> None:
+    if elsewhere.fingerprint != idempotency.fingerprint:
         raise errors.invalid_json(OTHER_FIELDS)
-    return Exchange(*json.loads(before.exchange))
+    try:
+        await elsewhere.wait(deadline)
+    except Busy:
+        raise errors.assistant_unavailable(reason="busy") from None
 
 
 async def _answer(request: MessageRequest) -> Exchange:
-    services, channel, message = request.services, request.channel, request.message
-    accepted = turns.accept(request)
-    bot = accepted.bot
+    accepted, problem = await turns.accept(request), None
+    try:
+        return await _reply(request, accepted)
+    except ProblemError as raised:
+        problem = raised
+        raise
+    finally:
+        await request.locks.release(accepted.reservation, problem)
+
+
+async def _reply(request: MessageRequest, accepted: AcceptedMessage) -> Exchange:
+    services, channel, message, bot = request.services, request.channel, request.message, accepted.bot
     try:
         user_id = message.user_id or uuid.uuid4().hex
         tier, engine = turns.engine_of(services, bot)
-        async with request.locks.lock((bot.id, channel, user_id), accepted.deadline):
+        async with request.locks.lock((bot.id, channel, user_id), accepted.deadline, accepted.reservation):
             reply, context = await turns.ask(request, accepted, tier, engine)
             exchange = Exchange(bot.id, user_id, channel, message.message, reply.text, services.clock())
             await turns.record(request, accepted, context, exchange, reply, tier)
@@ -87,8 +111,6 @@ async def _answer(request: MessageRequest) -> Exchange:
         if fault.reason == "no_answer":
             await unanswered.note(services, bot, message, channel)
         raise _as_problem(bot, fault) from fault
-    finally:
-        accepted.reservation.release()
 
 
 def _as_problem(bot: Bot, fault: EngineError) -> ProblemError:

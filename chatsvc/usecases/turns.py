@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain import errors, times
-from chatsvc.domain.allowance import Reservation
+from chatsvc.domain.allowance import HeldMessage
 from chatsvc.domain.captures import MOST_A_DAY, as_captured
 from chatsvc.domain.models import MAY_SEND, Bot, Exchange, HistoryMessage, SendMessage
 from chatsvc.domain.pricing import Tier, cost_micro_usd
@@ -19,7 +19,7 @@ from chatsvc.store import conversations, exchanges
 from chatsvc.store.conversations import ConversationHistory
 from chatsvc.usecases import captures
 from chatsvc.usecases.account_cache import AccountState
-from chatsvc.usecases.conversation_locks import ConversationLocks
+from chatsvc.usecases.conversation_locks import ConversationLocks, HoldRequest
 from chatsvc.usecases.history_cache import extended
 from chatsvc.usecases.services import Services
 
@@ -60,7 +60,7 @@ class AcceptedMessage(NamedTuple):
     """Result of the checks. The bot, the reserved allowance, the time in milliseconds and the deadline in loop time."""
 
     bot: Bot
-    reservation: Reservation
+    reservation: HeldMessage
     at: int
     deadline: float
 
@@ -77,8 +77,8 @@ class TurnContext(NamedTuple):
         return [earlier.content for earlier in self.history.messages if earlier.role == "user"] + [message]
 
 
-def accept(request: MessageRequest) -> AcceptedMessage:
-    """Check bot, subscription and allowance in this order, and reserve one message; nothing here awaits."""
+async def accept(request: MessageRequest) -> AcceptedMessage:
+    """Check bot, subscription and allowance in this order, and reserve one message."""
     services, state = request.services, request.state
     deadline = request.locks.deadlines.loop.time() + services.config.anthropic.timeout_s
     bot = state.bots.get(request.message.chatbot_id)
@@ -89,10 +89,17 @@ def accept(request: MessageRequest) -> AcceptedMessage:
     if state.account.subscription_status not in MAY_SEND:
         raise errors.message_quota_exceeded(reason="subscription_inactive")
     now = services.clock()
-    reservation = state.allowance.reserve(times.month(now))
+    reservation = await request.locks.reserve(_hold_request(request, bot, now))
     if reservation is None:
         raise errors.message_quota_exceeded(reason="allowance_exhausted")
     return AcceptedMessage(bot, reservation, now, deadline)
+
+
+def _hold_request(request: MessageRequest, bot: Bot, now: int) -> HoldRequest:
+    user_id, key = request.message.user_id, request.idempotency
+    # The turn of a stored message has locked its conversation before.
+    conversation = (bot.id, request.channel, user_id) if user_id is not None and request.stored is None else None
+    return HoldRequest(request.state.account.id, request.state.allowance, times.month(now), now, conversation, *(key or ()))
 
 
 def engine_of(services: Services, bot: Bot) -> tuple[Tier, Engine]:
@@ -272,4 +279,5 @@ def _new_exchange(
         stored=request.stored,
         delivery=request.delivery,
         choices=json.dumps(reply.choices) if reply.choices and request.delivery else None,
+        turn=accepted.reservation.turn,
     )

@@ -97,7 +97,7 @@ async def test_a_message_that_comes_meanwhile_begins_a_conversation_that_knows_n
     turns = caller.app.services.conversation_locks
     erasing = asyncio.create_task(erasure.erase(caller.app.services, ADMIN, user_id="v"))
     # Nobody else is in the visitor's line: it is the erasure that has it.
-    while not turns.locked("v", None):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
+    while not await turns.locked("v", caller.bot):  # noqa: ASYNC110  # a step at a time, so that it is met half-way
         await asyncio.sleep(0)
     answers = await asyncio.gather(*(caller.send("new", "v") for _ in range(3)))
     await erasing

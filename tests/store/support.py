@@ -54,6 +54,7 @@ def new_exchange(
     text: str = "hello",
     key: str | None = None,
     month: str = "2026-11",
+    turn: int | None = None,
 ) -> exchanges.NewExchange:
     """One message with its reply."""
     return exchanges.NewExchange(
@@ -69,6 +70,7 @@ def new_exchange(
         tokens=12,
         cost_micro_usd=34,
         idempotency=exchanges.Idempotency(key, b"digest of the fields", f'{{"reply": "reply to {text}"}}') if key else None,
+        turn=turn,
     )
 
 

@@ -54,7 +54,7 @@ async def test_one_at_a_time_in_the_order_of_their_coming_whoever_gives_up(seed:
     assert order == sorted(order)
     assert {number for number, outcome in enumerate(ended) if outcome is None} <= set(order)
     assert locks.waiting == 0
-    assert locks.locked("visitor", None) == []
+    assert await locks.locked("visitor", HERE[0]) == []
 
 
 async def test_the_stop_waits_for_the_answers_and_no_longer_than_it_may() -> None:

@@ -605,6 +605,24 @@ MIGRATIONS: tuple[str, ...] = (
         seen_at INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     """,
+    # 27: turns that are being answered, where several processes work on one store.
+    """
+    CREATE TABLE open_turns (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        node TEXT NOT NULL,
+        account_id TEXT,
+        month TEXT,
+        place BLOB,
+        key TEXT,
+        fingerprint BLOB,
+        outcome TEXT,
+        ended_at INTEGER
+    ) STRICT;
+    CREATE INDEX open_turns_by_account ON open_turns (account_id);
+    CREATE INDEX open_turns_by_place ON open_turns (place, number);
+    CREATE INDEX open_turns_by_node ON open_turns (node);
+    CREATE INDEX open_turns_by_end ON open_turns (ended_at);
+    """,
 )
 
 

@@ -1,0 +1,200 @@
+"""Turns that are being answered, where several processes work on one store. They hold allowance, conversation and Idempotency-Key.
+
+A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. One of a process that ended goes with
+that process. With one process all this is in memory, and the table is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store.database import Connection, Database, Together, at_once
+
+IDEMPOTENCY_MS = DAY_MS
+# How long the outcome of a failed turn is kept for those who have joined it.
+OUTCOME_MS = 60_000
+
+
+class NewTurn(NamedTuple):
+    """A turn to open at `at`, by the process `node`.
+
+    account_id: None where it needs no account. month: that of the message whose allowance it holds; None where it holds none.
+    place: digest of the conversation for which it waits in line; None where it is not in line.
+    """
+
+    node: str
+    account_id: str | None
+    at: int
+    month: str | None = None
+    place: bytes | None = None
+    key: str | None = None
+    fingerprint: bytes | None = None
+
+
+class OpenedTurn(NamedTuple):
+    """An open turn. `is_first`: no earlier one of its conversation is open."""
+
+    number: int
+    is_first: bool
+
+
+class KnownKey(NamedTuple):
+    """The Idempotency-Key was used before. `number` is the open turn under it, None where its exchange is recorded."""
+
+    number: int | None
+    fingerprint: bytes
+
+
+class AllowanceSpent(NamedTuple):
+    """No message is left; nothing was written."""
+
+
+class AccountGone(NamedTuple):
+    """The account was deleted; nothing was written."""
+
+
+Opening = OpenedTurn | KnownKey | AllowanceSpent | AccountGone
+
+
+class TurnEnd(NamedTuple):
+    """End of a turn without an exchange. `outcome` is kept for those who have joined it, None for nothing to keep."""
+
+    number: int
+    at: int
+    outcome: str | None = None
+
+
+class JoinedState(NamedTuple):
+    """State of a turn that was joined. Open, ended with an outcome, or gone (both None)."""
+
+    is_open: bool
+    outcome: str | None
+
+
+async def begin(db: Database, turn: NewTurn) -> Opening:
+    """Open a turn, unless its key is known or its account has no message left."""
+    return await db.write(Together(_open, turn))
+
+
+def _open(connection: Connection, turns: list[NewTurn]) -> list[Opening]:
+    """Open turns in order; the result is that of opening them one by one."""
+    accounts = {turn.account_id for turn in turns if turn.account_id is not None}
+    allowances = {account_id: _allowance(connection, account_id) for account_id in accounts}
+    return [_open_one(connection, turn, allowances) for turn in turns]
+
+
+def _open_one(connection: Connection, turn: NewTurn, allowances: Mapping[str, Allowance | None]) -> Opening:
+    allowance = allowances[turn.account_id] if turn.account_id is not None else None
+    if allowance is None and turn.account_id is not None:
+        return AccountGone()
+    known = _known(connection, turn) if turn.key is not None else None
+    if known is not None:
+        return known
+    if turn.month is not None and (allowance is None or allowance.reserve(turn.month) is None):
+        return AllowanceSpent()
+    number, earlier = connection.execute(
+        """
+        INSERT INTO open_turns (node, account_id, month, place, key, fingerprint) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        RETURNING number, EXISTS (SELECT 1 FROM open_turns e WHERE e.place = ?4 AND e.number < open_turns.number)
+        """,
+        (turn.node, turn.account_id, turn.month, turn.place, turn.key, turn.fingerprint),
+    ).fetchone()
+    return OpenedTurn(number, not earlier)
+
+
+def _known(connection: Connection, turn: NewTurn) -> KnownKey | None:
+    row = connection.execute(
+        "SELECT fingerprint FROM idempotency_keys WHERE account_id = ? AND key = ? AND created_at > ?",
+        (turn.account_id, turn.key, turn.at - IDEMPOTENCY_MS),
+    ).fetchone()
+    if row:
+        return KnownKey(None, *row)
+    row = connection.execute(
+        "SELECT number, fingerprint FROM open_turns WHERE account_id = ? AND key = ? AND ended_at IS NULL", (turn.account_id, turn.key)
+    ).fetchone()
+    return KnownKey(*row) if row else None
+
+
+def _allowance(connection: Connection, account_id: str) -> Allowance | None:
+    """Read the account's counts, with what its open turns hold."""
+    row = connection.execute(
+        "SELECT messages_limit, message_credits FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
+    limit, credits = row
+    found = Allowance(limit, credits, dict(used.fetchall()))
+    held = connection.execute(
+        "SELECT month, count(*) FROM open_turns WHERE account_id = ? AND month IS NOT NULL GROUP BY month", (account_id,)
+    )
+    found.reserved = dict(held.fetchall())
+    return found
+
+
+async def first_of(db: Database, numbers: Iterable[int]) -> set[int]:
+    """Return those of the open turns that no earlier one of their conversation holds up."""
+    wanted = json.dumps(list(numbers))
+
+    def unit(connection: Connection) -> set[int]:
+        rows = connection.execute(
+            """
+            SELECT t.number FROM open_turns t WHERE t.number IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+                AND NOT EXISTS (SELECT 1 FROM open_turns e WHERE e.place = t.place AND e.number < t.number)
+            """,
+            (wanted,),
+        )
+        return {number for (number,) in rows}
+
+    return await db.read(unit)
+
+
+async def in_line(db: Database, places: Sequence[bytes]) -> set[bytes]:
+    """Return those of the conversations that have an open turn."""
+
+    def unit(connection: Connection) -> set[bytes]:
+        return {place for place in places if connection.execute("SELECT 1 FROM open_turns WHERE place = ?", (place,)).fetchone()}
+
+    return await db.read(unit)
+
+
+async def joined(db: Database, number: int) -> JoinedState:
+    """Read the state of a turn that was joined."""
+
+    def unit(connection: Connection) -> JoinedState:
+        row = connection.execute("SELECT ended_at, outcome FROM open_turns WHERE number = ?", (number,)).fetchone()
+        return JoinedState(row[0] is None, row[1]) if row else JoinedState(False, None)
+
+    return await db.read(unit)
+
+
+async def end(db: Database, turn: TurnEnd) -> None:
+    """End a turn without an exchange, which gives back what it holds. One that has ended already stays ended."""
+    await db.write(Together(_end, turn))
+
+
+def _end(connection: Connection, ends: list[TurnEnd]) -> list[None]:
+    connection.execute("DELETE FROM open_turns WHERE ended_at <= ?", (max(one.at for one in ends) - OUTCOME_MS,))
+    delete(connection, [one.number for one in ends if one.outcome is None])
+    for one in ends:
+        if one.outcome is not None:
+            connection.execute(
+                "UPDATE open_turns SET month = NULL, place = NULL, outcome = ?, ended_at = ? WHERE number = ?",
+                (one.outcome, one.at, one.number),
+            )
+    return [None] * len(ends)
+
+
+def delete(connection: Connection, numbers: list[int]) -> None:
+    """Delete turns within a unit."""
+    values: list[Any] = numbers
+    at_once(connection, "DELETE FROM open_turns WHERE number IN (", "?", values, ") RETURNING number")
+
+
+def delete_of(connection: Connection, nodes: Sequence[str]) -> None:
+    """Delete the turns of processes that have ended, within a unit."""
+    connection.executemany("DELETE FROM open_turns WHERE node = ?", [(node,) for node in nodes])

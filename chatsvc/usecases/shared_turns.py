@@ -1,0 +1,185 @@
+"""Turns over several processes. The store holds the allowance, the order of a conversation and Idempotency-Keys (store/open_turns.py)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
+
+from chatsvc import background
+from chatsvc.domain import errors
+from chatsvc.domain.allowance import HeldMessage
+from chatsvc.domain.errors import Because, Problem, ProblemError
+from chatsvc.domain.models import CHANNELS
+from chatsvc.store import open_turns as stored
+from chatsvc.store.database import Database, StoreUnavailable
+from chatsvc.store.open_turns import AccountGone, AllowanceSpent, KnownKey, NewTurn, OpenedTurn, TurnEnd
+from chatsvc.usecases.conversation_locks import Busy, ConversationLocks, HoldRequest, OpenElsewhere
+from chatsvc.usecases.history_cache import ConversationKey
+
+LOOK_EVERY_S = 0.02  # while a turn waits for one that another process may be answering
+STORE_PAUSE_S = 1.0
+END_S = 2.0
+
+
+class StoredMessageHold:
+    """One message of an allowance that an open turn holds."""
+
+    def __init__(self, number: int, month: str, *, is_first: bool) -> None:
+        self.number, self.month, self.is_first = number, month, is_first
+        self.is_open = True
+
+    @property
+    def turn(self) -> int:
+        """See HeldMessage.turn."""
+        return self.number
+
+    def charge(self, used: int, credits: int) -> None:
+        """See HeldMessage.charge. The turn ended in the same transaction."""
+        del used, credits
+        self.is_open = False
+
+
+class SharedTurns(ConversationLocks):
+    """Locks and requests in flight of one of several processes. `node` names it."""
+
+    def __init__(self, db: Database, node: str, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self._db, self._node, self._clock = db, node, clock
+        # By the number of their turn: those that wait for an earlier one of their conversation.
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._kicked = asyncio.Event()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @property
+    def waiting(self) -> int:
+        """See ConversationLocks.waiting."""
+        return len(self._waiting)
+
+    async def reserve(self, request: HoldRequest) -> HeldMessage | None:
+        """See ConversationLocks.reserve; raises OpenElsewhere, StoreUnavailable, and the problem of an account that is gone."""
+        r = request
+        place = place_of(r.conversation) if r.conversation else None
+        opened = await stored.begin(self._db, NewTurn(self._node, r.account_id, r.at, r.month, place, r.key, r.fingerprint))
+        match opened:
+            case OpenedTurn(number, is_first):
+                return StoredMessageHold(number, r.month, is_first=is_first)
+            case KnownKey(number, fingerprint):
+                raise OpenElsewhere(fingerprint, partial(self._join, number))
+            case AccountGone():
+                raise errors.account_not_found()
+            case AllowanceSpent():
+                return None
+
+    async def release(self, held: HeldMessage, problem: ProblemError | None = None) -> None:
+        """See ConversationLocks.release."""
+        if isinstance(held, StoredMessageHold) and held.is_open:
+            held.is_open = False
+            await self._end(TurnEnd(held.number, self._clock(), _as_json(problem) if problem else None))
+        self._kicked.set()
+
+    async def _end(self, turn: TurnEnd) -> None:
+        """End a turn, also where the caller is cancelled. Where the store cannot write it is repeated, and nobody waits for long."""
+        ending = background.run(
+            "end of a turn", partial(stored.end, self._db, turn), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True
+        )
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+        await asyncio.wait([ending], timeout=END_S)
+        self._kicked.set()
+
+    async def _join(self, number: int | None, deadline: float) -> None:
+        while number is not None:
+            state = await stored.joined(self._db, number)
+            if state.outcome is not None:
+                raise _from_json(state.outcome)
+            if not state.is_open:
+                return
+            if self.deadlines.loop.time() > deadline:
+                raise Busy
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def drain(self, timeout_s: float) -> None:
+        """See ConversationLocks.drain. Turns that cannot be ended in the store go with this process."""
+        await super().drain(timeout_s)
+        if self._ending:
+            _, late = await asyncio.wait(self._ending, timeout=END_S)
+            await background.cancel(*late)
+
+    def lock(self, conversation: ConversationKey, deadline: float, held: HeldMessage | None = None) -> AbstractAsyncContextManager[None]:
+        """See ConversationLocks.lock. A message that is held stands in line since it was reserved."""
+        if isinstance(held, StoredMessageHold):
+            return self._in_line(held.number, deadline, is_first=held.is_first)
+        return self._own_turn(conversation, deadline)
+
+    @asynccontextmanager
+    async def _own_turn(self, conversation: ConversationKey, deadline: float) -> AsyncIterator[None]:
+        opened = await stored.begin(self._db, NewTurn(self._node, None, self._clock(), place=place_of(conversation)))
+        if not isinstance(opened, OpenedTurn):
+            raise TypeError("a turn without a key and a message is always opened")
+        try:
+            async with self._in_line(opened.number, deadline, is_first=opened.is_first):
+                yield
+        finally:
+            await self._end(TurnEnd(opened.number, self._clock()))
+
+    @asynccontextmanager
+    async def _in_line(self, number: int, deadline: float, *, is_first: bool) -> AsyncIterator[None]:
+        if not is_first:
+            waiter = self._waiting[number] = self.deadlines.loop.create_future()
+            if self._looking is None:
+                self._looking = background.start("turns in line", self._look())
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await waiter
+            except TimeoutError:
+                raise Busy from None
+            finally:
+                self._waiting.pop(number, None)
+        yield
+
+    async def _look(self) -> None:
+        """Look in the store for turns whose time has come, while some wait."""
+        try:
+            while self._waiting:
+                self._kicked.clear()
+                try:
+                    found = await stored.first_of(self._db, self._waiting)
+                except StoreUnavailable as fault:
+                    for waiter in self._waiting.values():
+                        if not waiter.done():
+                            waiter.set_exception(fault)
+                    found = set()
+                for number in found:
+                    if number in self._waiting and not self._waiting[number].done():
+                        self._waiting[number].set_result(None)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY_S):
+                        await self._kicked.wait()
+        finally:
+            self._looking = None
+
+    async def locked(self, user_id: str, bot_id: str) -> list[ConversationKey]:
+        """See ConversationLocks.locked."""
+        places = {place_of(key): key for key in ((bot_id, channel, user_id) for channel in CHANNELS)}
+        found = await stored.in_line(self._db, list(places))
+        return [key for place, key in places.items() if place in found]
+
+
+def place_of(conversation: ConversationKey) -> bytes:
+    """Return the digest by which a conversation is named in the store."""
+    return hashlib.sha256(json.dumps(conversation).encode()).digest()
+
+
+def _as_json(problem: ProblemError) -> str:
+    return json.dumps([problem.problem.code, problem.because, problem.extra])
+
+
+def _from_json(outcome: str) -> ProblemError:
+    code, because, extra = json.loads(outcome)
+    problem: Problem = getattr(errors, code)
+    return ProblemError(problem, Because(*because) if because else None, extra)
