@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
@@ -18,6 +19,8 @@ PERIODS_MS = {WAITING: MINUTE_MS, REQUEST: 5 * MINUTE_MS, APPOINTMENT: 5 * MINUT
 GONE_MS = 2 * MINUTE_MS
 # Pauses between attempts grow from the first to the longest.
 FIRST_PAUSE_MS, LONGEST_PAUSE_MS = 10_000, 15 * MINUTE_MS
+# Anybody can type anybody's address: so many mails with answers go to one address in a day, from all conversations together.
+ANSWERS_A_DAY = 5
 GIVE_UP_MS = DAY_MS
 KEPT_MS = 30 * DAY_MS  # settled mails are deleted after it
 MOST_ANSWER = 200  # characters kept of a server's answer
@@ -51,3 +54,8 @@ class MailOutcome(NamedTuple):
     error: str | None = None
     status_code: int | None = None
     answer: str | None = None
+
+
+def address_digest(address: str) -> bytes:
+    """Return the digest that stands for an e-mail address in lower case."""
+    return hashlib.sha256(address.encode()).digest()

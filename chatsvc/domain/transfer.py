@@ -39,6 +39,7 @@ _FIELDS = {
     " source_page_host",
     "message": "conversation_id id role content created_at:time evidence:object? author? delivery? error? feedback?",
     "whatsapp_address": "bot_id conversation_id kind value is_current:flag created_at:time",
+    "mail_stop": "digest:bytes created_at:time",
     "request": "bot_id conversation_id id request_type status message visitor_name? visitor_email? visitor_phone? source_page_host"
     " note? created_at:time updated_at:time",
     "appointment": "bot_id request_id id status appointment_date appointment_time appointment_at:time created_at:time updated_at:time",

@@ -1,4 +1,4 @@
-"""Signed tokens of the web widget. Who a visitor is, and on which site the widget was opened.
+"""Signed tokens of the web widget: a visitor, the site on which it was opened, an address that gets mails.
 
 A token is the parts as JSON and their HMAC-SHA-256, both in base64url. The browser keeps the visitor's token and nothing else.
 """
@@ -11,7 +11,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import lru_cache
 
-VISITOR, SITE = "visitor", "site"
+VISITOR, SITE, MAIL = "visitor", "site", "mail"
 _MOST = 2000  # characters
 _KEPT = 4096  # tokens of which the result is kept
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import (
     ANSWER,
+    ANSWERS_A_DAY,
     APPOINTMENT,
     FAILED,
     FIRST_PAUSE_MS,
@@ -27,6 +28,8 @@ from chatsvc.domain.mails import (
     Mail,
     MailOutcome,
 )
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store import mail_stops
 from chatsvc.store.database import Connection, Database
 
 LAST = 2**63 - 1
@@ -75,7 +78,12 @@ def note_capture(connection: Connection, bot_id: str, conversation: int, now: in
 
 
 def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
-    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one."""
+    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one.
+
+    None goes to an address whose owner wants none, or that got ANSWERS_A_DAY from other conversations within a day.
+    """
+    if mail_stops.is_stopped(connection, bot_id, recipient) or _is_enough(connection, conversation, recipient, at):
+        return
     connection.execute(
         f"""
         INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
@@ -85,6 +93,17 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
         """,
         (bot_id, conversation, recipient, at),
     )
+
+
+def _is_enough(connection: Connection, conversation: int, recipient: str, at: int) -> bool:
+    (sent,) = connection.execute(
+        """
+        SELECT count(*) FROM mails WHERE kind = 'answer' AND recipient = ? AND created_at > ? AND state <> 'obsolete'
+            AND (state <> 'queued' OR conversation <> ?)
+        """,
+        (recipient, at - DAY_MS, conversation),
+    ).fetchone()
+    return bool(sent >= ANSWERS_A_DAY)
 
 
 _UNREAD = """
@@ -173,19 +192,19 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         row = connection.execute(
             f"""
             SELECT m.account_id, m.conversation, m.kind, m.operator_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM operators o
-                WHERE o.id = m.operator_id AND {_WANTED_NOW}), a.deleted_at
+                WHERE o.id = m.operator_id AND {_WANTED_NOW}), a.deleted_at, m.bot_id, m.recipient
             FROM mails m LEFT JOIN accounts a ON a.id = m.account_id WHERE m.number = ? AND m.state = 'queued'
             """,
             (number,),
         ).fetchone()
         if row is None:
             return None
-        account_id, conversation, kind, is_unwanted, deleted_at = row
+        account_id, conversation, kind, is_unwanted, deleted_at, bot_id, recipient = row
         causes = None
         if kind == WAITING:
             causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
         elif kind == ANSWER:
-            causes = _claim_answers(connection, conversation, number)
+            causes = 0 if mail_stops.is_stopped(connection, bot_id, recipient) else _claim_answers(connection, conversation, number)
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
             return None

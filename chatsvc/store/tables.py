@@ -226,6 +226,8 @@ TABLES = (
     Table("search_queue", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
     Table("search_documents", CONVERSATION, (CONVERSATION,), visitor=Erasure("conversation", "conversation = ?1", "")),
     Table("search_words", BOT_NUMBER, (BOT_NUMBER, "word", CONVERSATION), visitor=Erasure("conversation", _WORDS, "")),
+    # No visitor's: who does not want mails may never have written.
+    Table("mail_stops", ACCOUNT, record="mail_stop", changed="created_at"),
     # Names operators: not exported. Settled mails are deleted after 30 days, whatever the configuration says.
     Table("mails", ACCOUNT, visitor=Erasure("conversation", "conversation = ?1", ""), changed="max(created_at, coalesce(settled_at, 0))"),
     Table(

@@ -92,32 +92,41 @@ def notice(mail: OutgoingMail, smtp: Smtp, public_url: str | None) -> bytes:
 
 
 class _AnswerTexts(NamedTuple):
-    """Subject and text of an operator's answer to a visitor who has gone."""
+    """Subject and text of an operator's answer to a visitor who has gone. `reason` says why the address got it, `stop` how to get none."""
 
     subject: str
     text: str
+    reason: str
+    stop: str
 
 
 _ANSWERS = {
     "en": _AnswerTexts(
         "{where}: answer to your message",
         "Hello,\n\nyou had left the chat of {where} when we answered:\n\n{said}\n\nYou can go on where you wrote to us{page}.",
+        "This address was given in the chat of {where}{page}. If that was not you, you can ignore this mail.",
+        "No more mails from this chat:\n{url}",
     ),
     "tr": _AnswerTexts(
         "{where}: mesajınıza yanıt",
         "Merhaba,\n\n{where} sohbetinden ayrıldıktan sonra mesajınıza yanıt verdik:\n\n{said}\n\n"
         "Görüşmeye, bize yazdığınız sayfadan devam edebilirsiniz{page}.",
+        "Bu e-posta adresi {where} sohbetinde verildi{page}. Veren siz değilseniz bu e-postayı dikkate almayabilirsiniz.",
+        "Bu sohbetten bir daha e-posta almamak için:\n{url}",
     ),
 }
 
 
-def answer(mail: OutgoingMail, smtp: Smtp, language: str) -> bytes:
-    """Write the answers of an operator to a visitor, in the language of the conversation."""
+def answer(mail: OutgoingMail, smtp: Smtp, language: str, stop_url: str | None) -> bytes:
+    """Write the answers of an operator to a visitor, in the language of the conversation. `stop_url` leads to the page that stops them."""
     wording = _ANSWERS[language if language in _ANSWERS else "en"]
     where = plain(mail.bot or "")
     page = f" ({plain(mail.page_host)})" if mail.page_host else ""
     text = wording.text.format(where=where, said="\n\n".join(mail.texts), page=page)
-    return compose(mail, smtp, wording.subject.format(where=where), f"{text}\n", language)
+    text += f"\n\n-- \n{wording.reason.format(where=where, page=page)}"
+    if stop_url is not None:
+        text += f"\n\n{wording.stop.format(url=stop_url)}"
+    return compose(mail, smtp, wording.subject.format(where=where), f"{text}\n", language, stop_url)
 
 
 def _records(mail: OutgoingMail) -> str:
@@ -132,8 +141,9 @@ _PATHS: dict[str, Callable[[OutgoingMail], str]] = {
 }
 
 
-def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str) -> bytes:
-    """Write a message with its header. Line breaks in names cannot add fields: `plain` has removed them."""
+def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: str, stop_url: str | None = None) -> bytes:
+    """Write a message with its header. `stop_url` is for the button of mail programs that stops such mails (RFC 8058).
+    Line breaks in names cannot add fields: `plain` has removed them."""
     message = EmailMessage(policy=SMTP)
     message["From"] = Address(plain(smtp.sender_name), addr_spec=smtp.sender)
     message["To"] = Address(addr_spec=mail.recipient)
@@ -144,7 +154,15 @@ def compose(mail: OutgoingMail, smtp: Smtp, subject: str, text: str, language: s
     message["Auto-Submitted"] = "auto-generated"
     message["Content-Language"] = language
     message.set_content(text, cte="quoted-printable")
-    return message.as_bytes()
+    return _stop_header(stop_url) + message.as_bytes()
+
+
+def _stop_header(url: str | None) -> bytes:
+    """Write the fields of RFC 8058. The library would fold and encode so long an address, which mail programs do not read."""
+    if url is None or not url.isascii():
+        return b""
+    button = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" if url.startswith("https://") else ""
+    return f"List-Unsubscribe: <{url}>\r\n{button}".encode()
 
 
 def plain(text: str, most: int = _MOST_NAME) -> str:

@@ -126,7 +126,8 @@ class Mailer:
         from chatsvc.usecases import mail_texts
 
         if mail.kind == ANSWER:
-            return mail_texts.answer(mail, self._smtp, await visitor_addresses.language_of(self._services, mail))
+            language = await visitor_addresses.language_of(self._services, mail)
+            return mail_texts.answer(mail, self._smtp, language, await visitor_addresses.stop_url(self._services, mail))
         server = self._services.config.server
         return mail_texts.notice(mail, self._smtp, server.public_url if server.dashboard else None)
 

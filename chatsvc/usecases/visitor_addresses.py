@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
@@ -11,11 +12,13 @@ from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import conversations
 from chatsvc.store.mails import OutgoingMail
-from chatsvc.usecases import channel_messages
+from chatsvc.usecases import channel_messages, web_visits
 from chatsvc.usecases.services import Services
 
 _CHANNEL = "web"
 _READ = 50  # newest messages in which an address is looked for
+_LOOKED_AT = 5  # of those with an @
+_BEFORE, _BEHIND = 200, 300  # characters around an @; an address is shorter
 # A domain that belongs to somebody else than the one that is read of it. Turkish i's are none: keyboards write them by themselves.
 _BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
@@ -27,7 +30,7 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> str 
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
     if thread is None or thread.conversation.channel != _CHANNEL:
         return None
-    found = thread.conversation.visitor_email or _given(services, thread.messages)
+    found = _given(services, thread.messages) or thread.conversation.visitor_email
     try:
         return normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
     except Refused:
@@ -35,15 +38,18 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> str 
 
 
 def _given(services: Services, messages: list[Message]) -> str | None:
-    """Return the last address in the visitor's own words."""
+    """Return the newest address in the visitor's own words.
+
+    Only the surroundings of the last @ of a few messages are read: the operator who answers waits for it.
+    """
     from chatsvc.engines.reading import slots
 
     now = times.local(services.clock(), "UTC")
-    for message in reversed(messages):
-        if message.role == "user" and "@" in message.content:
-            found = slots.read(message.content, now=now).email
-            if found:
-                return found
+    for message in islice((one for one in reversed(messages) if one.role == "user" and "@" in one.content), _LOOKED_AT):
+        at = message.content.rindex("@")
+        found = slots.read(message.content[max(0, at - _BEFORE) : at + _BEHIND], now=now).email
+        if found:
+            return found
     return None
 
 
@@ -52,6 +58,14 @@ def _is_its_domain(address: str, messages: list[Message]) -> bool:
     written = [message.content.replace("\u0130", "i").replace("\u0131", "i").lower() for message in messages if message.role == "user"]
     domain = address[address.rindex("@") :]
     return any(domain in text for text in written) or not any(_BEYOND_ASCII.search(text) for text in written)
+
+
+async def stop_url(services: Services, mail: OutgoingMail) -> str | None:
+    """Return the address of the page that stops mails to a visitor. None where the widget has been removed."""
+    widget = await web_visits.find(services, mail.bot_id or "")
+    if widget is None:
+        return None
+    return f"{services.config.server.public_url}/chat/{widget.bot.id}/mails/{widget.mail_token(mail.recipient)}"
 
 
 async def language_of(services: Services, mail: OutgoingMail) -> str:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 from chatsvc.domain import times, visitor_tokens
 from chatsvc.domain.channels import ACTIVE, ANY_LINK, FEEDBACK, Channel, host_of
 from chatsvc.domain.limiter import Limiter, Slot
+from chatsvc.domain.mails import address_digest
 from chatsvc.domain.models import Bot, Message
-from chatsvc.domain.visitor_tokens import SITE, VISITOR
+from chatsvc.domain.visitor_tokens import MAIL, SITE, VISITOR
 from chatsvc.store import channel_messages as stored
+from chatsvc.store import mail_stops
 from chatsvc.usecases import channel_messages, suggestions
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.channel_secrets import VISITORS
@@ -79,6 +81,15 @@ class Widget(NamedTuple):
     def user_of_first(self, key: str) -> str:
         """Return the user_id of the visitor whose first message has this Idempotency-Key."""
         return visitor_tokens.user_id_of(self.key, self.channel.bot_id, key)
+
+    def mail_token(self, address: str) -> str:
+        """Make the token by which the owner of an e-mail address stops the mails. It does not show the address."""
+        return visitor_tokens.sign(self.key, MAIL, address_digest(address).hex())
+
+    def address_of(self, token: str) -> bytes | None:
+        """Return the digest of a token's address. None for a wrong token."""
+        parts = visitor_tokens.read(self.key, MAIL, token)
+        return bytes.fromhex(parts[0]) if parts else None
 
     def conversation(self, user_id: str) -> ConversationKey:
         """Return the key of a visitor's conversation."""
@@ -252,6 +263,10 @@ class WebVisits:
             for place in places:
                 if not self._held[place]:
                     del self._held[place]
+
+    async def stop_mails(self, widget: Widget, digest: bytes) -> None:
+        """Send no more mails with answers to an address."""
+        await mail_stops.add(self._services.db, widget.account_id, digest, self._services.clock())
 
     async def rate(self, widget: Widget, user_id: str, message: str, feedback: str | None) -> bool:
         """Keep a thumb on a reply, None to take it back; False for another message."""

@@ -314,7 +314,7 @@ async def test_what_an_import_that_broke_off_has_brought_is_removed_when_the_ser
         assert await execute(again, "SELECT count(*) FROM bots") == [(0,)]
 
 
-async def test_whatsapp_goes_on_with_the_same_visitors_and_counts(
+async def test_whatsapp_goes_on_with_the_same_visitors_and_counts_and_nobody_gets_unwanted_mails(
     caller: Caller, elsewhere: App, engine: ScriptedEngine, clock: FakeClock
 ) -> None:
     await furnish(caller, engine, clock)
@@ -325,8 +325,11 @@ async def test_whatsapp_goes_on_with_the_same_visitors_and_counts(
     for kind, value, is_current in (("phone", "905551112233", 1), ("scoped", "TR.134", 1), ("phone", "905550000000", 0)):
         await execute(caller.app, address, kind, value, is_current, clock())
     await execute(caller.app, "INSERT INTO whatsapp_sends (bot_id, month, sent) VALUES (:1, '2026-11', 812)", caller.bot)
+    stop = "INSERT INTO mail_stops (account_id, digest, created_at) VALUES (:1, :2, :3)"
+    await execute(caller.app, stop, caller.account, b"d" * 32, clock())
     await put_in(elsewhere.services, await taken_out(caller.app.services, caller.account))
     for statement in (
+        "SELECT account_id, digest, created_at FROM mail_stops",
         "SELECT c.id, kind, value, is_current, a.created_at FROM whatsapp_addresses a JOIN conversations c ON c.number = a.conversation",
         "SELECT bot_id, month, sent FROM whatsapp_sends",
     ):

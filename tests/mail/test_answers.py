@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 
 import pytest
+from aiohttp import ClientSession
 
+from chatsvc.config import Config
 from chatsvc.config.model import Notices
 from chatsvc.control.rendering.conversations import thread
-from chatsvc.domain.mails import MailOutcome
+from chatsvc.domain.mails import ANSWERS_A_DAY, MailOutcome
 from chatsvc.store import channel_messages, mails
+from chatsvc.usecases import mail_texts
 from chatsvc.usecases.administration import perform
 from tests.channels.conftest import Visitor
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
 from tests.mail.conftest import Post
 from tests.mail.smtp_server import Mailbox
+from tests.store.inspection import execute
 
 GIVEN = "Hello, is the blue one in stock? Please write to Ada@Example.com"
 
@@ -103,6 +110,91 @@ async def test_the_letters_of_a_turkish_keyboard_are_no_other_domain(visitor: Vi
     await visitor.act("conversation.reply", text="Thank you.")
     await post.pass_time(120)
     assert mailbox.recipients == ["ada@mail.example.com"]
+
+
+async def test_the_newest_address_counts(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    await visitor.say(GIVEN)
+    await execute(visitor.caller.app, "UPDATE conversations SET visitor_email = 'ada@example.com'")
+    await visitor.say(f"{'a very long story ' * 150} better write to ada@work.example.com {'and more of it ' * 60}")
+    await visitor.say("@desk thanks")
+    await visitor.act("conversation.reply", text="Yes.")
+    await post.pass_time(120)
+    assert mailbox.recipients == ["ada@work.example.com"]
+
+
+def stop_url(message: EmailMessage) -> str:
+    """The link that stops the mails."""
+    (found,) = re.findall(r"^http://\S+/mails/\S+$", str(message.get_content()).replace("\r", ""), re.MULTILINE)
+    assert message["List-Unsubscribe"] == f"<{found}>"
+    assert "List-Unsubscribe-Post" not in message
+    return str(found)
+
+
+async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    await visitor.say(GIVEN, page_host="shop.example.com")
+    await visitor.act("conversation.reply", text="Yes.")
+    await post.pass_time(120)
+    (message,) = mailbox.messages
+    text = str(message.get_content())
+    assert "This address was given in the chat of Desk (shop.example.com). If that was not you, you can ignore this mail." in text
+    url = stop_url(message).replace("http://127.0.0.1:8080", visitor.caller.app.url)
+    assert "ada" not in url
+    await visitor.act("conversation.reply", text="Still there?")
+    async with ClientSession(headers={"Accept-Language": "tr"}) as browser:
+        async with browser.get(url) as page:
+            shown = await page.text()
+            assert (page.status, "E-postaları durdur" in shown, "no-store") == (200, True, page.headers["Cache-Control"])
+        async with browser.post(url) as page:
+            assert (page.status, "bir daha yanıt e-postası gönderilmeyecek" in await page.text()) == (200, True)
+        # A mail program does it once more, with a form.
+        async with browser.post(url, data={"List-Unsubscribe": "One-Click"}) as page:
+            assert page.status == 200
+        for wrong in (f"{url[:-1]}{'A' if url[-1] != 'A' else 'E'}x", f"{url.rpartition('/')[0]}/x.y"):
+            async with browser.post(wrong) as page:
+                assert page.status == 404
+    # The one that waited is not sent, and no other is queued.
+    await post.pass_time(120)
+    assert await post.states() == [("answer", "sent", 1, None), ("answer", "obsolete", 1, None)]
+    await visitor.act("conversation.reply", text="Hello?")
+    assert len(await post.mails()) == 2
+    # Other addresses get theirs.
+    await visitor.say("or bob@example.com")
+    await visitor.act("conversation.reply", text="Hello Bob")
+    await post.pass_time(120)
+    assert mailbox.recipients == ["ada@example.com", "bob@example.com"]
+
+
+async def test_an_address_gets_a_few_mails_a_day_however_many_conversations_name_it(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    for number in range(ANSWERS_A_DAY + 2):
+        other = Visitor(visitor.caller, visitor.clock, f"flood-{number}")
+        await other.say(GIVEN)
+        await other.act("conversation.reply", text="Yes.")
+    await post.pass_time(120)
+    assert len(mailbox.messages) == ANSWERS_A_DAY
+    await post.pass_time(86_400)
+    await visitor.say(GIVEN)
+    await visitor.act("conversation.reply", text="Yes.")
+    await post.pass_time(120)
+    assert len(mailbox.messages) == ANSWERS_A_DAY + 1
+
+
+async def test_without_the_widget_no_link_stops_the_mails(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    await visitor.say(GIVEN)
+    await visitor.act("conversation.reply", text="Yes.")
+    await perform(visitor.services, ADMIN, "channel.remove", {"bot": visitor.caller.bot, "channel": "web"})
+    await post.pass_time(120)
+    assert "If that was not you" in mailbox.texts[0]
+    assert ("http" in mailbox.texts[0], mailbox.messages[0]["List-Unsubscribe"]) == (False, None)
+
+
+def test_mail_programs_get_their_button_where_the_address_is_https(config: Config) -> None:
+    smtp = config.notices.smtp
+    assert smtp is not None
+    url = f"https://chat.example.com/chat/{'b' * 36}/mails/{'t' * 120}"
+    mail = mails.OutgoingMail(1, "answer", "ada@example.com", None, 1, None, None, "Desk", None, 0, None, None, None, ("Yes.",))
+    message = message_from_bytes(mail_texts.answer(mail, smtp, "en", url), policy=policy.default)
+    assert (message["List-Unsubscribe"], message["List-Unsubscribe-Post"]) == (f"<{url}>", "List-Unsubscribe=One-Click")
+    assert "List-Unsubscribe" not in message_from_bytes(mail_texts.answer(mail, smtp, "en", "https://ö.example/x"))
 
 
 async def test_without_mail_nothing_changes(visitor: Visitor, post: Post) -> None:

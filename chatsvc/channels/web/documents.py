@@ -69,7 +69,7 @@ def _compact(script: str) -> str:
 async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
     """Answer GET /widget/BOT: the frame, for pages of the channel's sites alone."""
     site = _embedding_site(request)
-    language = _language(request, widget)
+    language = language_of(request, widget)
     destination = request.headers.get("Sec-Fetch-Dest")
     # Browsers name the destination on https and on this machine; elsewhere only a named site proves that there is a frame.
     is_framed = destination in ("iframe", "frame") if destination is not None else site != ""
@@ -80,7 +80,7 @@ async def frame(visits: WebVisits, widget: Widget, request: HttpRequest) -> Http
 
 async def page(visits: WebVisits, widget: Widget, request: HttpRequest) -> HttpResponse:
     """Answer GET /chat/BOT: the conversation as a page of its own. The channel must permit it."""
-    language = _language(request, widget)
+    language = language_of(request, widget)
     if not widget.admits(LINK):
         return _refused(language, widget)
     return await _document(visits, widget, request, language, LINK)
@@ -96,11 +96,16 @@ def _embedding_site(request: HttpRequest) -> str:
         return ""
 
 
-def _language(request: HttpRequest, widget: Widget) -> str:
+def language_of(request: HttpRequest, widget: Widget) -> str:
     """Return the language of the widget's own texts. The one asked for, else the browser's, else the bot's."""
     accepted = [part.partition(";")[0].strip() for part in request.headers.get("Accept-Language", "").split(",")]
     wanted = [request.query.get("language", ""), *accepted, widget.bot.language]
     return next((tag for one in wanted if (tag := primary(one.lower())) in _texts()), "en")
+
+
+def texts(request: HttpRequest, widget: Widget) -> Mapping[str, str]:
+    """Return the widget's own texts in the language of a request."""
+    return _texts()[language_of(request, widget)]
 
 
 def _color(request: HttpRequest, widget: Widget) -> str:

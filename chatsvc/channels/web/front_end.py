@@ -1,4 +1,4 @@
-"""Front end of the web widget: /widget.js, /widget/..., /chat/BOT."""
+"""Front end of the web widget: /widget.js, /widget/..., /chat/BOT, and the page that stops mails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 
-from chatsvc.channels.web import calls, documents
+from chatsvc.channels.web import calls, documents, mail_stop
 from chatsvc.channels.web.refusal import CallRefused
 from chatsvc.http.client_address import share_of
 from chatsvc.http.faults import HttpFault
@@ -24,7 +24,13 @@ log = logging.getLogger(__name__)
 PATHS = ("/widget.js", "/widget", "/chat")
 Handler = Callable[[WebVisits, Widget, HttpRequest], Awaitable[HttpResponse]]
 # Documents are for everybody who opens them; calls only for the frame's own script.
-_DOCUMENTS: tuple[tuple[str, str, Handler], ...] = (("GET", "/widget/{bot}", documents.frame), ("GET", "/chat/{bot}", documents.page))
+_DOCUMENTS: tuple[tuple[str, str, Handler], ...] = (
+    ("GET", "/widget/{bot}", documents.frame),
+    ("GET", "/chat/{bot}", documents.page),
+    ("GET", "/chat/{bot}/mails/{token}", mail_stop.show),
+    # From a mail program too, which is no page of this service: the token is the permission.
+    ("POST", "/chat/{bot}/mails/{token}", mail_stop.stop),
+)
 _CALLS: tuple[tuple[str, str, Handler], ...] = (
     ("GET", "/widget/{bot}/messages", calls.read),
     ("POST", "/widget/{bot}/messages", calls.send),

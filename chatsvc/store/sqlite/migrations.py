@@ -623,6 +623,17 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX open_turns_by_node ON open_turns (node);
     CREATE INDEX open_turns_by_end ON open_turns (ended_at);
     """,
+    # 28: digests of e-mail addresses whose owners want no more mails with answers from an account.
+    """
+    CREATE TABLE mail_stops (
+        number INTEGER PRIMARY KEY,
+        account_id TEXT NOT NULL REFERENCES accounts (id),
+        digest BLOB NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX mail_stops_of_account ON mail_stops (account_id, digest);
+    CREATE INDEX mails_with_answers ON mails (recipient, created_at) WHERE kind = 'answer';
+    """,
 )
 
 
