@@ -39,7 +39,7 @@ REACH: dict[str, set[str]] = {
     "config": {"domain", "trusted_paths"},
     "store": {"chatsvc", "background", "domain", "trusted_paths"},
     "coordination": {"background", "domain"},
-    "outbound": {"domain"},
+    "outbound": {"chatsvc", "deadlines", "domain"},
     "engines": {"chatsvc", "deadlines", "domain", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
     "usecases": {

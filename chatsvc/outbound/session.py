@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, ThreadedResolver, TraceConfig
+from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, ThreadedResolver
 
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.guarded import Guard, GuardedConnector, open_socket
@@ -48,20 +47,17 @@ def open_session(
     timeout_s: float | None = None,
     keep_alive: bool = True,
     headers: dict[str, str] | None = None,
-    traces: Sequence[TraceConfig] = (),
 ) -> ClientSession:
     """Open a session for `purpose` (egress.PURPOSES); close it after use. Opening a connection may raise EgressRefused.
 
     `guard`: for addresses that customers choose; without one, any address may be reached. `timeout_s`: limit of a whole request.
     `keep_alive`: of guarded connections; False closes each after its answer. `tls`: see tls.client_context. The environment has
     no effect (proxies, netrc), no cookie is kept, and answers are not decompressed. Pass `allow_redirects=False` with a guard.
-    `traces` observe the requests.
     """
     if guard is None:
         connector = _connector(egress, purpose, tls)
     else:
         connector = GuardedConnector(guard, egress, purpose, tls=tls, keep_alive=keep_alive)
     options: dict[str, Any] = {"auto_decompress": False, "cookie_jar": DummyCookieJar(), "trust_env": False}
-    options["trace_configs"] = list(traces)
     given = {"Accept": "*/*", "Accept-Encoding": "identity", **(headers or {})}
     return ClientSession(connector=connector, timeout=ClientTimeout(total=timeout_s, sock_connect=None), headers=given, **options)

@@ -5,94 +5,52 @@ The token stands in the address, so no text of a fault repeats one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from types import SimpleNamespace
 from typing import Any
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig
-
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
-from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
-from chatsvc.outbound.session import open_session
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, retry_after_s
+from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertain
 
 TIMEOUT_S = 20.0
-CONNECT_S = 10.0
 MOST_BYTES = 4_194_304
 MOST_UNITS = 4096
-_RETRY_S = 5.0  # where a 429 does not say
 
 
 class TelegramClient:
-    """Calls of one bot's methods. Its connections are kept for further calls."""
+    """Calls of one bot's methods."""
 
     def __init__(self, egress: Egress, api_url: str, token: str) -> None:
-        self._egress, self._url = egress, f"{api_url.rstrip('/')}/bot{token}"
-        self._session: ClientSession | None = None
-
-    def _opened(self) -> ClientSession:
-        if self._session is None:
-            trace = TraceConfig()
-            trace.on_request_headers_sent.append(_note_written)
-            self._session = open_session(self._egress, "telegram", tls=client_context(), traces=(trace,))
-        return self._session
+        self._path = f"/bot{token}/"
+        self._poster = PlatformPoster(egress, "telegram", api_url.rstrip("/"), MOST_BYTES)
 
     async def call(self, method: str, parameters: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Any:
         """Call a method; return its result.
 
         Raises SendingRefused (`telegram_STATUS`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
         """
-        progress = SimpleNamespace(written=False)
-        limits = ClientTimeout(total=CONNECT_S + timeout_s, connect=CONNECT_S, sock_read=timeout_s)
-        try:
-            self._egress.check("telegram")
-            async with self._opened().post(
-                f"{self._url}/{method}", json=parameters, allow_redirects=False, timeout=limits, trace_request_ctx=progress
-            ) as response:
-                status, body = response.status, await response.content.read(MOST_BYTES)
-                while chunk := await response.content.read(MOST_BYTES):
-                    body += chunk
-                    if len(body) > MOST_BYTES:
-                        raise SendingUncertain("telegram_answer_too_long")
-        except EgressRefused:
-            raise NotConnected("egress: none does not permit the connection") from None
-        except (ClientError, OSError, TimeoutError, ValueError) as fault:
-            if not progress.written:
-                raise NotConnected(type(fault).__name__) from None
-            raise SendingUncertain("timeout" if isinstance(fault, TimeoutError) else "connection_broken") from None
-        return _result(status, body)
+        return _result(await self._poster.post(self._path + method, parameters, timeout_s))
 
     async def close(self) -> None:
         """Close connections."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+        await self._poster.close()
 
 
-async def _note_written(_: object, context: SimpleNamespace, __: object) -> None:
-    context.trace_request_ctx.written = True
-
-
-def _result(status: int, body: bytes) -> Any:
+def _result(answer: PlatformAnswer) -> Any:
     """Return the result of an answer, or raise its fault."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        answer = None
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(answer, dict):
-        raise SendingUncertain(f"telegram_{status}")
-    if status == HTTPStatus.OK and answer.get("ok") is True:
-        return answer.get("result")
+    status, told = answer
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        parameters = answer.get("parameters")
-        seconds = parameters.get("retry_after") if isinstance(parameters, dict) else None
-        raise RetryLater("rate_limited", float(seconds) if isinstance(seconds, int) and seconds >= 0 else _RETRY_S)
+        parameters = (told or {}).get("parameters")
+        raise RetryLater("rate_limited", retry_after_s(parameters.get("retry_after") if isinstance(parameters, dict) else None))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or told is None:
+        raise SendingUncertain(f"telegram_{status}")
+    if status == HTTPStatus.OK and told.get("ok") is True:
+        return told.get("result")
     if status < HTTPStatus.BAD_REQUEST:
         raise SendingUncertain(f"telegram_{status}")
-    described = answer.get("description")
+    described = told.get("description")
     raise SendingRefused(f"telegram_{status}", described[:200] if isinstance(described, str) and described.isprintable() else "")
 
 

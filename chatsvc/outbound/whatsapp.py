@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from types import SimpleNamespace
 from typing import Any
-
-from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig
 
 from chatsvc.domain.outgoing import OutgoingPart, split
 from chatsvc.domain.whatsapp import CHOICE, PHONE, WhatsAppAddress, error_name, sent_name
-from chatsvc.outbound.egress import Egress, EgressRefused
-from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, SendingUncertain
-from chatsvc.outbound.session import open_session
-from chatsvc.outbound.tls import client_context
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.posting import PlatformAnswer, PlatformPoster, retry_after_s
+from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertain
 
 TIMEOUT_S = 20.0
-CONNECT_S = 10.0
 MOST_BYTES = 262_144
 MOST_TEXT = 4096
 # Limits of questions with choices: up to 3 short ones as buttons, others as a list.
@@ -30,50 +24,22 @@ TOKEN_CODE = 190
 # Codes that ask to wait: of the whole number or app, and of one conversation; with the seconds.
 _WAIT_ALL = {130429: 2.0, 80007: 30.0, 4: 30.0}
 _WAIT_ONE = {131056: 6.0}
-_RETRY_S = 5.0
+_MOST_CODE = 10_000_000
 
 
 class WhatsAppClient:
-    """Calls for one phone number. Its connections are kept for further calls."""
+    """Calls for one phone number."""
 
     def __init__(self, egress: Egress, graph_url: str, phone_number_id: str, token: str) -> None:
-        self._egress, self._token = egress, token
-        self._url = f"{graph_url.rstrip('/')}/{phone_number_id}/messages"
-        self._session: ClientSession | None = None
-
-    def _opened(self) -> ClientSession:
-        if self._session is None:
-            trace = TraceConfig()
-            trace.on_request_headers_sent.append(_note_written)
-            headers = {"Authorization": f"Bearer {self._token}"}
-            self._session = open_session(self._egress, "whatsapp", tls=client_context(), headers=headers, traces=(trace,))
-        return self._session
+        self._path = f"/{phone_number_id}/messages"
+        self._poster = PlatformPoster(egress, "whatsapp", graph_url.rstrip("/"), MOST_BYTES, {"Authorization": f"Bearer {token}"})
 
     async def post(self, message: Mapping[str, object], timeout_s: float = TIMEOUT_S) -> Mapping[str, Any]:
         """Post a message or a receipt; return the answer.
 
         Raises SendingRefused (`whatsapp_CODE`), RetryLater, NotConnected where nothing was written, and SendingUncertain else.
         """
-        progress = SimpleNamespace(written=False)
-        limits = ClientTimeout(total=CONNECT_S + timeout_s, connect=CONNECT_S, sock_read=timeout_s)
-        body = {"messaging_product": "whatsapp", **message}
-        try:
-            self._egress.check("whatsapp")
-            async with self._opened().post(
-                self._url, json=body, allow_redirects=False, timeout=limits, trace_request_ctx=progress
-            ) as response:
-                status, answer = response.status, await response.content.read(MOST_BYTES)
-                while chunk := await response.content.read(MOST_BYTES):
-                    answer += chunk
-                    if len(answer) > MOST_BYTES:
-                        raise SendingUncertain("whatsapp_answer_too_long")
-        except EgressRefused:
-            raise NotConnected("egress: none does not permit the connection") from None
-        except (ClientError, OSError, TimeoutError, ValueError) as fault:
-            if not progress.written:
-                raise NotConnected(type(fault).__name__) from None
-            raise SendingUncertain("timeout" if isinstance(fault, TimeoutError) else "connection_broken") from None
-        return _judged(status, answer)
+        return _judged(await self._poster.post(self._path, {"messaging_product": "whatsapp", **message}, timeout_s))
 
     async def mark_read(self, key: str, timeout_s: float, *, typing: bool) -> None:
         """Mark a message as read. With `typing` the same call shows that a reply is being typed; raises as `post`."""
@@ -82,38 +48,29 @@ class WhatsAppClient:
 
     async def close(self) -> None:
         """Close connections."""
-        if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+        await self._poster.close()
 
 
-async def _note_written(_: object, context: SimpleNamespace, __: object) -> None:
-    context.trace_request_ctx.written = True
-
-
-def _judged(status: int, body: bytes) -> Mapping[str, Any]:
+def _judged(answer: PlatformAnswer) -> Mapping[str, Any]:
     """Return an answer, or raise its fault."""
-    try:
-        answer = json.loads(body)
-    except (ValueError, RecursionError):
-        answer = None
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or not isinstance(answer, dict):
-        raise SendingUncertain(f"whatsapp_status_{status}")
-    if status == HTTPStatus.OK and "error" not in answer:
-        return answer
-    error = answer.get("error")
+    status, told = answer
+    if status == HTTPStatus.OK and told is not None and "error" not in told:
+        return told
+    error = (told or {}).get("error")
     code = error.get("code") if isinstance(error, dict) else None
-    if not isinstance(code, int) or isinstance(code, bool):
+    if not isinstance(code, int) or isinstance(code, bool) or not 0 < code < _MOST_CODE:
         code = 0
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise SendingUncertain(f"whatsapp_status_{status}")
     if code in _WAIT_ONE:
         raise RetryLater(error_name(code), _WAIT_ONE[code], whole=False)
     if code in _WAIT_ALL or status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise RetryLater(error_name(code) if code else "rate_limited", _WAIT_ALL.get(code, _RETRY_S))
-    if status < HTTPStatus.BAD_REQUEST:
+        raise RetryLater(error_name(code) if code else "rate_limited", _WAIT_ALL.get(code, retry_after_s(None)))
+    if status < HTTPStatus.BAD_REQUEST or told is None:
         raise SendingUncertain(f"whatsapp_status_{status}")
-    told = error.get("message") if isinstance(error, dict) else None
+    said = error.get("message") if isinstance(error, dict) else None
     name = error_name(code) if code else f"whatsapp_status_{status}"
-    raise SendingRefused(name, told[:200] if isinstance(told, str) and told.isprintable() else "")
+    raise SendingRefused(name, said[:200] if isinstance(said, str) and said.isprintable() else "")
 
 
 class WhatsAppSender:

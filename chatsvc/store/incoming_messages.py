@@ -77,6 +77,17 @@ async def store(db: Database, message: NewMessage, applied: Callable[[StoredMess
     return result
 
 
+async def store_several(
+    db: Database, messages: list[NewMessage], applied: Callable[[list[StoredMessage]], None]
+) -> list[StoredMessage | None]:
+    """Store messages that no limit refuses, in one unit; see store. `applied` gets those that are stored."""
+
+    def unit(connection: Connection) -> list[StoredMessage | None]:
+        return [None if isinstance(result, TooManyConversations) else result for result in store_all(connection, messages)]
+
+    return await db.write(unit, lambda results: applied([one for one in results if one is not None]))
+
+
 def store_all(connection: Connection, messages: list[NewMessage]) -> list[_Result]:
     """Store messages in order; the result is that of storing them one by one. Runs within a unit."""
     accounts = {m.account_id for m in messages}

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, Together, at_once
 
 GIVE_UP_MS = 600_000
 
 
 class OutgoingMessage(NamedTuple):
-    """A message to send. `parts_sent` of its parts were sent before; `first_attempt_at` is the time of the first attempt."""
+    """A message to send. `parts_sent` of its parts were sent before."""
 
     number: int
     id: str
@@ -29,8 +29,6 @@ class OutgoingMessage(NamedTuple):
     role: str
     text: str
     choices: tuple[str, ...]
-    created_at: int
-    first_attempt_at: int
     parts_sent: int
 
 
@@ -77,30 +75,67 @@ async def waiting(db: Database, now: int) -> list[str]:
     return names
 
 
-async def claim(db: Database, queue: str, now: int, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
-    """Mark the next messages of a queue as in flight and return them.
-
-    Of a conversation it is one at most. Conversations in `held` are passed over.
-    """
+async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) -> list[OutgoingMessage]:
+    """List the next messages of a queue, the first one of each conversation. Conversations in `held` are passed over."""
 
     def unit(connection: Connection) -> list[OutgoingMessage]:
         # The first message of each conversation, unless it is in flight: the next one must not overtake it.
         rows = connection.execute(
             """
-            SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices, m.created_at,
-                coalesce(m.first_attempt_at, ?2), coalesce(m.parts_sent, 0)
+            SELECT m.number, m.id, m.conversation, c.id, c.bot_id, c.channel, c.user_id, m.role, m.content, m.choices,
+                coalesce(m.parts_sent, 0)
             FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
-                AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?4))
-                GROUP BY f.conversation ORDER BY 1 LIMIT ?3) first
+                AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
+                GROUP BY f.conversation ORDER BY 1 LIMIT ?2) first
             JOIN messages m ON m.number = first.number JOIN conversations c ON c.number = m.conversation
             WHERE m.in_flight IS NULL ORDER BY m.number
             """,
-            (queue, now, limit, json.dumps(list(held))),
+            (queue, limit, json.dumps(list(held))),
         ).fetchall()
-        connection.executemany("UPDATE messages SET in_flight = 1, first_attempt_at = ? WHERE number = ?", [(r[11], r[0]) for r in rows])
         return [OutgoingMessage(*row)._replace(choices=tuple(json.loads(row[9] or "[]"))) for row in rows]
 
-    return await db.write(unit)
+    return await db.read(unit)
+
+
+class _DeliveryStep(NamedTuple):
+    """A message that is about to be sent (`delivery` is None), or the outcome of one in flight."""
+
+    number: int
+    delivery: str | None = None
+    error: str | None = None
+    platform_id: bytes | None = None
+
+
+def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool]:
+    """Take steps of different messages. The result is False for a message that does not wait any more."""
+    outcomes: list[object] = []
+    for step in steps:
+        outcomes += step if step.delivery is not None else ()
+    at_once(
+        connection,
+        """
+        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN o.column2 ELSE delivery END,
+            error = CASE delivery WHEN 'queued' THEN o.column3 ELSE error END, platform_id = coalesce(o.column4, platform_id),
+            outbox = NULL, in_flight = NULL FROM (VALUES
+        """,
+        "(CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BLOB))",
+        outcomes,
+        ") AS o WHERE number = o.column1 RETURNING number",
+    )
+    marked = at_once(
+        connection,
+        "UPDATE messages SET in_flight = 1 WHERE outbox IS NOT NULL AND in_flight IS NULL AND number IN (",
+        "?",
+        [step.number for step in steps if step.delivery is None],
+        ") RETURNING number",
+    )
+    numbers = {number for (number,) in marked}
+    return [step.delivery is not None or step.number in numbers for step in steps]
+
+
+async def mark(db: Database, number: int) -> bool:
+    """Mark a message as in flight. False where it does not wait any more. Steps of one batch are written together."""
+    return await db.write(Together(_take_steps, _DeliveryStep(number)))
 
 
 async def note_part(db: Database, number: int, parts: int) -> None:
@@ -114,32 +149,26 @@ async def note_part(db: Database, number: int, parts: int) -> None:
 
 async def settle(db: Database, number: int, delivery: str, error: str | None = None, platform_id: bytes | None = None) -> None:
     """Write the outcome of a message in flight. A status of the platform that came first stays."""
+    await db.write(Together(_take_steps, _DeliveryStep(number, delivery, error, platform_id)))
+
+
+async def put_back(db: Database, number: int, now: int, error: str | None = None, *, blocked: str | None = None) -> None:
+    """Let a message that was surely not sent wait again. `error` says why; without one it was not tried in vain.
+
+    blocked: the queue, where its platform takes nothing at the moment: the ten minutes of all its messages begin.
+    """
 
     def unit(connection: Connection) -> None:
         connection.execute(
             """
-            UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN ?2 ELSE delivery END,
-                error = CASE delivery WHEN 'queued' THEN ?3 ELSE error END, platform_id = coalesce(?4, platform_id), outbox = NULL,
-                in_flight = NULL WHERE number = ?1
+            UPDATE messages SET in_flight = NULL, error = ?2, first_attempt_at = CASE WHEN ?2 IS NULL THEN first_attempt_at
+                ELSE coalesce(first_attempt_at, ?3) END WHERE number = ?1
             """,
-            (number, delivery, error, platform_id),
+            (number, error, now),
         )
-
-    await db.write(unit)
-
-
-async def put_back(db: Database, number: int, error: str | None = None, *, platform_down: str | None = None, now: int = 0) -> None:
-    """Let a message that was surely not sent wait again. `error` says why.
-
-    platform_down: the queue, where its platform cannot be reached: the ten minutes of all its messages begin.
-    """
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE messages SET in_flight = NULL, error = ? WHERE number = ?", (error, number))
-        if platform_down is not None:
+        if blocked is not None:
             connection.execute(
-                "UPDATE messages SET first_attempt_at = ?, error = ? WHERE outbox = ? AND first_attempt_at IS NULL",
-                (now, error, platform_down),
+                "UPDATE messages SET first_attempt_at = ?, error = ? WHERE outbox = ? AND first_attempt_at IS NULL", (now, error, blocked)
             )
 
     await db.write(unit)

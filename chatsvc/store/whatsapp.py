@@ -14,7 +14,7 @@ from typing import NamedTuple
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.whatsapp import PHONE, WhatsAppAddress, WhatsAppMove, precedes
 from chatsvc.store import search
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.exchanges import id_by_time, new_ids
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
 
@@ -235,20 +235,24 @@ def _status(connection: Connection, bot_id: str, status: NewStatus) -> str | Non
     return str(user_id)
 
 
+def _addresses(connection: Connection, visitors: list[tuple[str, str]]) -> list[WhatsAppAddress | None]:
+    return [_address(connection, *visitor) for visitor in visitors]
+
+
+def _address(connection: Connection, bot_id: str, user_id: str) -> WhatsAppAddress | None:
+    row = connection.execute(
+        """
+        SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
+        WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
+        """,
+        (bot_id, WHATSAPP, user_id, PHONE),
+    ).fetchone()
+    return WhatsAppAddress(*row) if row else None
+
+
 async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | None:
     """Return the address by which a visitor is reached. The phone number, where it is known; the latest."""
-
-    def unit(connection: Connection) -> WhatsAppAddress | None:
-        row = connection.execute(
-            """
-            SELECT a.kind, a.value FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
-            WHERE c.bot_id = ? AND c.channel = ? AND c.user_id = ? ORDER BY a.is_current DESC, a.kind = ? DESC, a.number DESC LIMIT 1
-            """,
-            (bot_id, WHATSAPP, user_id, PHONE),
-        ).fetchone()
-        return WhatsAppAddress(*row) if row else None
-
-    return await db.read(unit)
+    return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
 async def phones(db: Database, conversation_ids: Sequence[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from chatsvc import background
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.store.incoming_messages import StoredMessage
 from chatsvc.usecases import channel_messages
+from chatsvc.usecases.history_cache import ConversationKey
 
 if TYPE_CHECKING:
     from chatsvc.usecases.services import Services
@@ -35,15 +37,30 @@ class ChannelAnswers:
         self._slots = asyncio.Semaphore(most)
         self._of_account = max(1, most // 2)
         self._accounts: dict[str, tuple[asyncio.Semaphore, int]] = {}
+        # Tasks that wait for a slot or the store, and the turns of each conversation that are not settled.
         self._waiting: set[asyncio.Task[None]] = set()
+        self._of_conversation: Counter[ConversationKey] = Counter()
+
+    def waiting(self, conversation: ConversationKey) -> int:
+        """Return how many turns of a conversation are not settled, those under way included."""
+        return self._of_conversation[conversation]
 
     def begin(self, account_id: str, message: StoredMessage, done: Callable[[], object] | None = None) -> None:
         """Settle the turn of a stored message; `done` is called afterwards, whatever came of it."""
+        conversation = (message.bot_id, message.channel, message.user_id)
+        self._of_conversation[conversation] += 1
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._waiting.discard(task)
+            self._of_conversation[conversation] -= 1
+            if not self._of_conversation[conversation]:
+                del self._of_conversation[conversation]
+            if done is not None:
+                done()
+
         task = background.start("answer", self._run(account_id, message))
         self._waiting.add(task)
-        task.add_done_callback(self._waiting.discard)
-        if done is not None:
-            task.add_done_callback(lambda _: done())
+        task.add_done_callback(ended)
 
     async def _run(self, account_id: str, message: StoredMessage) -> None:
         slots, users = self._accounts.get(account_id, (asyncio.Semaphore(self._of_account), 0))
@@ -58,11 +75,16 @@ class ChannelAnswers:
                 del self._accounts[account_id]
 
     async def _answer(self, account_id: str, message: StoredMessage) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("turns are settled in tasks")
         while not self._services.events.closed:
+            self._waiting.discard(task)
             try:
-                return await channel_messages.answer(self._services, account_id, message)
+                return await channel_messages.answer_here(self._services, account_id, message)
             except StoreUnavailable as fault:
                 log.error("a message waits for its answer: %s", fault)
+            self._waiting.add(task)
             await asyncio.sleep(STORE_PAUSE_S)
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain import hand_off, times
@@ -72,25 +73,45 @@ def digest_of(bot_id: str, channel: str, key: str) -> bytes:
     return hashlib.sha256(f"{bot_id}\n{channel}\n{key}".encode("utf-8", "surrogatepass")).digest()
 
 
+def _new(arrived: ArrivedMessage) -> NewMessage:
+    a = arrived
+    digest = digest_of(a.bot_id, a.channel, a.key)
+    return NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest, a.at, a.page_host, a.kind, a.most_new)
+
+
+def _applied(services: Services, account_id: str, message: StoredMessage) -> None:
+    """Drop what is cached of the account, and wake those who wait for the conversation."""
+    if not message.is_new:
+        return
+    state = services.account_cache.cached(account_id)
+    if state is not None:
+        state.pages = {}
+    conversation = (message.bot_id, message.channel, message.user_id)
+    services.events.stop_typing(conversation, "visitor")
+    services.events.notify(conversation)
+
+
 async def receive(services: Services, arrived: ArrivedMessage) -> StoredMessage | None:
     """Store a visitor's message. The stored one where it came before, None where the visitor or the account was erased since.
 
     Raises TooManyConversations.
     """
-    a = arrived
-    digest = digest_of(a.bot_id, a.channel, a.key)
-    new = NewMessage(a.account_id, a.bot_id, a.channel, a.user_id, a.text, digest, a.at, a.page_host, a.kind, a.most_new)
 
     def applied(message: StoredMessage | None) -> None:
-        if message is not None and message.is_new:
-            state = services.account_cache.cached(a.account_id)
-            if state is not None:
-                state.pages = {}
-            conversation = (a.bot_id, a.channel, message.user_id)
-            services.events.stop_typing(conversation, "visitor")
-            services.events.notify(conversation)
+        if message is not None:
+            _applied(services, arrived.account_id, message)
 
-    return await incoming_messages.store(services.db, new, applied)
+    return await incoming_messages.store(services.db, _new(arrived), applied)
+
+
+async def receive_several(services: Services, arrived: Sequence[ArrivedMessage]) -> list[StoredMessage | None]:
+    """Store messages of one account that came together, which have no limit; see receive."""
+
+    def applied(messages: list[StoredMessage]) -> None:
+        for message in messages:
+            _applied(services, arrived[0].account_id, message)
+
+    return await incoming_messages.store_several(services.db, [_new(one) for one in arrived], applied) if arrived else []
 
 
 async def answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -105,6 +126,18 @@ async def answer(services: Services, account_id: str, message: StoredMessage) ->
         task = answering[message.number] = services.conversation_locks.start(_answer(services, account_id, message))
         task.add_done_callback(lambda _: answering.pop(message.number))
     await asyncio.shield(task)
+
+
+async def answer_here(services: Services, account_id: str, message: StoredMessage) -> None:
+    """Settle the turn of a stored message as `answer` does, in the caller's own task. It spares a task for every message."""
+    answering, task = services.conversation_locks.answering, asyncio.current_task()
+    if task is None or message.number in answering:
+        return await answer(services, account_id, message)
+    answering[message.number] = task
+    try:
+        await services.conversation_locks.run(_answer(services, account_id, message))
+    finally:
+        del answering[message.number]
 
 
 async def _answer(services: Services, account_id: str, message: StoredMessage) -> None:
@@ -131,14 +164,16 @@ async def _answer(services: Services, account_id: str, message: StoredMessage) -
 
 
 async def _waiting(services: Services, message: StoredMessage) -> list[tuple[StoredMessage, str]]:
-    """Return the messages to settle up to this one. A new message of a widget that found none before it needs no query.
+    """Return the messages to settle up to this one. A new message that found none before it needs no query.
 
-    Messages of a platform come in any order: an earlier one may have come since.
+    Messages of a platform come in any order: an earlier one may have come since, and waits for its own answer.
     """
     if message.number in services.conversation_locks.settled:
         return []
-    if message.is_new and message.handling is not None and message.channel not in PLATFORMS:
-        return [(message, message.handling)]
+    if message.is_new and message.handling is not None:
+        conversation = (message.bot_id, message.channel, message.user_id)
+        if message.channel not in PLATFORMS or services.answers.waiting(conversation) == 1:
+            return [(message, message.handling)]
     return await stored.unsettled(services.db, message)
 
 

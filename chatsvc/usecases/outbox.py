@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from chatsvc import background
 from chatsvc.domain.channels import ACTIVE, PLATFORMS
@@ -23,6 +22,7 @@ from chatsvc.store.outbox import OutgoingMessage
 from chatsvc.usecases.channel_messages import digest_of
 from chatsvc.usecases.channel_secrets import OpenChannel
 from chatsvc.usecases.history_cache import ConversationKey
+from chatsvc.usecases.outbox_queue import OutboxQueue, PlatformSender
 
 if TYPE_CHECKING:
     from chatsvc.usecases.services import Services
@@ -30,29 +30,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IN_FLIGHT = 16  # requests of a queue at a time
+AHEAD = 256  # messages that are read at a time
 LOOK_EVERY_S = 5.0
 STORE_PAUSE_S = 1.0
 STOP_S = 45.0  # longer than any request to a platform
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
-
-
-class PlatformSender(Protocol):
-    """Sender of one bot's messages by one platform."""
-
-    def parts(self, text: str) -> list[str]:
-        """Divide a text into parts that the platform takes."""
-        ...
-
-    async def send(self, part: OutgoingPart) -> str:
-        """Send a part; return the platform's id of it.
-
-        Raises SendingRefused, RetryLater, NotConnected and SendingUncertain. Any other exception counts as SendingUncertain.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Close connections."""
-        ...
 
 
 WriteOutcome = Callable[[], Awaitable[None]]
@@ -64,44 +46,12 @@ def sent_digest(bot_id: str, channel: str, platform_id: str) -> bytes:
     return digest_of(bot_id, channel, f"sent {platform_id}")
 
 
-@dataclass(eq=False)
-class _OutboxQueue:
-    """Messages of one bot and channel. `held`: conversations that wait until a time of the loop; `paused_until` holds up all.
-
-    `failures` counts attempts in a row without a connection.
-    """
-
-    name: str
-    sender: PlatformSender | None = None
-    made_of: OpenChannel | None = None
-    conversations: set[int] = field(default_factory=set)
-    held: dict[int, float] = field(default_factory=dict)
-    paused_until: float = 0.0
-    failures: int = 0
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def forget_pauses(self) -> None:
-        """Forget for what time the platform asked to wait."""
-        self.held, self.paused_until, self.failures = {}, 0.0, 0
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Channel and bot."""
-        channel, _, bot_id = self.name.partition(" ")
-        return channel, bot_id
-
-    def wait_s(self, now: float) -> float | None:
-        """Return the seconds until something that is held up may be sent. None where nothing is."""
-        until = [*self.held.values()] + ([self.paused_until] if self.paused_until > now else [])
-        return max(0.0, min(until) - now) if until else None
-
-
 class Outbox:
     """Sender of the messages that wait in the store. `senders` makes the sender of an open channel by its kind."""
 
     def __init__(self, services: Services, senders: Mapping[str, MakeSender]) -> None:
         self._services, self._makers = services, senders
-        self._queues: dict[str, _OutboxQueue] = {}
+        self._queues: dict[str, OutboxQueue] = {}
         self._senders: dict[str, tuple[OpenChannel, PlatformSender]] = {}
         # With earlier tokens; a request may still be in flight.
         self._retired: list[PlatformSender] = []
@@ -132,7 +82,7 @@ class Outbox:
             return
         queue = self._queues.get(name)
         if queue is None:
-            queue = self._queues[name] = _OutboxQueue(name)
+            queue = self._queues[name] = OutboxQueue(name)
             self._keep(background.run("outbox queue", partial(self._run, queue), STORE_PAUSE_S, expected=(StoreUnavailable,), once=True))
         queue.changed.set()
 
@@ -140,7 +90,7 @@ class Outbox:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, queue: _OutboxQueue) -> None:
+    async def _run(self, queue: OutboxQueue) -> None:
         """Send until nothing waits. No await between the last look and the removal: a later wake starts anew."""
         loop = asyncio.get_running_loop()
         while not self.stopping:
@@ -157,23 +107,31 @@ class Outbox:
                     pass
         self._queues.pop(queue.name, None)
 
-    async def _advance(self, queue: _OutboxQueue, now: float) -> bool:
-        """Begin to send what may be sent now. Return whether anything was begun."""
+    async def _advance(self, queue: OutboxQueue, now: float) -> bool:
+        """Begin to send what may be sent now. Return whether to look again at once."""
         is_ready = await self._ready(queue)
         queue.held = {conversation: until for conversation, until in queue.held.items() if until > now}
         # While the platform cannot be reached, one message is enough to learn that it can be again.
         room = (1 if queue.failures else IN_FLIGHT) - len(queue.conversations)
+        if queue.paused_until > now or not is_ready:
+            # Read anew afterwards, when it may have changed.
+            queue.ahead.clear()
         if room <= 0 or queue.paused_until > now or not is_ready:
             return False
-        held = {*queue.held, *queue.conversations}
-        found = await stored.claim(self._services.db, queue.name, self._services.clock(), room, held)
-        for message in found:
+        if not queue.ahead:
+            queue.ahead.extend(await stored.upcoming(self._services.db, queue.name, AHEAD, {*queue.held, *queue.conversations}))
+        began = False
+        while queue.ahead and room > 0 and not self.stopping:
+            message = queue.ahead.popleft()
+            if message.conversation in queue.held or message.conversation in queue.conversations:
+                continue
+            room, began = room - 1, True
             queue.conversations.add(message.conversation)
             # Not repeated after a fault: nothing is sent twice.
             self._keep(background.start("sending of a message", self._send(queue, message)))
-        return bool(found)
+        return began
 
-    async def _ready(self, queue: _OutboxQueue) -> bool:
+    async def _ready(self, queue: OutboxQueue) -> bool:
         """Find the sender of a queue. False where its channel sends nothing at the moment."""
         channel, bot_id = queue.place
         found = (await self._services.channels.of_bot(bot_id)).get(channel)
@@ -193,7 +151,27 @@ class Outbox:
         queue.sender = sender
         return True
 
-    async def _send(self, queue: _OutboxQueue, message: OutgoingMessage) -> None:
+    async def _send(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
+        try:
+            if await self._is_marked(queue, message):
+                await self._send_marked(queue, message)
+        finally:
+            queue.conversations.discard(message.conversation)
+            queue.changed.set()
+
+    async def _is_marked(self, queue: OutboxQueue, message: OutgoingMessage) -> bool:
+        """Mark a message before its request is written. False where it is not sent now."""
+        loop = asyncio.get_running_loop()
+        if self.stopping or queue.paused_until > loop.time():
+            return False
+        try:
+            return await stored.mark(self._services.db, message.number)
+        except StoreUnavailable as fault:
+            log.error("messages wait to be sent: %s", fault)
+            queue.paused_until = max(queue.paused_until, loop.time() + STORE_PAUSE_S)
+            return False
+
+    async def _send_marked(self, queue: OutboxQueue, message: OutgoingMessage) -> None:
         outcome: WriteOutcome = partial(self._settle, message, "unknown", "internal_error")
         try:
             outcome = await self._attempt(queue, message)
@@ -201,8 +179,6 @@ class Outbox:
             try:
                 await self._written(outcome)
             finally:
-                queue.conversations.discard(message.conversation)
-                queue.changed.set()
                 self._services.events.notify((message.bot_id, message.channel, message.user_id))
 
     async def _written(self, outcome: WriteOutcome) -> None:
@@ -216,7 +192,7 @@ class Outbox:
                 log.error("outcomes of sent messages wait: %s", fault)
                 await asyncio.sleep(STORE_PAUSE_S)
 
-    async def _attempt(self, queue: _OutboxQueue, message: OutgoingMessage) -> WriteOutcome:
+    async def _attempt(self, queue: OutboxQueue, message: OutgoingMessage) -> WriteOutcome:
         """Send the remaining parts of a message. Return the function that writes the outcome."""
         if queue.sender is None:
             raise RuntimeError("a message was claimed without a sender")
@@ -228,20 +204,19 @@ class Outbox:
             return partial(self._settle, message, "failed", refusal.code)
         except RetryLater as later:
             self._hold(queue, message, later)
-            return partial(stored.put_back, self._services.db, message.number, later.code)
+            return self._put_back(message, later.code, queue.name if later.whole else None)
         except NotConnected as fault:
             log.warning("bot %s: %s cannot be reached: %s", message.bot_id, message.channel, fault)
             pause = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**queue.failures)
             queue.failures = min(queue.failures + 1, 10)
             queue.paused_until = asyncio.get_running_loop().time() + pause
-            now = self._services.clock()
-            return partial(stored.put_back, self._services.db, message.number, "not_connected", platform_down=queue.name, now=now)
+            return self._put_back(message, "not_connected", queue.name)
         except SendingUncertain as fault:
             log.warning("bot %s: nobody knows whether %s has sent a message: %s", message.bot_id, message.channel, fault)
             return partial(self._settle, message, "unknown", fault.code)
         queue.failures = 0
         if platform_id is None:  # the service stops between two parts
-            return partial(stored.put_back, self._services.db, message.number)
+            return self._put_back(message)
         return partial(self._settle, message, "sent", None, platform_id)
 
     async def _send_parts(self, sender: PlatformSender, message: OutgoingMessage) -> str | None:
@@ -260,12 +235,15 @@ class Outbox:
             raise SendingRefused("empty")
         return platform_id
 
-    def _hold(self, queue: _OutboxQueue, message: OutgoingMessage, later: RetryLater) -> None:
+    def _hold(self, queue: OutboxQueue, message: OutgoingMessage, later: RetryLater) -> None:
         until = asyncio.get_running_loop().time() + later.seconds
         if later.whole:
             queue.paused_until = max(queue.paused_until, until)
         else:
             queue.held[message.conversation] = until
+
+    def _put_back(self, message: OutgoingMessage, error: str | None = None, blocked: str | None = None) -> WriteOutcome:
+        return partial(stored.put_back, self._services.db, message.number, self._services.clock(), error, blocked=blocked)
 
     def _settle(self, message: OutgoingMessage, delivery: str, error: str | None = None, platform_id: str | None = None) -> Awaitable[None]:
         digest = sent_digest(message.bot_id, message.channel, platform_id) if platform_id is not None else None

@@ -64,7 +64,9 @@ async def work_off(services: Services) -> None:
             left, reported = await search.backlog(services.db), now
             if left > MANY:
                 log.info("search index: %d conversations left", left)
-        is_quiet = max(services.tallies.in_flight, _answered(services) - answered) <= FEW_REQUESTS
+        # Messages of the messaging apps are no requests: their turns count.
+        busy = max(services.tallies.in_flight, services.conversation_locks.unfinished, _answered(services) - answered)
+        is_quiet = busy <= FEW_REQUESTS
         await asyncio.sleep(max(PAUSE_S, (QUIET_PAUSE if is_quiet else BUSY_PAUSE) * (now - began)))
         began, answered = loop.time(), _answered(services)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -52,6 +51,7 @@ class WhatsAppInbox:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
         self._clients: dict[str, tuple[tuple[str | None, str], WhatsAppClient, asyncio.Semaphore]] = {}
 
     async def receive(self, channel: OpenChannel, callback: WhatsAppCallback) -> None:
@@ -91,20 +91,35 @@ class WhatsAppInbox:
 
     def _begin(self, channel: OpenChannel, messages: Sequence[StoredMessage], last_key: str) -> None:
         """Begin to answer the new messages of a conversation. Where the bot answers they are marked as read."""
-        answered, last = asyncio.Event(), messages[-1]
-        for message in messages:
-            self._services.answers.begin(channel.account_id, message, answered.set if message is last else None)
+        last = messages[-1]
         is_recent = self._services.clock() - last.at <= times.DAY_MS
-        if channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT):
-            task = background.start("read receipt", self._mark_read(channel, last_key, answered))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        is_marked = channel.channel.state == ACTIVE and is_recent and last.kind is None and last.handling in (None, BOT)
+        done = self._receipt(channel, last_key) if is_marked else None
+        for message in messages:
+            self._services.answers.begin(channel.account_id, message, done if message is last else None)
+
+    def _receipt(self, channel: OpenChannel, key: str) -> Callable[[], None]:
+        """Mark a message as read soon. Return the function that is called at the end of its answer."""
+        answered, is_begun = asyncio.Event(), False
+
+        def begin() -> None:
+            nonlocal is_begun
+            timer.cancel()
+            if not is_begun and not self._is_closed:
+                is_begun = True
+                task = background.start("read receipt", self._mark_read(channel, key, answered))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+        def end() -> None:
+            answered.set()
+            begin()
+
+        timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, begin)
+        return end
 
     async def _mark_read(self, channel: OpenChannel, key: str, answered: asyncio.Event) -> None:
-        """Mark a message as read, and the bot as typing where it takes a while. A failure is not tried again."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(TYPING_AFTER_S):
-                await answered.wait()
+        """Mark a message as read, and the bot as typing while it answers. A failure is not tried again."""
         try:
             async with asyncio.timeout(RECEIPT_S):
                 client, slots = await self._client(channel)
@@ -132,6 +147,7 @@ class WhatsAppInbox:
 
     async def close(self) -> None:
         """Give up receipts and close connections."""
+        self._is_closed = True
         await background.cancel(*self._tasks)
         for _, client, _ in self._clients.values():
             await client.close()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -12,8 +14,10 @@ from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.domain.outgoing import OutgoingPart, split, utf16_units
 from chatsvc.engines import Reply
-from chatsvc.outbound.sending import RetryLater
-from chatsvc.outbound.telegram import TelegramSender
+from chatsvc.outbound import posting
+from chatsvc.outbound.http_pool import post_head
+from chatsvc.outbound.sending import NotConnected, RetryLater
+from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.store import outbox as stored
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, conversations, outbox
@@ -378,6 +382,112 @@ async def test_the_beginning_is_greeted_with_questions_to_choose_from(
     await chat.until("sent")
     assert api.texts() == ["Hos geldiniz"]
     assert engine.turns == []
+
+
+async def queued(chat: Chat, *others: Chat) -> list[int]:
+    """Let visitors write while nothing is sent; return the numbers of the messages to them."""
+    await chat.services.outbox.stop()
+    for one in (chat, *others):
+        await one.say("hello there, good morning")
+    return [number for (number,) in await execute(chat.caller.app, "SELECT number FROM messages WHERE outbox IS NOT NULL ORDER BY number")]
+
+
+async def test_a_limit_of_the_platform_begins_the_ten_minutes_of_all_that_wait(chat: Chat, caller: Caller, clock: FakeClock) -> None:
+    other, queue = Chat(caller, 8), f"telegram {caller.bot}"
+    tried, _ = await queued(chat, other)
+    assert await stored.mark(chat.services.db, tried)
+    await stored.put_back(chat.services.db, tried, clock(), "rate_limited", blocked=queue)
+    clock.advance(599)
+    assert await stored.waiting(chat.services.db, clock()) == [queue]
+    clock.advance(1)
+    await stored.waiting(chat.services.db, clock())
+    for one in (chat, other):
+        assert [(state, error) for _, state, error in await one.deliveries()] == [("failed", "rate_limited")]
+
+
+async def test_a_limit_of_a_conversation_begins_its_own_ten_minutes_alone(chat: Chat, caller: Caller, clock: FakeClock) -> None:
+    other = Chat(caller, 8)
+    tried, _ = await queued(chat, other)
+    await stored.mark(chat.services.db, tried)
+    await stored.put_back(chat.services.db, tried, clock(), "pair_limited")
+    clock.advance(600)
+    await stored.waiting(chat.services.db, clock())
+    assert [state for _, state, _ in await chat.deliveries()] == ["failed"]
+    assert [state for _, state, _ in await other.deliveries()] == ["queued"]
+
+
+async def test_steps_of_one_batch_are_those_of_one_after_another(chat: Chat, caller: Caller) -> None:
+    db, (first, second) = chat.services.db, await queued(chat, Chat(caller, 8))
+    found = await asyncio.gather(stored.mark(db, first), stored.mark(db, second), stored.mark(db, second + 1000))
+    assert list(found) == [True, True, False]
+    await asyncio.gather(stored.settle(db, first, "sent", None, b"a digest"), stored.settle(db, second, "failed", "telegram_403"))
+    assert not any(await asyncio.gather(stored.mark(db, first), stored.mark(db, second)))
+    rows = "SELECT delivery, error, platform_id, outbox, in_flight FROM messages WHERE role = 'assistant' ORDER BY number"
+    assert await execute(caller.app, rows) == [("sent", None, b"a digest", None, None), ("failed", "telegram_403", None, None, None)]
+
+
+async def test_a_message_that_was_erased_before_its_turn_is_not_sent(
+    chat: Chat, api: BotApi, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, other = stored.mark, Chat(caller, 8)
+
+    async def erased(db: Any, number: int) -> bool:
+        monkeypatch.setattr(stored, "mark", mark)
+        await perform(chat.services, ADMIN, "conversation.erase", {"user_id": "7", "bot": caller.bot})
+        return await mark(db, number)
+
+    monkeypatch.setattr(stored, "mark", erased)
+    await chat.say("hello")
+    await other.say("hello")
+    await other.until("sent")
+    assert [one.chat for one in api.sent] == [8]
+
+
+async def test_messages_wait_while_the_store_cannot_mark_them(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures, mark = 2, stored.mark
+
+    async def failing(*given: Any) -> bool:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise StoreUnavailable("the disk is full")
+        return await mark(*given)
+
+    monkeypatch.setattr(stored, "mark", failing)
+    monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
+    await chat.say("hello")
+    await chat.until("sent")
+    assert (api.texts(), failures) == (["echo: hello"], -1)
+
+
+@pytest.mark.parametrize("raw", [b'{"ok": false, "parameters": {"retry_after": %b}}' % (b"9" * 400), b"<html>busy</html>"])
+async def test_a_platform_that_is_busy_and_says_nonsense_is_obeyed(chat: Chat, api: BotApi, raw: bytes) -> None:
+    api.fail("sendMessage", Fault(429, raw=raw))
+    await chat.say("hello")
+    await chat.until_error("rate_limited")
+    assert [state for _, state, _ in await chat.deliveries()] == ["queued"]
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"), [(7, 7), (0.5, 0.5), (10**400, 86_400), (float("inf"), 86_400), (-1, 5), (float("nan"), 5), (True, 5), ("7", 5)]
+)
+def test_the_time_for_which_a_platform_asks(told: object, seconds: float) -> None:
+    assert posting.retry_after_s(told) == seconds
+
+
+async def test_without_readable_certificates_nothing_is_sent(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> ssl.SSLContext:
+        raise ssl.SSLError("no certificate or crl found")
+
+    monkeypatch.setattr("chatsvc.outbound.http_pool.client_context", broken)
+    client = TelegramClient(chat.services.egress, api.url.replace("http:", "https:"), TOKEN)
+    with pytest.raises(NotConnected, match="SSLError"):
+        await client.call("getMe", {})
+
+
+def test_no_header_begins_another_one() -> None:
+    with pytest.raises(ValueError, match="more than one line"):
+        post_head(urlsplit("http://127.0.0.1"), "/", {"Authorization": "Bearer a\r\nHost: other"})
 
 
 async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, api: BotApi, clock: FakeClock) -> None:

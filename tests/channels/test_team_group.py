@@ -260,7 +260,7 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     assert await findings(config) == [("team_unreachable", {"reason": "telegram_502"})]
     assert await findings(config) == [("team_unreachable", {"reason": "rate_limited: 7 s"})]
     await api.hang_up()
-    assert await findings(config) == [("team_unreachable", {"reason": "ClientConnectorError"})]
+    assert await findings(config) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
     assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
 
 

@@ -99,7 +99,7 @@ async def test_updates_are_confirmed_where_telegram_counts_from_a_lower_number(b
 
 
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, receive = 2, incoming_messages.store
+    failures, receive = 2, incoming_messages.store_several
 
     async def failing(*given: Any) -> Any:
         nonlocal failures
@@ -108,7 +108,7 @@ async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, mon
             raise StoreUnavailable("the disk is full")
         return await receive(*given)
 
-    monkeypatch.setattr(incoming_messages, "store", failing)
+    monkeypatch.setattr(incoming_messages, "store_several", failing)
     monkeypatch.setattr("chatsvc.channels.telegram.update_loop._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
@@ -284,7 +284,7 @@ async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi
 
 
 async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, answer = 2, channel_messages.answer
+    failures, answer = 2, channel_messages.answer_here
 
     async def failing(*given: Any) -> None:
         nonlocal failures
@@ -293,7 +293,7 @@ async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api:
             raise StoreUnavailable("the disk is full")
         await answer(*given)
 
-    monkeypatch.setattr(channel_messages, "answer", failing)
+    monkeypatch.setattr(channel_messages, "answer_here", failing)
     monkeypatch.setattr("chatsvc.usecases.channel_answers.STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))

@@ -459,7 +459,7 @@ async def test_a_limit_of_the_platform_is_waited_for(
 
     for name in ("_WAIT_ALL", "_WAIT_ONE"):
         monkeypatch.setattr(whatsapp, name, dict.fromkeys(getattr(whatsapp, name), 0.05))
-    monkeypatch.setattr(whatsapp, "_RETRY_S", 0.05)
+    monkeypatch.setattr("chatsvc.outbound.posting._RETRY_S", 0.05)
     api.faults += [fault, fault]
     await phone.say("one")
     await phone.until("sent")

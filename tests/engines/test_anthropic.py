@@ -25,7 +25,8 @@ import pytest
 
 from chatsvc.domain.models import Bot, Entry, HistoryMessage, Usage
 from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn
-from chatsvc.engines.anthropic import AnthropicEngine, answer, client, prompt, stable
+from chatsvc.engines.anthropic import AnthropicEngine, answer, prompt, stable
+from chatsvc.outbound import http_pool
 from tests.engines.conftest import KEY, Make
 from tests.engines.model_server import (
     ModelServer,
@@ -703,7 +704,7 @@ async def test_certificates_that_cannot_be_read_are_told_and_read_again(
 
     engine = make(base_url=server.url.replace("http:", "https:"))
     with monkeypatch.context() as patched:
-        patched.setattr(client, "client_context", broken)
+        patched.setattr(http_pool, "client_context", broken)
         assert (await failure(engine)).reason == "not_configured"
     assert (await failure(engine)).reason == "unreachable"
 

@@ -16,11 +16,12 @@ import pytest
 
 from chatsvc.engines.anthropic import client as client_module
 from chatsvc.engines.anthropic.client import Client
-from chatsvc.engines.anthropic.connection import ModelConnection
 from chatsvc.engines.anthropic.faults import ModelFault
 from chatsvc.engines.anthropic.pace import AT_A_TIME, Pace
+from chatsvc.outbound import http_pool
 from chatsvc.outbound.dialler import Dialler
 from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.http_connection import ClientConnection
 from tests.engines.model_server import ModelServer, hangs
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -152,7 +153,7 @@ async def test_a_kept_connection_is_let_go_before_the_server_does(make: Make, mo
 
 
 async def test_no_more_connections_than_there_is_room_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "CONNECTIONS", 2)
+    monkeypatch.setattr(http_pool, "CONNECTIONS", 2)
     async with Server(OK) as server:
         client = make(server)
         assert await asyncio.gather(*(client.send(BODY) for _ in range(20))) == [b"{}"] * 20
@@ -160,7 +161,7 @@ async def test_no_more_connections_than_there_is_room_for(make: Make, monkeypatc
 
 
 async def test_a_server_that_lets_nobody_in_is_unreachable_in_time_and_worth_another_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(http_pool, "CONNECT_TIMEOUT_S", 0.1)
     with socket.socket() as listener, socket.socket() as first:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -179,8 +180,8 @@ async def test_who_gives_up_takes_the_connection_along() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await client.send(BODY)
-        assert not client._busy
-        assert not client._idle
+        assert not client._pool._busy
+        assert not client._pool._idle
         await client.close()
 
 
@@ -214,7 +215,7 @@ async def test_what_has_been_sent_is_not_kept_while_the_answer_is_waited_for() -
 
 async def test_a_connection_that_has_gone_leaves_nothing_for_the_garbage_collector(make: Make) -> None:
     def left() -> int:
-        return sum(type(one) is ModelConnection for one in gc.get_objects())
+        return sum(type(one) is ClientConnection for one in gc.get_objects())
 
     gc.collect()
     gc.disable()

@@ -37,7 +37,7 @@ class TelegramPoller:
         self._services, self._channel, self._client, self._of_team = services, channel, client, of_team
         self._loop = UpdateLoop(client, f"bot {channel.channel.bot_id}", self._take, self._note_fault, channel.channel.fault)
         self._seen_at = 0
-        self._typing = 0
+        self._typing: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Ask for updates until the task is cancelled."""
@@ -49,15 +49,15 @@ class TelegramPoller:
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
         taken = [message for message in messages if self._of_team is None or not await self._of_team(message)]
-        stored = await asyncio.gather(*(channel_messages.receive(self._services, self._arrived(message)) for message in taken))
+        stored = await channel_messages.receive_several(self._services, [self._arrived(message) for message in taken])
         await self._note_seen()
         for message, kept in zip(taken, stored, strict=True):
             if message.query_id is not None:
                 background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": message.query_id}))
             if kept is not None:
                 is_awaited = kept.is_new and kept.handling in (None, BOT)
-                typing = background.start("typing mark", self._type(message.chat)) if is_awaited else None
-                self._services.answers.begin(self._channel.account_id, kept, typing.cancel if typing else None)
+                end_typing = self._begin_typing(message.chat) if is_awaited else None
+                self._services.answers.begin(self._channel.account_id, kept, end_typing)
 
     def _arrived(self, message: ReadMessage) -> ArrivedMessage:
         now, channel = self._services.clock(), self._channel.channel
@@ -78,16 +78,24 @@ class TelegramPoller:
             self._seen_at = now
             await channel_states.note_seen(self._services, self._channel.channel)
 
-    async def _type(self, chat: int) -> None:
-        """Show that a reply is being written, until the task is cancelled."""
-        await asyncio.sleep(TYPING_AFTER_S)
-        if self._typing >= MOST_TYPING:
-            return
-        self._typing += 1
-        try:
-            await self._keep_typing(chat)
-        finally:
-            self._typing -= 1
+    def _begin_typing(self, chat: int) -> Callable[[], None]:
+        """Show soon that a reply is being written; return the function that ends it."""
+        marks: list[asyncio.Task[None]] = []
+
+        def begin() -> None:
+            if len(self._typing) < MOST_TYPING:
+                mark = background.start("typing mark", self._keep_typing(chat))
+                marks.append(mark)
+                self._typing.add(mark)
+                mark.add_done_callback(self._typing.discard)
+
+        def end() -> None:
+            timer.cancel()
+            for mark in marks:
+                mark.cancel()
+
+        timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, begin)
+        return end
 
     async def _keep_typing(self, chat: int) -> None:
         while await self._quietly("sendChatAction", {"chat_id": chat, "action": "typing"}):  # noqa: ASYNC110  # a call, no condition

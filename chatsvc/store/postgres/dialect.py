@@ -35,6 +35,7 @@ _WORDS = (
     (re.compile(r"\bjson_array\("), "json_build_array("),
     (re.compile(r"\bIS NOT (?=[?:])"), "IS DISTINCT FROM "),
     (re.compile(r"\bx'([0-9a-f]*)'"), r"'\\x\1'::bytea"),
+    (re.compile(r"\bAS BLOB\)"), "AS BYTEA)"),
 )
 _AGGREGATES = {"json_group_array": ("json_agg", "[]"), "json_group_object": ("json_object_agg", "{}")}
 # Steps whose statements are SQLite's own. 16: PostgreSQL never uses the number of a deleted row again.

@@ -1,4 +1,4 @@
-"""One connection to a model's server; answers are parsed by aiohttp's parser.
+"""One HTTP connection to a server; answers are parsed by aiohttp's parser.
 
 Own code, since aiohttp's client takes twice the processor time, and four times the memory while thousands of calls wait.
 """
@@ -14,16 +14,11 @@ from aiohttp import EMPTY_PAYLOAD, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import HttpResponseParser, RawResponseMessage
 
-from chatsvc.engines.anthropic.faults import ModelFault
-
-MAX_ANSWER_BYTES = 512 * 1024
-"""Size of the largest accepted answer: some 20 times what max_tokens allows, thinking included."""
-
 _WITHOUT_BODY = frozenset({101, 204, 304})
 
 
 class HttpAnswer(NamedTuple):
-    """An HTTP answer; `whole` is False if it is larger than MAX_ANSWER_BYTES."""
+    """An HTTP answer; `whole` is False if it is larger than the connection accepts."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,13 +26,25 @@ class HttpAnswer(NamedTuple):
     whole: bool
 
 
-class ModelConnection(BaseProtocol):
-    """Carries one request at a time. `usable` is whether another one may follow, as far as the event loop knows."""
+class ConnectionLost(Exception):
+    """The connection ended before an answer began."""
 
-    __slots__ = ("_answer", "_body", "_head", "usable")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+class AnswerBroken(Exception):
+    """The connection carried something else than one whole HTTP answer."""
+
+
+class ClientConnection(BaseProtocol):
+    """Carries one request at a time, with answers of at most `most_bytes`.
+
+    `usable` is whether another one may follow, as far as the event loop knows.
+    """
+
+    __slots__ = ("_answer", "_body", "_head", "_most_bytes", "usable")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, most_bytes: int) -> None:
         super().__init__(loop)
+        self._most_bytes = most_bytes
         self._answer: asyncio.Future[HttpAnswer] | None = None
         self._head: RawResponseMessage | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
@@ -48,12 +55,12 @@ class ModelConnection(BaseProtocol):
         self.transport = transport  # type: ignore[assignment]  # it is a socket, or TLS over one
 
     def ask(self, request: bytes) -> asyncio.Future[HttpAnswer]:
-        """Send a request; return a future of its answer or a ModelFault. A caller that stops waiting has to `abort`.
+        """Send a request; return a future of its answer, ConnectionLost or AnswerBroken. A caller that stops waiting has to `abort`.
 
         Not a coroutine, which would keep the request in memory until the answer has come.
         """
         if self.transport is None:
-            raise ModelFault("unreachable", "the connection was lost", retryable=True)
+            raise ConnectionLost("the connection was lost")
         self._answer = self._loop.create_future()
         self._head = None
         self.transport.write(request)
@@ -70,7 +77,7 @@ class ModelConnection(BaseProtocol):
         return not poll.poll(0)
 
     def abort(self) -> None:
-        """Close at once; a request in flight fails as unreachable."""
+        """Close at once; a request in flight fails."""
         self.usable = False
         if self.transport is not None:
             self.transport.abort()
@@ -85,11 +92,11 @@ class ModelConnection(BaseProtocol):
         if self._parser is None:
             # Created late: with thousands of calls at once there is time for it only while they wait. The limit keeps the parser from
             # pausing early. Nothing is decompressed: a bomb of 512 KiB would be 512 MiB.
-            self._parser = HttpResponseParser(self, self._loop, MAX_ANSWER_BYTES, read_until_eof=True, auto_decompress=False)
+            self._parser = HttpResponseParser(self, self._loop, self._most_bytes, read_until_eof=True, auto_decompress=False)
         try:
             messages, upgraded, rest = self._parser.feed_data(data)
         except Exception as error:  # noqa: BLE001  # any failure of the parser means that it is no HTTP
-            self._fail(ModelFault("bad_response", type(error).__name__))
+            self._fail(AnswerBroken(type(error).__name__))
             return
         for message, body in messages:
             if message.code < 200 and message.code != 101:
@@ -109,17 +116,17 @@ class ModelConnection(BaseProtocol):
         body = self._body
         broken = body.exception()
         if broken is not None:
-            self._fail(ModelFault("bad_response", type(broken).__name__))
+            self._fail(AnswerBroken(type(broken).__name__))
             return
-        too_long = body.total_bytes > MAX_ANSWER_BYTES
+        too_long = body.total_bytes > self._most_bytes
         if body.is_eof() or too_long:
-            read = body.read_nowait(-1)[:MAX_ANSWER_BYTES]
+            read = body.read_nowait(-1)[: self._most_bytes]
             self._answer.set_result(HttpAnswer(self._head.code, self._head.headers, read, not too_long))
             self._body = EMPTY_PAYLOAD
             if too_long:
                 self.abort()
 
-    def _fail(self, fault: ModelFault) -> None:
+    def _fail(self, fault: Exception) -> None:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(fault)
         self.abort()
@@ -129,13 +136,13 @@ class ModelConnection(BaseProtocol):
         self.usable = False
         super().connection_lost(exc)
         if self._head is None:
-            self._fail(ModelFault("unreachable", type(exc).__name__ if exc else "the server hung up", retryable=True))
+            self._fail(ConnectionLost(type(exc).__name__ if exc else "the server hung up"))
         elif self._parser is not None and self._body is not EMPTY_PAYLOAD:
             try:
                 self._parser.feed_eof()
             except Exception as error:  # noqa: BLE001  # an answer that broke off, in whatever way
-                self._fail(ModelFault("bad_response", type(error).__name__))
+                self._fail(AnswerBroken(type(error).__name__))
             self._complete()
-            self._fail(ModelFault("bad_response", "the answer broke off"))
+            self._fail(AnswerBroken("the answer broke off"))
         # Break the reference cycle.
         self._parser = None

@@ -1,0 +1,139 @@
+"""Pool of keep-alive HTTP connections to one server, for thousands of calls at once.
+
+The environment has no effect: no proxy, netrc, cookies or certificates from it. Nothing is retried, no redirect is followed and nothing
+is decompressed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import inf
+from urllib.parse import SplitResult, quote
+
+from chatsvc import __version__
+from chatsvc.deadlines import Deadlines
+from chatsvc.outbound.dialler import Dialler
+from chatsvc.outbound.egress import Egress
+from chatsvc.outbound.http_connection import ClientConnection, HttpAnswer
+from chatsvc.outbound.tls import client_context
+
+CONNECT_TIMEOUT_S = 10.0
+"""Limit for a connection with its TLS handshake, in seconds.
+
+Much longer than a network needs: with thousands of calls at once, the event loop notices an open connection late.
+"""
+
+CONNECTIONS = 5000
+_IN_PATHS = "/%:@!$&'()*+,;=~"
+
+
+class NotOpened(Exception):
+    """No connection could be opened, so nothing was sent. The text names the fault."""
+
+
+class HttpPool:
+    """Connections to the server of an address. An idle one is closed after `idle_s` seconds, or earlier by its server.
+
+    `purpose` is that of the egress ledger, `most_bytes` the size of the largest answer. Raises OSError where certificates cannot be read.
+    """
+
+    def __init__(self, egress: Egress, purpose: str, url: SplitResult, *, idle_s: float, most_bytes: int) -> None:
+        secure, host = url.scheme == "https", ascii_host(url)
+        tls = client_context() if secure else None
+        self._dialler = Dialler(egress, purpose, host, url.port or (443 if secure else 80), tls)
+        self._idle_s, self._most_bytes = idle_s, most_bytes
+        self._loop = asyncio.get_running_loop()
+        self._idle: deque[tuple[float, ClientConnection]] = deque()
+        self._busy: set[ClientConnection] = set()
+        self._limit = asyncio.Semaphore(CONNECTIONS)
+        self._evict_timer: asyncio.TimerHandle | None = None
+        self.deadlines = Deadlines()
+
+    async def ask(self, make_request: Callable[[], bytes], timeout_s: float = inf) -> HttpAnswer:
+        """Send a request; return its answer. Raises NotOpened.
+
+        After it was written raises ConnectionLost and AnswerBroken, and TimeoutError after `timeout_s` seconds without the answer.
+        The request is made late and not kept: with thousands of calls it would take much memory while they wait.
+        """
+        async with self._limit:
+            connection = self._reuse() or await self._connect()
+            self._busy.add(connection)
+            try:
+                with self.deadlines.until(self._loop.time() + timeout_s):
+                    answer = await connection.ask(make_request())
+            except BaseException:
+                connection.abort()
+                raise
+            finally:
+                self._busy.discard(connection)
+            if connection.usable:
+                self._keep(connection)
+            else:
+                connection.abort()
+        return answer
+
+    async def _connect(self) -> ClientConnection:
+        try:
+            with self.deadlines.until(self._loop.time() + CONNECT_TIMEOUT_S):
+                return await self._dialler.open(partial(ClientConnection, self._loop, self._most_bytes))
+        except (OSError, UnicodeError) as error:
+            raise NotOpened(type(error).__name__) from None
+
+    def _reuse(self) -> ClientConnection | None:
+        """Take the connection that was used last, if it is still open."""
+        while self._idle:
+            _, connection = self._idle.pop()
+            if connection.quiet:
+                return connection
+            connection.abort()
+        return None
+
+    def _keep(self, connection: ClientConnection) -> None:
+        self._idle.append((self._loop.time() + self._idle_s, connection))
+        if self._evict_timer is None:
+            self._evict_timer = self._loop.call_later(self._idle_s, self._evict_idle)
+
+    def _evict_idle(self) -> None:
+        """Close connections that have been idle for too long."""
+        loop = self._loop
+        while self._idle and self._idle[0][0] <= loop.time():
+            self._idle.popleft()[1].abort()
+        self._evict_timer = loop.call_at(self._idle[0][0], self._evict_idle) if self._idle else None
+
+    async def close(self) -> None:
+        """Close every connection; calls in flight fail."""
+        if self._evict_timer is not None:
+            self._evict_timer.cancel()
+        for connection in (*self._busy, *(connection for _, connection in self._idle)):
+            connection.abort()
+        self._idle.clear()
+
+
+def ascii_host(url: SplitResult) -> str:
+    """Return the host of an address as it is looked up."""
+    return (url.hostname or "").encode("idna").decode()
+
+
+def post_head(url: SplitResult, path: str, headers: Mapping[str, str]) -> bytes:
+    """Build the constant part of a POST request with JSON: its head up to the value of Content-Length.
+
+    `path` follows that of the address. Raises ValueError for a header that no request can carry.
+    """
+    host = ascii_host(url)
+    host = f"[{host}]" if ":" in host else host
+    lines = [
+        f"POST {quote(url.path, _IN_PATHS)}{quote(path, _IN_PATHS)} HTTP/1.1",
+        f"Host: {host if url.port is None else f'{host}:{url.port}'}",
+        "Accept: application/json",
+        "Accept-Encoding: identity",
+        "Content-Type: application/json",
+        f"User-Agent: chatsvc/{__version__}",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        "Content-Length: ",
+    ]
+    if any(character in line for line in lines for character in "\r\n\0"):
+        raise ValueError("a header of more than one line")
+    return "\r\n".join(lines).encode()

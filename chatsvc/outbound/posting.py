@@ -1,0 +1,92 @@
+"""Posting of JSON to a messaging platform. It tells whether a request was surely not sent, or nobody knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from chatsvc.outbound.egress import Egress, EgressRefused
+from chatsvc.outbound.http_connection import AnswerBroken, ConnectionLost
+from chatsvc.outbound.http_pool import HttpPool, NotOpened, post_head
+from chatsvc.outbound.sending import NotConnected, SendingUncertain
+
+_IDLE_S = 10.0  # both platforms keep idle connections for longer
+_RETRY_S, _LONGEST_RETRY_S = 5.0, 86_400.0
+
+
+class PlatformAnswer(NamedTuple):
+    """Status of an answer and its JSON object, None for anything else."""
+
+    status: int
+    told: dict[str, Any] | None
+
+
+class PlatformPoster:
+    """Posts to one platform's server. Its connections are kept for further calls; no text of a fault has an address or a header.
+
+    `purpose` is that of the egress ledger, and begins the codes of faults.
+    """
+
+    def __init__(self, egress: Egress, purpose: str, url: str, most_bytes: int, headers: Mapping[str, str] | None = None) -> None:
+        self._egress, self._purpose, self._most_bytes = egress, purpose, most_bytes
+        self._url, self._headers = urlsplit(url), headers or {}
+        self._heads: dict[str, bytes] = {}
+        self._pool: HttpPool | None = None
+
+    def _opened(self) -> HttpPool:
+        if self._pool is None:
+            self._pool = HttpPool(self._egress, self._purpose, self._url, idle_s=_IDLE_S, most_bytes=self._most_bytes)
+        return self._pool
+
+    async def post(self, path: str, parameters: Mapping[str, object], timeout_s: float) -> PlatformAnswer:
+        """Post parameters to a path below the server's address; return the answer within `timeout_s`.
+
+        Raises NotConnected where nothing was written, and SendingUncertain where no answer came.
+        """
+        try:
+            self._egress.check(self._purpose)
+            answer = await self._opened().ask(partial(self._request, path, parameters), timeout_s)
+        except EgressRefused:
+            raise NotConnected("egress: none does not permit the connection") from None
+        except NotOpened as fault:
+            raise NotConnected(str(fault)) from None
+        except TimeoutError:
+            raise SendingUncertain("timeout") from None
+        except (ConnectionLost, AnswerBroken):
+            raise SendingUncertain("connection_broken") from None
+        except OSError as fault:  # unreadable certificates
+            raise NotConnected(type(fault).__name__) from None
+        if not answer.whole:
+            raise SendingUncertain(f"{self._purpose}_answer_too_long")
+        return PlatformAnswer(answer.status, _object(answer.body))
+
+    def _request(self, path: str, parameters: Mapping[str, object]) -> bytes:
+        head = self._heads.get(path)
+        if head is None:
+            head = self._heads[path] = post_head(self._url, path, self._headers)
+        content = json.dumps(parameters).encode()
+        return b"%b%d\r\n\r\n%b" % (head, len(content), content)
+
+    async def close(self) -> None:
+        """Close connections."""
+        if self._pool is not None:
+            pool, self._pool = self._pool, None
+            await pool.close()
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def retry_after_s(told: object) -> float:
+    """Return the seconds that a platform asks to wait, at most a day."""
+    if not isinstance(told, int | float) or isinstance(told, bool) or not told >= 0:
+        return _RETRY_S
+    return float(min(told, _LONGEST_RETRY_S))
