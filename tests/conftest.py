@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
 from chatsvc.usecases import accounts, bots, keys
+from chatsvc.webhooks import courier
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, open_store, require_programs
 from tests.valkey import ValkeyServer, require_program
@@ -78,6 +80,14 @@ MODELS = {
     "scripted": Tier("scripted", "anthropic", "model-1", 100_000, 500_000, 125_000, 10_000),
     "offline": Tier("offline", "knowledge"),
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_root_certificates_once() -> Iterator[None]:
+    """Share the TLS contexts of webhooks: reading the system's certificates is the longest part of a service's start."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(courier, "client_context", cache(courier.client_context))
+        yield
 
 
 @dataclass

@@ -25,7 +25,7 @@ def stored(site: Site) -> str:
 
 def test_acts_are_recorded_with_their_ids_and_outcomes_and_without_secrets(site: Site) -> None:
     account = site.account("Selin's Bakery")
-    bot = site.bot(account, "--instructions", "the words of instructions")
+    bot = site.bot(account, instructions="the words of instructions")
     made: dict[str, Any] = site.json("key", "create", "--account", account, "--name", "the key's label")
     signing_key = site.json("webhook", "set", bot, "--pull", "--event", "request.created")["signing_key"]
     rotated = site.json("webhook", "rotate", bot)["signing_key"]

@@ -26,7 +26,7 @@ class Shop(Site):
         folder.mkdir()
         super().__init__(folder, "models: {offline: {engine: knowledge}}\nlimits: {requests_per_minute: 1000000}")
         self.owner = self.account()
-        self.desk = self.bot(self.owner, "--model", "offline")
+        self.desk = self.bot(self.owner, model="offline")
         (folder / "faq.md").write_text(KNOWLEDGE)
         self.json("knowledge", "add", self.desk, str(folder / "faq.md"))
         self.secret = self.key(self.owner)

@@ -89,7 +89,7 @@ def test_an_account_is_on_the_enterprise_plan_unless_it_is_said_otherwise(site: 
 
 
 def test_a_new_plan_brings_its_allowance_unless_a_limit_is_given_too(site: Site) -> None:
-    account = site.account("Acme", "--plan", "free")
+    account = site.account("Acme", plan="free")
     assert site.json("account", "set", account, "--plan", "starter")["messages_limit"] == 1000
     assert site.json("account", "set", account, "--plan", "business", "--messages-limit", "5")["messages_limit"] == 5
     gone = site.json("account", "set", account, "--plan", "none")
@@ -202,12 +202,12 @@ def test_what_cannot_be_a_bot_is_refused_in_one_line(site: Site) -> None:
 
 
 def test_past_the_plans_number_of_bots_there_are_no_more(site: Site) -> None:
-    account = site.account("Small", "--plan", "free")
+    account = site.account("Small", plan="free")
     site.bot(account)
     assert site.refused("bot", "create", "second", "--account", account) == (
         "no more bots: the plan free has 1 bot, and the account has as many"
     )
-    without = site.account("None", "--plan", "none")
+    without = site.account("None", plan="none")
     assert site.refused("bot", "create", "first", "--account", without) == "no more bots: the account has no plan"
     assert len(site.json("bot", "list", "--account", account)) == 1
 
@@ -316,7 +316,7 @@ def test_one_bots_entry_cannot_be_removed_through_another(site: Site, faq: Path)
 
 
 def test_usage_is_what_analytics_tells(site: Site) -> None:
-    account = site.account("Acme", "--plan", "business")
+    account = site.account("Acme", plan="business")
     bot = site.bot(account)
     told = site.json("usage", account, "--days", "7")
     assert set(told) == {"account", "chatbots", "usage"}

@@ -47,7 +47,7 @@ def test_the_service_does_what_its_description_says(tmp_path: Path) -> None:
         site = Site(tmp_path, f"limits: {{requests_per_minute: 1000000}}\n{settings(model.url)}")
         account = site.account()
         site.json("account", "set", account, "--messages-limit", "1000000000")
-        bot, key = site.bot(account, "--model", "slow"), site.key(account)
+        bot, key = site.bot(account, model="slow"), site.key(account)
         with site.serve() as serving:
             for visitor in ("a", "b", "c"):
                 serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello", "user_id": visitor})

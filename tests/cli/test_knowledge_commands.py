@@ -34,7 +34,7 @@ FAQ = FAQ.replace("## is no", "\\## is no")
 @pytest.fixture
 def bot(site: Site) -> str:
     """A bot of its own."""
-    return site.bot(site.account("Acme", "--plan", "enterprise"), "--language", "en")
+    return site.bot(site.account("Acme", plan="enterprise"), language="en")
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
@@ -175,7 +175,7 @@ def test_lint_tells_what_is_weak_worst_first(site: Site, bot: str, tmp_path: Pat
 
 def test_a_dry_run_stores_nothing_and_lists_the_past_questions_whose_answers_change(fresh: Site, tmp_path: Path) -> None:
     account = fresh.account()
-    bot, key = fresh.bot(account, "--language", "en", "--ask-back", "off"), fresh.key(account)
+    bot, key = fresh.bot(account, language="en", ask_back=False), fresh.key(account)
     fresh.json("knowledge", "add", bot, put(tmp_path, "inn.md", "## Parking\n\nBehind the house.\n\n## Breakfast?\n\nFrom 8 to 10.\n"))
     put(tmp_path, "inn.md", "## Parking?\n\nBehind the house.\n\n## Do you take dogs?\n\nOne per room.\n")
     with fresh.serve() as serving:
@@ -195,7 +195,7 @@ def test_a_dry_run_stores_nothing_and_lists_the_past_questions_whose_answers_cha
 
 def test_what_was_asked_in_vain_is_shown_in_groups_ready_to_become_entries(fresh: Site, tmp_path: Path) -> None:
     account = fresh.account()
-    bot, key = fresh.bot(account, "--language", "en"), fresh.key(account)
+    bot, key = fresh.bot(account, language="en"), fresh.key(account)
     assert fresh.json("knowledge", "unanswered", bot) == []
     with fresh.serve() as serving:
         fresh.json("knowledge", "add", bot, put(tmp_path, "faq.md", FAQ))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli import support
 from tests.cli.model_thread import ModelThread, settings
-from tests.cli.support import NOBODY, Serving, Site, become_nobody, environment, one_line, python_for_everybody, run
+from tests.cli.support import NOBODY, Serving, SiteOfAnother, become_nobody, environment, one_line, python_for_everybody, run_anew
 from tests.engines.model_server import says
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
@@ -35,19 +35,19 @@ def _readable_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
+def site() -> Iterator[SiteOfAnother]:
     """An installation owned by another user in a folder that everybody may enter."""
     # An earlier test may have run a service in this process, which narrows the mask.
     before = os.umask(0o022)
     folder = Path(tempfile.mkdtemp(prefix="chatsvc-test-"))
     folder.chmod(0o755)
-    made = Site(folder)
+    made = SiteOfAnother(folder)
     yield made
     shutil.rmtree(folder)
     os.umask(before)
 
 
-def give(site: Site) -> None:
+def give(site: SiteOfAnother) -> None:
     """Give the installation's folder and its configuration to the service's user."""
     for path in (site.folder, site.config):
         os.chown(path, NOBODY, NOBODY)
@@ -59,7 +59,7 @@ def owners(folder: Path) -> set[tuple[str, int, int]]:
     return {(name, stat.st_uid, stat.st_gid) for name, stat in stats.items() if (stat.st_uid, stat.st_gid) != (NOBODY, NOBODY)}
 
 
-def test_all_that_a_command_makes_belongs_to_the_folders_owner(site: Site) -> None:
+def test_all_that_a_command_makes_belongs_to_the_folders_owner(site: SiteOfAnother) -> None:
     site.data.mkdir()
     os.chown(site.data, NOBODY, NOBODY)
     account = site.account()
@@ -68,13 +68,13 @@ def test_all_that_a_command_makes_belongs_to_the_folders_owner(site: Site) -> No
     assert {file.name for file in site.data.iterdir()} == {"chatsvc.db", "lock", "master.key"}
 
 
-def test_a_folder_that_is_not_there_yet_belongs_to_the_owner_of_where_it_is_made(site: Site) -> None:
+def test_a_folder_that_is_not_there_yet_belongs_to_the_owner_of_where_it_is_made(site: SiteOfAnother) -> None:
     give(site)
     site.account()
     assert owners(site.data) == set()
 
 
-def test_a_service_that_root_starts_runs_as_the_owner_and_both_may_command_it(site: Site) -> None:
+def test_a_service_that_root_starts_runs_as_the_owner_and_both_may_command_it(site: SiteOfAnother) -> None:
     give(site)
     account = site.account()
     with site.serve() as serving:
@@ -85,7 +85,7 @@ def test_a_service_that_root_starts_runs_as_the_owner_and_both_may_command_it(si
         assert serving.ask(site.key(account), "GET", "/chatbots").status == 200
         assert {"control.sock", "chatsvc.db-wal", "chatsvc.db-shm"} <= {file.name for file in site.data.iterdir()}
         assert owners(site.data) == set()
-        as_nobody = run("-c", site.config, "account", "list", "--json", cwd=site.folder, before=become_nobody)
+        as_nobody = run_anew("-c", site.config, "account", "list", "--json", cwd=site.folder, before=become_nobody)
         assert (as_nobody.status, as_nobody.err) == (0, "")
         assert account in as_nobody.out
         assert serving.end() == 0
@@ -97,7 +97,7 @@ def ids(status: str, name: str) -> int:
     return next(int(line.split()[2]) for line in status.splitlines() if line.startswith(f"{name}:"))
 
 
-def test_a_service_of_the_owner_takes_commands_from_root(site: Site) -> None:
+def test_a_service_of_the_owner_takes_commands_from_root(site: SiteOfAnother) -> None:
     give(site)
     site.log.touch()
     with Serving(site.config, site.log, site.folder, before=become_nobody) as serving:
@@ -107,25 +107,25 @@ def test_a_service_of_the_owner_takes_commands_from_root(site: Site) -> None:
     assert owners(site.data) == set()
 
 
-def test_init_as_root_leaves_a_folder_that_its_owner_can_serve(site: Site) -> None:
+def test_init_as_root_leaves_a_folder_that_its_owner_can_serve(site: SiteOfAnother) -> None:
     site.config.unlink()
     os.chown(site.folder, NOBODY, NOBODY)
-    assert run("init", site.folder, cwd=site.folder).status == 0
+    assert run_anew("init", site.folder, cwd=site.folder).status == 0
     assert owners(site.data) == set()
-    as_nobody = run("account", "list", cwd=site.folder, before=become_nobody)
+    as_nobody = run_anew("account", "list", cwd=site.folder, before=become_nobody)
     assert (as_nobody.status, as_nobody.err) == (0, "")
 
 
-def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(site: Site) -> None:
+def test_a_folder_of_roots_own_stays_roots_and_is_nobodys_to_read(site: SiteOfAnother) -> None:
     site.account()
     assert {file.stat().st_uid for file in (site.data, *site.data.iterdir())} == {0}
-    done = run("-c", site.config, "account", "list", cwd=site.folder, before=become_nobody)
+    done = run_anew("-c", site.config, "account", "list", cwd=site.folder, before=become_nobody)
     assert (done.status, done.out) == (1, "")
     assert str(site.data) in one_line(done.err)
     assert "Permission denied" in done.err
 
 
-def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: SiteOfAnother, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules are imported before root becomes the owner, who may not read the program."""
     if sys.executable in support.CHATSVC:
         pytest.skip("everybody may run this interpreter")
@@ -135,7 +135,7 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkey
         site.config.write_text(f"server: {{listen: 127.0.0.1:0}}\n{settings(model.url)}\n")
         give(site)
         account = site.account()
-        bot, key = site.bot(account, "--timezone", "Europe/London"), site.key(account)
+        bot, key = site.bot(account, timezone="Europe/London"), site.key(account)
         assert (
             site.refused("bot", "set", bot, "--timezone", "Mars/Olympus")
             == "'Mars/Olympus' is no time zone; one is written like Europe/Istanbul"
@@ -155,7 +155,7 @@ def test_an_owner_who_may_not_read_the_program_is_no_obstacle(site: Site, monkey
         assert "Traceback" not in site.log.read_text()
 
 
-def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_the_folders_owner(site: Site) -> None:
+def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_the_folders_owner(site: SiteOfAnother) -> None:
     site.data.mkdir()
     os.chown(site.data, NOBODY, NOBODY)
     site.account()
@@ -167,10 +167,10 @@ def test_root_backs_up_to_a_folder_of_its_own_and_what_is_restored_belongs_to_th
     assert owners(site.data) == set()
 
 
-def test_doctor_tells_somebody_who_may_not_look_who_may(site: Site) -> None:
+def test_doctor_tells_somebody_who_may_not_look_who_may(site: SiteOfAnother) -> None:
     site.account()
     os.chown(site.data, 4321, 4321)
-    done = run("-c", site.config, "doctor", "--json", cwd=site.folder, before=become_nobody)
+    done = run_anew("-c", site.config, "doctor", "--json", cwd=site.folder, before=become_nobody)
     assert done.status == 1
     assert one_line(done.err).endswith("found")
     faults = [check for check in json.loads(done.out)["checks"] if check["state"] == "fault"]

@@ -26,7 +26,7 @@ FAQ = "language: en\n\n## When are you open?\nalt: opening hours\nalt: what time
 
 def test_what_is_said_over_http_is_shown_by_the_commands_with_the_service_and_without(fresh: Site) -> None:
     account = fresh.account()
-    bot, key = fresh.bot(account, "--language", "en"), fresh.key(account)
+    bot, key = fresh.bot(account, language="en"), fresh.key(account)
     faq = fresh.folder / "faq.md"
     faq.write_text(FAQ)
     with fresh.serve() as serving:

@@ -159,7 +159,7 @@ def test_what_may_not_be_set_is_refused(house: Site, bot: str, hooks: ReceiverTh
         assert "the address is refused" in house.refused("webhook", "set", bot, url, "--event", "request.created")
     for event in ("webhook.test", "nothing", "request.*"):
         assert "cannot be chosen" in house.refused("webhook", "set", bot, hooks.url, "--event", event)
-    poor = house.bot(house.account("Poor", "--plan", "starter"))
+    poor = house.bot(house.account("Poor", plan="starter"))
     assert "has no webhooks" in house.refused("webhook", "set", poor, hooks.url, "--event", "request.created")
     usage_error(house.run("webhook", "set", bot, "--event", "request.created"), "give a URL or --pull")
     usage_error(house.run("webhook", "set", bot, hooks.url, "--pull", "--event", "request.created"), "give a URL or --pull")

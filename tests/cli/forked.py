@@ -1,0 +1,166 @@
+"""Commands as forks of a process that has loaded the program: real processes, without a second of loading for each."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_SIZE = 4  # bytes that tell how long a request is
+
+
+class Forks:
+    """The process that has loaded the program. It ends with the process that started it."""
+
+    def __init__(self) -> None:
+        self._address = f"\0chatsvc-tests-{os.getpid()}"
+        listener = socket.socket(socket.AF_UNIX)
+        with closing(listener):
+            listener.bind(self._address)
+            listener.listen(64)
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", f"from tests.cli.forked import serve; serve({listener.fileno()})"],
+                cwd=Path(__file__).parents[2],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[listener.fileno()],
+            )
+
+    def run(self, arguments: list[str], cwd: Path | None, env: dict[str, str], timeout_s: float) -> tuple[int, bytes, bytes]:
+        """Run a command. Returns its exit status, its output and its errors; raises subprocess.TimeoutExpired."""
+        request = json.dumps({"arguments": arguments, "cwd": str(cwd or Path.cwd()), "env": env}).encode()
+        pipes = [os.pipe(), os.pipe()]
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self._address)
+            socket.send_fds(connection, [len(request).to_bytes(_SIZE, "big")], [write for _, write in pipes])
+            connection.sendall(request)
+            for _, write in pipes:
+                os.close(write)
+            texts = {read: b"" for read, _ in pipes}
+            try:
+                left = set(texts)
+                while left:
+                    ready, _, _ = select.select(left, [], [], timeout_s)
+                    if not ready:
+                        raise subprocess.TimeoutExpired(arguments, timeout_s)
+                    for read in ready:
+                        piece = os.read(read, 1 << 16)
+                        texts[read] += piece
+                        if not piece:
+                            left.remove(read)
+                status = int(connection.recv(_SIZE))
+            finally:
+                for read in texts:
+                    os.close(read)
+        out, err = texts.values()
+        return status, out, err
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+@cache
+def forks() -> Forks:
+    """Start the process, once."""
+    made = Forks()
+    atexit.register(made.close)
+    return made
+
+
+def serve(descriptor: int) -> None:
+    """Load the program, then fork for each command until standard input is closed."""
+    from chatsvc.__main__ import main
+    from chatsvc.cli.main import COMMANDS
+    from chatsvc.usecases.administration import OPERATIONS
+
+    for where, _ in COMMANDS.values():
+        import_module(where.partition(":")[0])
+    for operation in OPERATIONS.values():
+        operation.function()
+    for module in ("chatsvc.control.alone", "chatsvc.control.identity", "chatsvc.store.sqlite.backup"):
+        import_module(module)
+    # That of `python -c`: the folder of this moment, which a command changes.
+    sys.path.remove("")
+    listener = socket.socket(fileno=descriptor)
+    _save_coverage()  # else each command would save what was measured so far
+    gc.disable()
+    gc.freeze()
+    waiting: set[int] = set()
+    while True:
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        waiting -= {child for child in waiting if os.waitpid(child, os.WNOHANG)[0]}
+        if listener not in ready:
+            return
+        connection, _ = listener.accept()
+        child = os.fork()
+        if child == 0:
+            listener.close()
+            os._exit(_run(main) if _is_command(connection) else 0)
+        waiting.add(child)
+        connection.close()
+
+
+def _is_command(connection: socket.socket) -> bool:
+    """Fork once more. True in the process that becomes the command, after its end False in the one that waits for it."""
+    size, outputs, _, _ = socket.recv_fds(connection, _SIZE, 2)
+    request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+    command = os.fork()
+    if command == 0:
+        connection.close()
+        _become(json.loads(request), outputs)
+        return True
+    for output in outputs:
+        os.close(output)
+    ended = os.pidfd_open(command)
+    ready, _, _ = select.select([ended, connection], [], [])
+    if ended not in ready:
+        os.kill(command, signal.SIGKILL)  # nobody waits for it any more
+    status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    connection.sendall(str(status).encode())
+    return False
+
+
+def _become(request: dict[str, Any], outputs: list[int]) -> None:
+    for target, output in zip((1, 2), outputs, strict=True):
+        os.dup2(output, target)
+        os.close(output)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = ["chatsvc", *request["arguments"]]
+
+def _run(main: Callable[[], None]) -> int:
+    """Run the command; its exit status. Clearing all that is loaded away would take longer than most commands."""
+    status: Any = 0
+    try:
+        main()
+    except SystemExit as ended:
+        status = ended.code or 0
+    sys.stdout.flush()
+    _save_coverage()
+    return int(status)
+
+
+def _save_coverage() -> None:
+    if "coverage" in sys.modules:
+        from coverage import Coverage
+
+        measuring = Coverage.current()
+        if measuring is not None:
+            measuring.save()
