@@ -16,8 +16,9 @@ from chatsvc import config as configuration
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain.pricing import Tier
+from chatsvc.outbound.tls import client_context
 from chatsvc.usecases import accounts, bots, keys
-from chatsvc.webhooks import courier
+from tests.browsers import tool
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, open_store, require_programs
 from tests.valkey import ValkeyServer, require_program
@@ -60,6 +61,12 @@ def valkey() -> Iterator[ValkeyServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The script of axe-core, which finds what keeps people from using a page."""
+    return tool("axe-core", "axe.min.js").read_text("utf-8")
+
+
 @pytest.fixture(autouse=True)
 def store(request: pytest.FixtureRequest) -> Iterator[str]:
     """The store of the test: SQLite, or PostgreSQL."""
@@ -86,7 +93,7 @@ MODELS = {
 def _read_root_certificates_once() -> Iterator[None]:
     """Share the TLS contexts of webhooks: reading the system's certificates is the longest part of a service's start."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(courier, "client_context", cache(courier.client_context))
+        patched.setattr("chatsvc.webhooks.courier.client_context", cache(client_context))
         yield
 
 

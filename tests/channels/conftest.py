@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page
 
 from chatsvc.config import Config
 from chatsvc.config.model import Channels
@@ -17,10 +17,10 @@ from chatsvc.usecases import channel_messages, conversations
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.conversations import TeamThread
+from tests.browsers import chromium
 from tests.channels.bot_api import BotApi
 from tests.channels.browsing import HostSite
 from tests.conftest import Caller, MakeCaller
-from tests.dashboard.conftest import CHROMIUM, CHROMIUM_OPTIONS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 
 
@@ -148,12 +148,8 @@ async def site(caller: Caller) -> AsyncIterator[HostSite]:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     """Chromium without a window."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    async with async_playwright() as playwright:
-        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
+    async with chromium() as started:
         yield started
-        await started.close()
 
 
 @pytest.fixture

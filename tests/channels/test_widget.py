@@ -19,7 +19,6 @@ from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
 from tests.channels.conftest import begun
 from tests.conftest import Caller
-from tests.dashboard.conftest import TOOLS
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 LISTEN = "window.heard = []; chatsvc.on('message', (message) => { heard.push(message) })"
@@ -411,15 +410,6 @@ async def test_an_operator_and_the_visitor_see_each_other_write_within_three_sec
     await perform(services, ADMIN, "conversation.release", named)
     await sees(frame, "automated assistant", 3)
     await until(frame, "document.getElementById('state').textContent === ''", 3)
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core."""
-    script = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        pytest.skip("axe-core is not installed: run scripts/test, with npm on this machine")
-    return script.read_text("utf-8")
 
 
 async def violations(page: Any, axe: str) -> list[tuple[str, list[str]]]:

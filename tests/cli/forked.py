@@ -125,7 +125,7 @@ def _is_command(connection: socket.socket) -> bool:
     for output in outputs:
         os.close(output)
     ended = os.pidfd_open(command)
-    ready, _, _ = select.select([ended, connection], [], [])
+    ready, _, _ = select.select([ended, connection.fileno()], [], [])
     if ended not in ready:
         os.kill(command, signal.SIGKILL)  # nobody waits for it any more
     status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
@@ -144,6 +144,7 @@ def _become(request: dict[str, Any], outputs: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["chatsvc", *request["arguments"]]
+
 
 def _run(main: Callable[[], None]) -> int:
     """Run the command; its exit status. Clearing all that is loaded away would take longer than most commands."""

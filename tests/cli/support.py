@@ -240,7 +240,9 @@ class SiteOfAnother(Site):
     def _made(self, operation: str, **arguments: object) -> Any:
         name = [str(arguments.pop("name"))] if "name" in arguments else []
         options = [word for option, value in arguments.items() for word in (f"--{option}", str(value))]
-        return self.json(*operation.split("."), *name, *options)
+        done = run("-c", self.config, *operation.split("."), *name, *options, "--json", cwd=self.folder)
+        assert (done.status, done.err) == (0, ""), done
+        return json.loads(done.out)
 
 
 def one_line(err: str) -> str:

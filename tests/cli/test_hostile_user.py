@@ -204,7 +204,7 @@ def test_a_link_in_the_place_of_the_socket_is_not_followed(place: Place) -> None
         (place.folder / "roots.sock").chmod(0o600)
         listener.listen()
         place.link(place.theirs / "control.sock", place.folder / "roots.sock")
-        command = threading.Thread(target=run, args=("-c", site.config, "account", "list"), kwargs={"cwd": place.folder}, daemon=True)
+        command = threading.Thread(target=run_anew, args=("-c", site.config, "account", "list"), kwargs={"cwd": place.folder}, daemon=True)
         command.start()
         listener.settimeout(3)
         with pytest.raises(TimeoutError):

@@ -56,6 +56,7 @@ def _words() -> list[str]:
 class ChannelTorture(Generic[Api]):
     """An installation with a bot on a platform, and the messages of its visitors, whom the platform knows by `addresses`."""
 
+    api: Api
     # Address, role, content, delivery and error of each message, in order.
     stored: ClassVar[str]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from inspect import iscoroutinefunction
@@ -11,17 +9,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
+from tests.browsers import chromium, tool
 from tests.dashboard.client import Client
 from tests.dashboard.site import Site, open_site
-
-CHROMIUM = shutil.which("chromium")
-# scripts/test installs axe-core and html-validate here, outside of the repository.
-TOOLS = Path(os.environ.get("CHATSVC_TEST_TOOLS") or Path.home() / ".cache" / "chatsvc-test-tools")
-CHROMIUM_OPTIONS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,27 +63,11 @@ async def reader(site: Site) -> Client:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     """Chromium without a window."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS.split())
+    async with chromium() as opened:
         yield opened
-        await opened.close()
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core, which finds what keeps people from using a page."""
-    script = TOOLS / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        pytest.skip("axe-core is not installed: run scripts/test, with npm on this machine")
-    return script.read_text("utf-8")
 
 
 @pytest.fixture(scope="session")
 def html_validate() -> Path:
     """The command of html-validate."""
-    command = TOOLS / "node_modules" / ".bin" / "html-validate"
-    if not command.exists():
-        pytest.skip("html-validate is not installed: run scripts/test, with npm on this machine")
-    return command
+    return tool(".bin", "html-validate")

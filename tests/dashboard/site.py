@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientSession, CookieJar
+from playwright.async_api import Page
 
 from chatsvc import config as configuration
 from chatsvc.app import App
@@ -68,6 +69,14 @@ class Site:
             if role == "administrator":
                 await client.get(f"/?account={self.mine.account}")
         return client
+
+    async def sign_in(self, page: Page, role: str) -> None:
+        """Sign in with the form."""
+        await page.goto(f"{self.app.url}/login")
+        await page.fill("input[name=email]", self.email(role))
+        await page.fill("input[name=password]", PASSWORD)
+        await page.click("main button[type=submit]")
+        await page.wait_for_url(f"{self.app.url}/")
 
     async def do(self, operation: str, **arguments: Any) -> Any:
         """Perform an operation as the command line does."""

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
-from tests.dashboard.site import PASSWORD, Site
+from tests.dashboard.site import Site
 from tests.dashboard.walk import crawl, ids_of
 
 # What a page must not have; contrast is measured in both colour schemes.
@@ -40,11 +40,7 @@ class Visit:
     async def sign_in(self, role: str) -> Page:
         """Sign in with the form."""
         page = await self.open()
-        await page.goto(f"{self.site.app.url}/login")
-        await page.fill("input[name=email]", self.site.email(role))
-        await page.fill("input[name=password]", PASSWORD)
-        await page.click("main button[type=submit]")
-        await page.wait_for_url(f"{self.site.app.url}/")
+        await self.site.sign_in(page, role)
         return page
 
 

@@ -10,18 +10,14 @@ from playwright.async_api import Browser, Page, expect
 from chatsvc.domain.models import SendMessage
 from chatsvc.usecases import bots, previews, unanswered
 from tests.dashboard.client import Client
-from tests.dashboard.site import PASSWORD, Site
+from tests.dashboard.site import Site
 from tests.fakes import ADMIN
 
 
 async def signed_in(site: Site, browser: Browser, **options: Any) -> Page:
     """Open a tab as the editor."""
     page = await (await browser.new_context(locale="en-GB", **options)).new_page()
-    await page.goto(f"{site.app.url}/login")
-    await page.fill("input[name=email]", site.email("editor"))
-    await page.fill("input[name=password]", PASSWORD)
-    await page.click("main button[type=submit]")
-    await page.wait_for_url(f"{site.app.url}/")
+    await site.sign_in(page, "editor")
     return page
 
 

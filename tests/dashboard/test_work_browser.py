@@ -8,7 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, Route
 
 from chatsvc.store import exchanges
-from tests.dashboard.site import PASSWORD, Site
+from tests.dashboard.site import Site
 from tests.store.inspection import execute
 from tests.store.support import ignore, new_exchange
 
@@ -18,11 +18,7 @@ async def tab(site: Site, browser: Browser) -> AsyncIterator[Page]:
     """A tab of the editor's."""
     context = await browser.new_context(locale="en-GB")
     page = await context.new_page()
-    await page.goto(f"{site.app.url}/login")
-    await page.fill("input[name=email]", site.email("editor"))
-    await page.fill("input[name=password]", PASSWORD)
-    await page.click("main button[type=submit]")
-    await page.wait_for_url(f"{site.app.url}/")
+    await site.sign_in(page, "editor")
     yield page
     await context.close()
 
