@@ -1,4 +1,4 @@
-"""The real browser of the tests of pages, and tools that are installed outside of the repository."""
+"""The browser of the tests of pages, and the tools that check pages."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class Postgres:
 
 
 def _copy_empty_store(path: Path) -> None:
-    """Put a migrated store without records where there is none: that takes a tenth of the time of the migrations."""
+    """Put a migrated store without records where there is none. The migrations would take ten times as long."""
     if path.parent.is_dir() and not os.path.lexists(path):
         shutil.copyfile(_empty_store(), path)
 

@@ -1,4 +1,4 @@
-"""Commands as forks of a process that has loaded the program: real processes, without a second of loading for each."""
+"""Commands as forks of a process that has loaded the program. They are real processes, without the time of loading."""
 
 from __future__ import annotations
 

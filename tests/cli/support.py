@@ -75,7 +75,10 @@ def run(*arguments: str | Path | bytes, cwd: Path | None = None, env: dict[str, 
 
 
 def run_anew(*arguments: str | Path | bytes, cwd: Path | None = None, before: Preparation | None = None) -> Done:
-    """Run one command to its end in a new interpreter, for tests of what it loads, and as whom."""
+    """Run one command in a new interpreter.
+
+    For tests of what a command loads, and as which user.
+    """
     done = subprocess.run(
         [*CHATSVC, *arguments],
         cwd=cwd,
@@ -231,7 +234,7 @@ class Site:
 
 
 class SiteOfAnother(Site):
-    """An installation whose data folder is another user's, whom root's commands become: each loads its modules itself."""
+    """An installation whose data folder is another user's: root's commands become that user."""
 
     def run(self, *arguments: str | Path | bytes) -> Done:
         """Run one command on this installation."""

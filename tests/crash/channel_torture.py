@@ -1,4 +1,4 @@
-"""Torture of the delivery by a messaging platform: what tells whether messages repeated in any order outlive kill -9."""
+"""Torture of the delivery by a messaging platform. Messages repeated in any order must outlive kill -9."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def _words() -> list[str]:
 
 
 class ChannelTorture(Generic[Api]):
-    """An installation with a bot on a platform, and the messages of its visitors, whom the platform knows by `addresses`."""
+    """An installation with a bot on a platform, and its visitors' messages.
+
+    The platform knows the visitors by `addresses`.
+    """
 
     api: Api
     # Address, role, content, delivery and error of each message, in order.
