@@ -98,7 +98,7 @@ async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) ->
 
 
 class _DeliveryStep(NamedTuple):
-    """A message that is about to be sent (`delivery` is None), or the outcome of one in flight."""
+    """Mark of a message that is about to be sent, or its outcome where `delivery` is given."""
 
     number: int
     delivery: str | None = None
