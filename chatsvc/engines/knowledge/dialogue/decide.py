@@ -23,8 +23,10 @@ from chatsvc.engines.knowledge.dialogue import (
     hearing,
     knowing,
     matter,
+    openings,
     records,
     repetition,
+    situations,
     smalltalk,
     taking_up,
     texts,
@@ -269,9 +271,20 @@ def _weak_wish(message: VisitorMessage) -> Reply | None:
     if wish is None or not message.turn.may_capture:
         return None
     dated = heard.day is not None or heard.clock is not None
-    if not dated and message.finding.confidence >= _LIKELY and (known := _hedged(message)) is not None:
+    likely = heard.question or message.finding.confidence >= _LIKELY
+    if not dated and likely and (known := _hedged(message)) is not None:
         return _with_offer(message, known)
     return flow.begin(message, wish.request_type)
+
+
+def _proposed_day(message: VisitorMessage) -> Reply | None:
+    """Read "would today do?": the hours of that day, and the offer of a request unless it is closed."""
+    if not openings.is_day_alone(message) or not openings.proposes(message) or openings.asked_before(message.turn):
+        return None
+    said = knowing.opening_hours_beside(message)
+    if openings.is_closed(message) or not message.turn.may_capture:
+        return Reply(said) if said else None
+    return flow.offer(message, "appointment", said or "", "offer.appointment")
 
 
 def _opening_hours_beside(message: VisitorMessage) -> Reply | None:
@@ -294,6 +307,12 @@ def _named(message: VisitorMessage) -> Reply | None:
     kind = matter.request_type(turn)
     visit = matter.visit_told(turn, message.now) if kind == "contact" else None
     return flow.begin_with_name(message, "appointment" if visit else kind, *(visit or ()))
+
+
+def _introduced(message: VisitorMessage) -> Reply | None:
+    """Read an introduction that asks and wants nothing yet: "adım Okan, arabamın plakası 34 ABC 12"."""
+    told = message.heard.name is not None and not message.heard.question and message.wish is None and not message.has_contact
+    return Reply(_say(message)("smalltalk.opening")) if told and message.finding.decision != "answer" else None
 
 
 def _insult(message: VisitorMessage) -> Reply | None:
@@ -336,9 +355,12 @@ READINGS: tuple[Reading, ...] = (
     _lets_go,
     _own_booking,
     _weak_wish,
+    _proposed_day,
     _opening_hours_beside,
     _act,
     _named,
+    _introduced,
     _insult,
+    situations.reply,
     _unsure,
 )

@@ -149,6 +149,7 @@ def answer_to_offer(message: VisitorMessage, draft: RequestDraft) -> Reply | Non
     if (
         taken != asked
         or numbered
+        or (draft.is_appointment and heard.part_of_day)
         or hearing.agrees(turn.message, heard)
         or message.intents & {"act", "enrol"}
         or taking_up.goes_ahead(message)
@@ -202,7 +203,9 @@ def _asked_beside(message: VisitorMessage) -> list[str]:
     """Return the answers to questions beside the wish: "I'd like an appointment. Do you take cards?"."""
     sentences = [clause for part in lookup.parts(message.text) for clause in part.split(", ")][:_MOST_SENTENCES]
     asked = [one for one in sentences if hearing.asks(one) and not ((wish := wishes.recognise(one)) and wish.clear)]
-    found = (knowing.answer_in_context(message.turn, one) for one in asked)
+    found = [knowing.answer_in_context(message.turn, one) for one in asked]
+    if not message.heard.names_when:  # "can i book the meeting room" may have an answer of its own
+        found += [knowing.answer_about(message.turn, one) for one in sentences if one not in asked and hearing.asks(one)]
     return list(dict.fromkeys(answer for answer in found if answer))
 
 

@@ -21,6 +21,7 @@ _ENDS = 400  # characters read at either end of a long message, since reading al
 _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
 _LONGEST_NAME = 4  # words
+_LONGEST_INTRODUCTION = 10  # words of a message that gives a name among other things
 _DIGITS_OF_A_NUMBER = 7
 _KINDS = {"date": "date", "time": "time", "contact": "phone", "phone": "phone"}
 
@@ -293,9 +294,11 @@ def _pointed_name(text: str) -> str | None:
 
 def name_in_passing(message: str, now: datetime, country: str) -> str | None:
     """Return the name that an earlier message gives or consists of: "Its Anna", "Jürgen Müller"."""
-    if len(words(message)) > _LONGEST_NAME or asks(message) or is_nod(message):
+    if len(words(message)) > _LONGEST_INTRODUCTION or asks(message) or is_nod(message):
         return None
     reading = examine(message, now=now, country=country)
+    if len(words(message)) > _LONGEST_NAME:
+        return reading.slots.name
     told = told_names.find(message, reading, asked=True, least=told_names.CAPITAL)
     return reading.slots.name or (told.value if told is not None and (" " in told.value or told.value == message.strip()) else None)
 

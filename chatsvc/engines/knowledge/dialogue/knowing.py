@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import answers, lookup, matter, openings
+from chatsvc.engines.knowledge.dialogue import answers, followups, lookup, matter, openings
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 
 
@@ -21,6 +21,13 @@ def answer_in_context(turn: Turn, text: str) -> str | None:
     finding = lookup.find(part)
     known = answers.answer(part, finding) or (answers.unsure(part, finding) if finding.hedged else None)
     return known.text if known else None
+
+
+def answer_about(turn: Turn, text: str) -> str | None:
+    """Return the knowledge's answer to a text whose subject the entry names."""
+    finding, naming = lookup.search(turn, text), followups.naming_words(text)
+    named = bool(naming) and bool(finding.hits) and followups.holds_words(finding.hits[0].entry, naming)
+    return answers.told(finding.hits[0].entry, text) if finding.decision == "answer" and named else None
 
 
 def opening_hours(message: VisitorMessage) -> str | None:

@@ -30,6 +30,7 @@ _PARTS = re.compile(
 _CLAUSES = re.compile(
     r"[?!.;\n]+(?=\s|$)|,\s+(?:and\s+|ve\s+)?|\s+and\s+(?=(?:do|does|is|are|can|could|what|how|when|where|who)\b)", re.IGNORECASE
 )
+_ASIDES = re.compile(r"\b(?:bu arada|by the way|btw|out of interest|out of curiosity|while i['’]?m (?:here|at it))\b", re.IGNORECASE)
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for
 _PHRASINGS = 6  # other phrasings that help to find it
 _counterparts: WeakKeyDictionary[Knowledge, dict[tuple[str, str], Entry | None]] = WeakKeyDictionary()
@@ -38,11 +39,32 @@ _NEAR = 0.6  # share of the first score from which another hit may come before i
 _SHORT = 6  # words of a message whose words alone may point to an entry
 _OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
 _LIKELY, _APART = 0.3, 5.0  # score of an entry that stands apart, and how much greater than the next one it is
+_PLAIN, _TWICE = 0.33, 2.0  # the same for a message without a subject
 _TITLES = 300  # entries whose titles are looked at for the address of the business
 _LIKE = 0.05  # score from which two may be counterparts
 
 
 def find(turn: Turn) -> SearchResult:
+    """Search for the message. An unsure result gets a hedged answer where its entry stands out."""
+    finding = _found(turn)
+    return replace(finding, decision="ask", hedged=True) if _stands_out(turn, finding) else finding
+
+
+def _stands_out(turn: Turn, finding: SearchResult) -> bool:
+    """Return whether the first entry of an unsure result is the likely one.
+
+    It states the fact asked for and knows all words of the subject; or the message names no subject, and no other entry is near.
+    """
+    if finding.decision == "answer" or finding.hedged or not finding.hits:
+        return False
+    first, naming, kinds = finding.hits[0], followups.naming_words(turn.message), facts.asked(turn.message)
+    if naming:
+        return followups.holds(first.entry, naming) and bool(kinds) and facts.states_any(first.entry.answer, kinds)
+    second = finding.hits[1].score if len(finding.hits) > 1 else 0.0
+    return not turn.history and first.score >= max(_PLAIN, _TWICE * second)
+
+
+def _found(turn: Turn) -> SearchResult:
     """Search for the message. A follow-up is searched in its entry, and together with the earlier questions."""
     said = words(turn.message)
     known = followups.of_fact_alone(turn, said)
@@ -153,7 +175,8 @@ def search(turn: Turn, text: str, *, others: bool = True) -> SearchResult:
 
     With `others` an unsure search is repeated in the other languages of the conversation.
     """
-    finding = _searched(turn, mask_contacts(text, " "), others)
+    plain = " ".join(_ASIDES.sub(" ", text).split())
+    finding = _searched(turn, mask_contacts(plain if words(plain) else text, " "), others)
     if not finding.hits:
         return finding
     first, *rest = finding.hits

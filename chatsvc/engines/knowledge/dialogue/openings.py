@@ -14,7 +14,7 @@ _FILE = WordFile("knowledge/dialogue/openings.txt")
 _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == "asks"))
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")
-_BUSINESS, _BESIDE_HOLIDAY = _FILE.pattern("business"), _FILE.pattern("beside_holiday")
+_BUSINESS, _BESIDE_HOLIDAY, _PROPOSES = _FILE.pattern("business"), _FILE.pattern("beside_holiday"), _FILE.pattern("proposes")
 _WEEKLY, _FOUNDED = _FILE.pattern("weekly"), _FILE.pattern("founded")
 _DAYS_EN = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _DAYS_TR = ("pazartesi", "sali", "carsamba", "persembe", "cuma", "cumartesi", "pazar")
@@ -57,6 +57,17 @@ def asks_of_business(message: VisitorMessage) -> bool:
 def is_day_alone(message: VisitorMessage) -> bool:
     """Return whether the message is no more than a day: `pazar?`, `and on Saturday?`."""
     return day_of(message) is not None and message.heard.clock is None and all(map(_AROUND.match, message.said))
+
+
+def proposes(message: VisitorMessage) -> bool:
+    """Return whether a message proposes the day for a visit: "bugün olur mu", "is friday ok"."""
+    return bool(_PROPOSES.search(message.line))
+
+
+def is_closed(message: VisitorMessage) -> bool:
+    """Return whether the business is closed on the day named. Never where it has no opening hours."""
+    week, day, say = hours.week_of(message.turn.bot.opening_hours), day_of(message), texts.of(message.turn.bot, message.tongue)
+    return day is not None and (say.profile.is_closed(day) or (bool(week) and not hours.spans_of(week, day)))
 
 
 def names_holiday(message: VisitorMessage) -> bool:

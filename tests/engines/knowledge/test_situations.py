@@ -1,0 +1,89 @@
+"""Messages that ask nothing in so many words: situations, introductions, a day proposed, and wishes put as questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from chatsvc.engines import EngineError
+from tests.engines.knowledge.test_interruptions import Caller, after
+
+NOTE = {"tr": "not alayım mı?", "en": "Shall I take a note"}
+
+
+@pytest.mark.parametrize(
+    ("tongue", "message", "answer"),
+    [
+        ("tr", "arabam frene basınca ses yapıyor", "Fren kontrolü ücretsiz"),
+        ("tr", "araç için rapor aldım ama kaybettim", "Rapor aynı gün pdf."),
+        ("tr", "kartım çalındı dün parkta", "Bu konuda hazır bir bilgim yok."),
+        ("en", "my card was stolen in town", "I have no ready answer to that."),
+    ],
+)
+def test_a_situation_gets_the_nearest_entry_or_none_and_the_offer_to_pass_it_on(tongue: str, message: str, answer: str) -> None:
+    told = Caller(tongue).say(message)
+    assert answer in told.text
+    assert NOTE[tongue] in told.text
+    assert told.dialogue is not None
+
+
+def test_the_offer_about_a_situation_is_taken_up_with_what_was_told() -> None:
+    caller = after("tr", "araç için rapor aldım ama kaybettim", "evet", "Hasan Demirci", "0532 111 22 33")
+    caught = caller.say("evet").captured
+    assert caught is not None
+    assert "rapor aldım" in caught.message
+
+
+@pytest.mark.parametrize("message", ["my wife left me", "i like turtles", "is it"])
+def test_a_statement_that_has_nothing_to_do_with_the_business_gets_no_offer(message: str) -> None:
+    with pytest.raises(EngineError):
+        Caller("en").say(message)
+
+
+def test_an_introduction_is_heard_and_the_name_is_known_afterwards() -> None:
+    caller = Caller("tr")
+    assert caller.say("adım okan arabamın plakası 34 ABC 12").text == "Buyurun, sizi dinliyorum."
+    caller.say("yarın 10da randevu fren")
+    assert "- Ad: okan\n" in caller.say("0532 111 22 33").text
+
+
+@pytest.mark.parametrize(("tongue", "message"), [("tr", "bugün olur mu"), ("en", "would today be ok"), ("en", "is tomorrow possible?")])
+def test_a_day_proposed_gets_its_hours_and_the_offer_of_a_request(tongue: str, message: str) -> None:
+    caller = Caller(tongue)
+    told = caller.say(message).text
+    assert "22:00" in told
+    assert told.endswith(("Sizin için bir talep oluşturayım mı?", "Shall I take down a request for you?"))
+    assert caller.say("öğleden sonra" if tongue == "tr" else "afternoon").text.endswith(
+        ("Sizin için saat kaç uygun?", "What time would suit you?")
+    )
+
+
+def test_for_a_closed_day_no_request_is_offered() -> None:
+    assert "talep" not in Caller("tr").say("pazar olur mu").text
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "ending"),
+    [
+        ("can i book the sauna", "free for guests", "Which day would suit you?"),
+        ("can i buy gift cards", "From €25", "Shall I take down a request for you?"),
+    ],
+)
+def test_a_wish_put_as_a_question_is_answered_first(message: str, answer: str, ending: str) -> None:
+    told = Caller("en").say(message).text
+    assert answer in told
+    assert told.endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("tongue", "before", "message"),
+    [("en", "gift cards", "can you order one for me"), ("tr", "fren", "onu benim için sipariş eder misiniz")],
+)
+def test_an_order_of_the_thing_spoken_of_is_taken_down(tongue: str, before: str, message: str) -> None:
+    assert after(tongue, before).say(message).text.endswith(("May I have your name?", "Adınızı alabilir miyim?"))
+
+
+@pytest.mark.parametrize(
+    ("tongue", "message", "answer"), [("en", "what do cheques cost", "Cards, cash"), ("en", "how much is an electric charging", "45 cents")]
+)
+def test_an_unsure_entry_that_states_the_fact_asked_for_is_a_hedged_answer(tongue: str, message: str, answer: str) -> None:
+    assert answer in Caller(tongue).say(message).text
