@@ -98,7 +98,7 @@ async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) ->
 
 
 class _DeliveryStep(NamedTuple):
-    """Mark of a message that is about to be sent, or its outcome where `delivery` is given."""
+    """Mark of a message about to be sent, or its outcome where `delivery` is given."""
 
     number: int
     delivery: str | None = None
