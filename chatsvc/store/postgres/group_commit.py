@@ -1,9 +1,8 @@
-"""Group commit over PostgreSQL. The database of a process: one session that writes and holds the lock, and several that read."""
+"""Group commit over PostgreSQL. The database of a process: one session that writes, and several that read."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -12,12 +11,14 @@ from typing import Any, TypeVar
 import psycopg
 
 from chatsvc import background
+from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
-from chatsvc.store.database import StoreInUse, StoreUnavailable, Unit
+from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
-from chatsvc.store.postgres.lock import Replaced, note_worker, retake, try_lock
-from chatsvc.store.postgres.migrations import check_key, check_schema, migrate
+from chatsvc.store.postgres.lock import Replaced
+from chatsvc.store.postgres.membership import Membership, SharedWorker, SoleWorker
+from chatsvc.store.postgres.migrations import check_key, check_schema
 from chatsvc.store.postgres.thread import PostgresThread
 
 T = TypeVar("T")
@@ -34,12 +35,15 @@ class _Doubt(Exception):
         self.transaction, self.results, self.cause = transaction, results, cause
 
 
-def _in_transaction(connection: PostgresConnection, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
-    """Run units in a transaction. Raises _Doubt if its outcome is unknown."""
-    begun = connection.driver.execute("BEGIN; SELECT pg_current_xact_id()::text")
-    begun.nextset()
-    (transaction,) = begun.fetchone() or ("",)
+def _in_transaction(connection: PostgresConnection, begin: str, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
+    """Run units in a transaction. Raises _Doubt if its outcome is unknown, and Replaced."""
+    begun = connection.driver.execute(begin.encode())
+    while begun.nextset():
+        pass
+    transaction, may_write = begun.fetchone() or ("", False)
     try:
+        if not may_write:
+            raise Replaced("the other processes have taken this one for dead")
         results = run(connection)
     except BaseException:
         if connection.is_usable:
@@ -52,7 +56,7 @@ def _in_transaction(connection: PostgresConnection, run: Callable[[PostgresConne
     return results
 
 
-def _write_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
+def _write_batch(connection: PostgresConnection, begin: str, batch: list[Work]) -> list[Any]:
     """Run all units in one transaction. Return results and Failed in the order of the units."""
 
     def each_by_itself(connection: PostgresConnection) -> list[Any]:
@@ -70,14 +74,14 @@ def _write_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]
         return results
 
     try:
-        return _in_transaction(connection, partial(all_of_them, batch=batch))
-    except _Doubt:
+        return _in_transaction(connection, begin, partial(all_of_them, batch=batch))
+    except (_Doubt, Replaced):
         raise
     except Exception:
         if not connection.is_usable:
             raise
         # Nothing of the batch was written. Again, with a savepoint for each unit, so that a fault rolls back one unit only.
-        return _in_transaction(connection, each_by_itself)
+        return _in_transaction(connection, begin, each_by_itself)
 
 
 def _on_one_snapshot(connection: PostgresConnection, units: list[Unit[Any]]) -> list[Any]:
@@ -109,12 +113,12 @@ def _read_batch(connection: PostgresConnection, batch: list[Work]) -> list[Any]:
 
 
 class _Writer(PostgresThread):
-    """The session that writes. After it broke, it takes the lock again and finds out what became of its last commit."""
+    """The session that writes. After it broke, it goes on where it may and finds out what became of its last commit."""
 
-    def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str) -> None:
+    def __init__(self, place: PostgresTarget, key: MasterKey | None, name: str, membership: Membership) -> None:
         super().__init__(self._open)
         self._place, self._key, self._name = place, key, name
-        self._token = os.urandom(16)
+        self._membership = membership
         self._backend: int | None = None
         self._doubts: list[tuple[str, Callable[[], None]]] = []
         self.replaced = asyncio.Event()
@@ -127,12 +131,9 @@ class _Writer(PostgresThread):
                 check_schema(connection, self._place)
                 if self._key is not None:
                     check_key(connection, self._key)
-                if not try_lock(connection):
-                    raise StoreInUse(f"another process works on {self._place.name}")
-                migrate(connection, self._place)
-                note_worker(connection, self._token)
+                self._membership.enter(connection, self._place)
             else:
-                retake(connection, self._token, self._backend, self._place)
+                self._membership.enter_again(connection, self._place, self._backend)
                 while self._doubts:
                     transaction, settle = self._doubts[0]
                     if _status(connection, transaction) == "committed":
@@ -141,15 +142,21 @@ class _Writer(PostgresThread):
             self._backend = connection.driver.info.backend_pid
         except BaseException as fault:
             connection.close()
-            if isinstance(fault, Replaced):
-                self._loop.call_soon_threadsafe(self.replaced.set)
+            self._note(fault)
             raise
         return connection
+
+    def _note(self, fault: BaseException) -> None:
+        if isinstance(fault, Replaced):
+            self._loop.call_soon_threadsafe(self.replaced.set)
 
     def write(self, connection: PostgresConnection, batch: list[Work]) -> list[Any]:
         """Run a batch. A commit in doubt is resolved as soon as the server answers again."""
         try:
-            return _write_batch(connection, batch)
+            return _write_batch(connection, self._membership.begin, batch)
+        except Replaced as fault:
+            self._note(fault)
+            raise
         except _Doubt as doubt:
             results, deadline = doubt.results, time.monotonic() + RESOLVE_S
             self._doubts.append((doubt.transaction, partial(_apply, list(batch), results)))
@@ -205,13 +212,20 @@ class PostgresDatabase:
 
     @classmethod
     async def open(
-        cls, place: PostgresTarget, key: MasterKey | None = None, *, readers: int = READERS, name: str = "chatsvc"
+        cls,
+        place: PostgresTarget,
+        key: MasterKey | None = None,
+        *,
+        readers: int = READERS,
+        name: str = "chatsvc",
+        node: ServiceNode | None = None,
     ) -> PostgresDatabase:
         """Take the lock, migrate and start the threads; raises StoreInUse, StoreUnavailable and SchemaTooNew.
 
         key: must be the store's, where it has one already. Without readers, as in a command, the writer's thread reads.
+        node: this process, where it is one of several that work; it has to be noted again within DEAD_AFTER_MS.
         """
-        writer = _Writer(place, key, name)
+        writer = _Writer(place, key, name, SharedWorker(node) if node else SoleWorker())
         threads: list[PostgresThread] = [writer]
         translate = partial(translated, place=place)
         try:

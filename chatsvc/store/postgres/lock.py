@@ -1,4 +1,4 @@
-"""The lock of the worker: of all processes over one database, one works.
+"""The locks of the processes over one database: that of the worker, and that of a transaction where several work.
 
 It is an advisory lock of the session that writes, so a process that has lost it cannot commit. The table of the schema's version names the
 process that took it last: one whose session broke goes on only if no other has worked meanwhile.
@@ -13,6 +13,7 @@ from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.migrations import VERSION
 
 _KEY = 0x63686174  # "chat"
+_TRANSACTIONS = _KEY + 1
 _LOCK = f"({_KEY}, hashtext(coalesce(current_schema(), '')))"
 RETAKE_S = 12.0
 _PAUSE_S = 0.2
@@ -26,6 +27,22 @@ def try_lock(connection: PostgresConnection) -> bool:
     """Take the lock if it is free."""
     (locked,) = connection.execute(f"SELECT pg_try_advisory_lock{_LOCK}").fetchone()
     return bool(locked)
+
+
+def try_shared_lock(connection: PostgresConnection) -> bool:
+    """Take the lock of the worker together with others, unless one works alone."""
+    (locked,) = connection.execute(f"SELECT pg_try_advisory_lock_shared{_LOCK}").fetchone()
+    return bool(locked)
+
+
+def leave_to_several(connection: PostgresConnection) -> None:
+    """Share the lock of the worker, which this session holds alone."""
+    connection.execute(f"SELECT pg_advisory_lock_shared{_LOCK}, pg_advisory_unlock{_LOCK}")
+
+
+def transaction_lock() -> str:
+    """Return the call that makes a transaction wait for those of the other processes."""
+    return f"pg_advisory_xact_lock{_LOCK.replace(str(_KEY), str(_TRANSACTIONS))}"
 
 
 def is_free(connection: PostgresConnection) -> bool:

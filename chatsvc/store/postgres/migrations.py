@@ -52,6 +52,11 @@ def check_key(connection: PostgresConnection, key: MasterKey) -> None:
         key.of(check)
 
 
+def is_current(connection: PostgresConnection, place: PostgresTarget) -> bool:
+    """Report whether no step is missing; raises SchemaTooNew and StoreUnavailable."""
+    return check_schema(connection, place) == len(MIGRATIONS)
+
+
 def migrate(connection: PostgresConnection, place: PostgresTarget) -> None:
     """Apply all missing steps in one transaction, which a fault rolls back. Raises SchemaTooNew and StoreUnavailable.
 

@@ -1,0 +1,214 @@
+"""Several processes that work on one PostgreSQL: their transactions, the list of them, and one that was taken for dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chatsvc.domain.allowance import Allowance
+from chatsvc.domain.nodes import STANDBY, WORKING, ServiceNode
+from chatsvc.store import nodes
+from chatsvc.store.database import Connection, Database, StoreInUse, StoreUnavailable
+from chatsvc.store.postgres import migrations
+from chatsvc.store.postgres.connection import PostgresTarget, connect
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.usecases.conversation_locks import HoldRequest
+from chatsvc.usecases.shared_turns import SharedTurns
+from tests.fakes import START
+from tests.postgres import Postgres
+from tests.store.support import chat, furnish, new_account
+
+Open = Callable[..., Awaitable[PostgresDatabase]]
+
+
+def node(name: str, state: str = WORKING) -> ServiceNode:
+    """A process of this version."""
+    return ServiceNode(name, state, START, f"{name}:8080", "1.0")
+
+
+@pytest.fixture
+def place(postgres: Postgres) -> PostgresTarget:
+    """An empty database."""
+    return postgres.target(postgres.new_database())
+
+
+@pytest.fixture
+async def join(place: PostgresTarget) -> AsyncIterator[Open]:
+    """Open the database for one of several processes, or without a name for one alone."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(name: str | None = None) -> PostgresDatabase:
+            opened = await PostgresDatabase.open(place, readers=2, node=node(name) if name else None)
+            stack.push_async_callback(opened.close)
+            return opened
+
+        yield open_one
+
+
+async def once_free(join: Open, name: str | None) -> PostgresDatabase:
+    """Open the database once the server has noticed that those before have gone."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await join(name)
+            except StoreInUse:
+                await asyncio.sleep(0.05)
+
+
+def add_one(connection: Connection) -> int:
+    """Read a number and write the next, as units do."""
+    (before,) = connection.execute("SELECT messages_limit FROM accounts WHERE id = 'account'").fetchone()
+    connection.execute("UPDATE accounts SET messages_limit = ? WHERE id = 'account'", (before + 1,))
+    return int(before)
+
+
+async def writes(db: PostgresDatabase) -> bool:
+    """Report whether a process can write."""
+    try:
+        await db.write(add_one)
+    except StoreUnavailable:
+        return False
+    return True
+
+
+async def ids(db: Database) -> list[str]:
+    """List the processes in the table."""
+    return await db.read(lambda connection: [one for (one,) in connection.execute("SELECT id FROM nodes ORDER BY id").fetchall()])
+
+
+def age(name: str) -> Callable[[Connection], object]:
+    """Let a process not have been seen for as long as a dead one."""
+    return lambda connection: connection.execute("UPDATE nodes SET seen_at = seen_at - ? WHERE id = ?", (nodes.DEAD_AFTER_MS, name))
+
+
+async def test_units_find_the_store_as_with_one_process(join: Open) -> None:
+    processes = [await join(name) for name in ("one", "two", "three")]
+    await furnish(processes[0])
+    before = await asyncio.gather(*(processes[number % 3].write(add_one) for number in range(300)))
+    assert sorted(before) == list(range(1000, 1300))
+
+
+async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> None:
+    processes = [await join(name) for name in ("one", "two", "three")]
+    await furnish(processes[0])
+    counts = await asyncio.gather(*(chat(processes[number % 3], user_id=f"visitor {number % 7}") for number in range(60)))
+    assert sorted(one.month_used for one in counts if one) == list(range(1, 61))
+
+
+async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:
+    processes = [await join(name) for name in ("one", "two", "three")]
+    await furnish(processes[0])
+    turns = [SharedTurns(db, str(number), lambda: START) for number, db in enumerate(processes)]
+    wanted = HoldRequest("account", Allowance(0, 0, {}), "2026-11", START)
+    kept = await asyncio.gather(*(turns[number % 3].reserve(wanted) for number in range(1100)))
+    assert sum(one is not None for one in kept) == new_account().messages_limit
+    first = kept[0]
+    assert first is not None
+    await turns[0].release(first)
+    assert [await one.reserve(wanted) is not None for one in turns] == [True, False, False]
+
+
+async def test_one_that_works_alone_and_several_keep_each_other_out(join: Open) -> None:
+    alone = await join()
+    with pytest.raises(StoreInUse, match="without coordination"):
+        await join("one")
+    await alone.close()
+    one = await once_free(join, "one")
+    with pytest.raises(StoreInUse):
+        await join()
+    await join("two")
+    await one.close()
+    with pytest.raises(StoreInUse):
+        await join()
+
+
+async def test_the_first_migrates_and_a_newer_version_waits_for_the_older_ones(
+    join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = await join("one")
+    two = await join("two")
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE newer (number INTEGER PRIMARY KEY) STRICT;"))
+    with pytest.raises(StoreInUse):
+        await join("newer")
+    await one.close()
+    await two.close()
+    newer = await once_free(join, "newer")
+    assert await newer.read(lambda connection: connection.execute("SELECT count(*) FROM newer").fetchone()) == (0,)
+    await join("another of the newer version")
+
+
+async def test_one_that_was_taken_for_dead_writes_no_more(join: Open) -> None:
+    one, two = await join("one"), await join("two")
+    await furnish(one)
+    turns = SharedTurns(one, "one", lambda: START)
+    held = await turns.reserve(HoldRequest("account", Allowance(0, 0, {}), "2026-11", START, ("bot", "api", "visitor")))
+    assert held is not None
+    assert await nodes.beat_among(two, node("two"), removes=True) == nodes.SharedBeat(False, [])
+    await two.write(age("one"))
+    assert await nodes.beat_among(two, node("two"), removes=False) == nodes.SharedBeat(False, [])
+    # The next one does what one of them does, and the allowance is free again.
+    assert await nodes.beat_among(two, node("two"), removes=True) == nodes.SharedBeat(True, ["one"])
+    assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM open_turns").fetchone()) == (0,)
+    with pytest.raises(StoreUnavailable, match="taken this one for dead"):
+        await chat(one, turn=held.turn)
+    await asyncio.wait_for(one.replaced.wait(), 5)
+    with pytest.raises(StoreUnavailable):
+        await nodes.beat_among(one, node("one"), removes=True)
+    assert await ids(two) == ["two"]
+    assert (await chat(two)) is not None
+    assert await two.read(lambda connection: connection.execute("SELECT count(*) FROM messages").fetchone()) == (2,)
+
+
+async def test_one_that_stands_by_does_not_lead(join: Open) -> None:
+    one = await join("one")
+    await nodes.beat(one, node("stands by", STANDBY))
+    assert (await nodes.beat_among(one, node("one"), removes=True)).leads
+    await one.write(age("stands by"))
+    assert (await nodes.beat_among(one, node("one"), removes=True)).dead == ["stands by"]
+
+
+async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = await join("one"), await join("two")
+    await furnish(one)
+
+    async def cut() -> None:
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        connection = connect(place, writes=False)
+        connection.execute(ended)
+        connection.close()
+
+    await cut()
+    for db in (one, two):
+        with pytest.raises(StoreUnavailable):
+            await db.write(add_one)
+        assert isinstance(await db.write(add_one), int)
+    # An older version does not go on in the schema of a newer one.
+    await cut()
+    with connect(place, writes=True).driver as driver:
+        driver.execute("UPDATE chatsvc_schema SET version = version - 1")
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await one.write(add_one)
+    await asyncio.wait_for(one.replaced.wait(), 5)
+
+
+async def test_one_that_works_alone_meanwhile_is_waited_for(join: Open, place: PostgresTarget) -> None:
+    one = await join("one")
+    await furnish(one)
+    connection = connect(place, writes=False)
+    connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+    )
+    connection.close()
+    alone = await once_free(join, None)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await one.write(add_one)
+    await alone.close()
+    async with asyncio.timeout(10):
+        while not await writes(one):  # noqa: ASYNC110  # of the server, which tells nobody that a lock is free
+            await asyncio.sleep(0.05)
