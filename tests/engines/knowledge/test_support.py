@@ -164,3 +164,57 @@ async def test_an_offer_is_not_accepted_by_a_question_about_opening_hours() -> N
     told = (HistoryMessage("user", "can i come for an eye test?"), HistoryMessage("assistant", offered.text))
     turn = Turn(bot, "api", "when do you open on saturday", told, None, index, "", 30.0, START, offered.dialogue, True)
     assert "09:00-16:00" in (await KnowledgeEngine().reply(turn)).text
+
+
+@pytest.mark.parametrize("message", ["do you have a phone number", "who owns the shop"])
+async def test_an_entry_without_any_of_the_words_is_not_told(message: str) -> None:
+    with pytest.raises(EngineError, match="no_answer"):
+        await talk(CAMP, message)
+
+
+async def test_a_bare_word_that_only_means_the_same_is_hedged() -> None:
+    cafe = {"içecek": "Çay 25, filtre kahve 80, limonata 75. Alkol yok.", "Börek": "Su böreği 480."}
+    assert (await talk(cafe, "bira")).text.startswith("Sanırım şunu soruyorsunuz: içecek.")
+    assert (await talk(cafe, "kahve")).text.startswith("Çay 25")
+    assert (await talk({**cafe, "Aşılar": "Karma aşı şart."}, "aşı")).text == "Karma aşı şart."
+
+
+async def test_the_question_at_the_end_of_a_story_goes_before_a_wish_within_it() -> None:
+    camp = {**CAMP, "Fires": "Only in our fire pits, hire £5. No fires on the grass."}
+    index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in camp.items()], "en")
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
+    story = (
+        "We're two families, four adults and five kids between 2 and 11, looking at the last week of July. The little ones love "
+        "toasting things so we'd want somewhere to do that. Is having a fire allowed?"
+    )
+    said = await KnowledgeEngine().reply(Turn(bot, "api", story, (), None, index, "", 30.0, START, None, True))
+    assert said.text.startswith("Only in our fire pits")
+    outright = story.replace("Is having", "I'd like to book an appointment for a visit. Is having")
+    said = await KnowledgeEngine().reply(Turn(bot, "api", outright, (), None, index, "", 30.0, START, None, True))
+    assert "let me take down your request" in said.text
+
+
+async def test_a_question_with_a_weak_wish_gets_an_offer_and_no_form() -> None:
+    said = await talk(BAKERY, "öğrenci belgesi getireyim mi")
+    assert said.text == "Bu konuda elimde bilgi yok.\n\nSizin için bir talep oluşturayım mı?"
+
+
+async def test_late_arrival_cancels_nothing_and_picking_up_moves_nothing() -> None:
+    for knowledge, message in ((CAMP, "we wont be there till 11 at night"), (BAKERY, "pazar günü teslim alabilir miyim")):
+        with pytest.raises(EngineError, match="no_answer"):
+            await talk(knowledge, message)
+
+
+async def test_a_name_with_a_capital_is_a_person_though_it_is_a_word_too() -> None:
+    inn = {"Rooms": "Sea view £120, garden view £100.", "Parking": "Free behind the house."}
+    bot = Bot("b", "a", "Bot", None, "offline", True, 0, 0, 0, language="en")
+    index = KnowledgeIndex([Entry(name, name, (), answer, "en") for name, answer in inn.items()], "en")
+    said = await KnowledgeEngine().reply(Turn(bot, "api", "is Deniz there?", (), None, index, "", 30.0, START, None, True))
+    assert said.text.startswith("I can't put you through from here")
+
+
+async def test_a_question_in_a_form_is_answered_before_the_reason_for_asking_is_given() -> None:
+    school = {"Kayıt için ne lazım": "Kimlik, diploma fotokopisi, sağlık raporu.", "Adres": "Cumhuriyet Mah. 12"}
+    said = (await talk(school, "kayıt olmak istiyorum", "adım Emre Kılıç", "diploma şart mı")).text
+    assert said.startswith("Kimlik, diploma fotokopisi")
+    assert "dönebilmesi için soruyorum" in (await talk(school, "kayıt olmak istiyorum", "adım Emre Kılıç", "şart mı")).text

@@ -33,6 +33,8 @@ def answer(turn: Turn, finding: SearchResult) -> Reply | None:
     entry = finding.hits[0].entry
     if turn.bot.ask_back is not False and support.is_lacking(entry, turn.message, turn.knowledge):
         return _near(turn, finding)
+    if turn.bot.ask_back is not False and support.is_named_otherwise(entry, turn.message):
+        return _opened(turn, finding, "back.hedged")
     again = entry in spoken.last(turn)
     said = facts.narrowed(entry.answer, turn.message) if again else told(entry, turn.message)
     return Reply(said, evidence=Evidence.of(finding))
@@ -58,8 +60,11 @@ def _supported(turn: Turn, finding: SearchResult) -> SearchResult:
     return replace(finding, hits=known) if known else finding
 
 
-def _near(turn: Turn, finding: SearchResult) -> Reply:
-    """Return the nearest entry, and say that it may not answer the question."""
+def _near(turn: Turn, finding: SearchResult) -> Reply | None:
+    """Return the nearest entry, and say that it may not answer the question. None for one that has nothing to do with it."""
+    entry = finding.hits[0].entry
+    if entry not in spoken.last(turn) and not support.is_related(entry, turn.message, turn.knowledge):
+        return None
     return _opened(turn, finding, "back.near")
 
 

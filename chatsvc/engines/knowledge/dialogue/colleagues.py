@@ -33,7 +33,14 @@ def are_asked_for(message: VisitorMessage) -> bool:
         return True
     match = _THERE.search(message.line)
     who = next((name for name in match.groups() if name), "") if match else ""
-    return bool(who) and (who in GIVEN_NAMES - AMBIGUOUS_NAMES - NOT_NAMES or who in _persons(message.turn.knowledge))
+    if not who:
+        return False
+    return who in _names_typed(message.text) or who in GIVEN_NAMES - AMBIGUOUS_NAMES - NOT_NAMES or who in _persons(message.turn.knowledge)
+
+
+def _names_typed(text: str) -> set[str]:
+    """Return the folded given names that a text has with a capital. "Deniz" is a person, "deniz" the sea."""
+    return {folded(word) for word in _WORD.findall(text) if word[0].isupper()} & (GIVEN_NAMES - NOT_NAMES)
 
 
 def _persons(knowledge: Knowledge) -> frozenset[str]:

@@ -274,6 +274,8 @@ def _weak_wish(message: VisitorMessage) -> Reply | None:
     likely = heard.question or message.finding.confidence >= _LIKELY
     if not dated and likely and (known := _hedged(message)) is not None:
         return _with_offer(message, known)
+    if heard.question and not dated and wish.request_type == "appointment" and followups.naming_words(message.text):
+        return _with_offer(message, Reply(_say(message)("unknown")))
     return flow.begin(message, wish.request_type)
 
 

@@ -10,12 +10,25 @@ from dataclasses import replace
 from datetime import date, time
 
 from chatsvc.engines import Reply, Turn, language
-from chatsvc.engines.knowledge.dialogue import corrections, drafts, fields, hearing, knowing, lookup, matter, taking_up, texts, wishes
+from chatsvc.engines.knowledge.dialogue import (
+    corrections,
+    drafts,
+    fields,
+    followups,
+    hearing,
+    knowing,
+    lookup,
+    matter,
+    taking_up,
+    texts,
+    wishes,
+)
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import with_values
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
+from chatsvc.engines.reading.folding import words
 
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 _MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten
@@ -56,7 +69,10 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
     draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
     said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
     lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
-    return said.proceed("\n\n".join([*_asked_beside(message), lead]))
+    beside = _asked_beside(message)
+    if opening == "open.named":  # "is Deniz there?" asks for nobody's sea view
+        beside = [answer for answer in beside if not set(followups.naming_words(turn.message)).isdisjoint(words(answer))]
+    return said.proceed("\n\n".join([*beside, lead]))
 
 
 def begin_with_name(message: VisitorMessage, request_type: str, day: date | None = None, clock: time | None = None) -> Reply:

@@ -245,7 +245,8 @@ class FormTurn(FormReplies):
         if self.heard.puzzled:
             return self._misunderstood()
         if self.heard.doubts and not self.heard.objects:
-            return self._repeat_question(self.say("why"))
+            other = self._answered() if followups.naming_words(self.turn.message) else None  # "is a diploma necessary?"
+            return other or self._repeat_question(self.say("why"))
         if (way := self.heard.proposes_contact) and self.draft.asked in ("contact", "phone", "email"):
             return self._ask(way, self.say("noted"))
         if self._asks_after_request():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
 from chatsvc.domain import times
 from chatsvc.engines import SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import hearing, intents, lookup, matter, smalltalk, wishes
+from chatsvc.engines.knowledge.dialogue import hearing, intents, lookup, matter, smalltalk, stories, wishes
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.wishes import Wish
@@ -55,7 +55,10 @@ class VisitorMessage:
     @cached_property
     def wish(self) -> Wish | None:
         """The wish of the message, whole or in one of its sentences."""
-        return wishes.of(self.text, self.heard)
+        wish = wishes.of(self.text, self.heard)
+        if wish is not None and wish.clear and stories.ends_asking(self.text) and not wishes.is_outright(self.text):
+            return replace(wish, clear=False)  # the question at the end of a story goes first
+        return wish
 
     @cached_property
     def intents(self) -> frozenset[str]:

@@ -25,6 +25,12 @@ def questions(message: str) -> list[str]:
     return list(dict.fromkeys(islice(_likely(sentences), _MOST)))
 
 
+def ends_asking(message: str) -> bool:
+    """Return whether a message is long and its last sentence asks something."""
+    sentences = [one for one in _SENTENCES.split(message[-_READ:]) if words(one)]
+    return len(words(message)) >= LONG and bool(sentences) and hearing.asks(_CLAUSES.split(sentences[-1])[-1])
+
+
 def _likely(sentences: list[str]) -> list[str]:
     found: list[str] = []
     for at in range(len(sentences) - 1, -1, -1):

@@ -21,6 +21,7 @@ from chatsvc.engines.wordlists import WordFile
 _LONGEST = 8  # words of a message that is judged
 _RELIABLE = frozenset({"duration", "person", "frequency", "contact"})  # kinds of fact that are asked for in one way only
 _AMOUNTS = ("money", "quantity")  # a price may stand there without a currency
+_BARE = 2  # words of a message that is a subject and nothing else
 _MOST_WORDS = 3  # words that are searched for one by one
 _LIKE = 0.5  # share of the best score from which a word alone still finds the entry
 
@@ -61,6 +62,24 @@ def is_lacking(entry: Entry, message: str, knowledge: Knowledge) -> bool:
     return guess(message) in (None, primary(entry.language)) and _lacks_words(entry, message, knowledge)
 
 
+def is_related(entry: Entry, message: str, knowledge: Knowledge) -> bool:
+    """Return whether an entry has a word of the subject, or its topic."""
+    own = [word for word in dict.fromkeys(followups.naming_words(message)) if word not in _ANYTHING]
+    if any(followups.holds(entry, [word]) for word in own):
+        return True
+    return any(_holds_near(knowledge.search(word).hits, entry) for word in own[:_MOST_WORDS])
+
+
+def is_named_otherwise(entry: Entry, message: str) -> bool:
+    """Return whether a message of one or two words has none that the entry has. A synonym may mean something else."""
+    said = words(message)
+    own = [word for word in followups.naming_words(message) if word not in _ANYTHING]
+    title = tuple(words(entry.question))
+    return len(own) == len(said) <= _BARE and not any(
+        followups.holds_words(entry, [word]) or any(one.startswith(word) for one in title) for word in own
+    )
+
+
 def lacks_fact(entry: Entry, message: str, *, strictly: bool = False) -> bool:
     """Return whether an entry states no fact of the kind that a message asks for.
 
@@ -71,6 +90,8 @@ def lacks_fact(entry: Entry, message: str, *, strictly: bool = False) -> bool:
     if facts.names_amount(message):
         return not facts.states_any(entry.answer, {"money"} if strictly else _AMOUNTS)
     kinds = facts.asked(message)
+    if facts.is_of_minor(message):
+        return not facts.states_any(entry.answer, {"age"})
     return bool(kinds) and kinds <= _RELIABLE and not facts.states_any(entry.answer, kinds)
 
 

@@ -112,6 +112,12 @@ def _listed(message: str, line: str, *, dated: bool) -> Wish | None:
     return next((Wish("appointment", tag, False) for tag, comes in _COMES.items() if comes.search(line)), None)
 
 
+def is_outright(message: str) -> bool:
+    """Return whether a sentence of the message names its wish: an appointment, a quote."""
+    told = (message, *_SENTENCES.split(message[:_READ])[:_MOST_SENTENCES])
+    return any(wish is not None and wish.clear for wish in (_listed(part, _line(part), dated=False) for part in told))
+
+
 def of(message: str, heard: Dated) -> Wish | None:
     """Return the wish of a message, whole or in one of its sentences. `heard` holds the day and the time that it names."""
     dated = heard.day is not None or heard.clock is not None or bool(_URGENT.search(_line(message)))
