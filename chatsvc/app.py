@@ -23,6 +23,7 @@ from chatsvc.channels.whatsapp.front_end import PATH as WHATSAPP_PATH
 from chatsvc.config import Config
 from chatsvc.control.answering import answer
 from chatsvc.control.client import connect
+from chatsvc.control.remote import RemoteCommands
 from chatsvc.control.server import ControlServer
 from chatsvc.control.standby import StandbyEnded, stand_by
 from chatsvc.domain.errors import CommandError
@@ -161,6 +162,7 @@ class App:
         services.node = node._replace(listen=self._listens_on(node))
         if self.config.store is not None:
             self._undo.append(NodeBeat(db, services.node).stop)
+            self._undo.append(RemoteCommands(services, node.id).stop)
         # After the listener, whose port webhooks must not reach. Events captured in the meantime are pending and are found.
         await services.dispatcher.start()
         self._undo.append(partial(setattr, services.dispatcher, "stopping", True))
@@ -198,7 +200,7 @@ class App:
                 if session is None:
                     raise
             self.on_standby()
-            await stand_by(session, node, folder.path, self.stopping)
+            await stand_by(session, secret, node, folder.path, self.stopping)
 
     async def _lock(self, folder: Folder) -> int:
         deadline = asyncio.get_running_loop().time() + LOCK_WAIT_S

@@ -55,7 +55,7 @@ REACH: dict[str, set[str]] = {
         "outbound",
         "webhooks",
     },
-    "control": {"domain", "trusted_paths", "privileges", "config", "store", "outbound", "webhooks", "usecases"},
+    "control": {"background", "domain", "trusted_paths", "privileges", "config", "store", "outbound", "webhooks", "usecases"},
     "metrics": {"chatsvc", "domain", "store", "usecases"},
     "http": {"domain", "log"},
     "api": {"domain", "config", "store", "usecases", "http"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 from typing import IO, Any
@@ -10,8 +11,10 @@ from typing import IO, Any
 from chatsvc.config import Config
 from chatsvc.control.rendering import RENDERERS
 from chatsvc.control.users import caller_of
+from chatsvc.domain.refusals import Refused
 from chatsvc.privileges import STARTED_BY
 from chatsvc.store import facts, webhooks
+from chatsvc.store.database import StoreInUse
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.usecases import stores
@@ -27,15 +30,17 @@ _PIECE = 1 << 20
 def run(config: Config, operation: str, arguments: dict[str, Any], target: IO[bytes] | None = None) -> Any:
     """Run the operation on the store. A file that it makes is written to `target`.
 
-    Raises Refused, StoreUnavailable and FolderInUse.
+    Where another process works on the store, it runs there. Raises Refused, StoreUnavailable and FolderInUse.
     """
     folder = Folder(config.data_dir)
     folder.prepare()
     lock = folder.lock()
     try:
         secret = stores.master_key_of(config, folder)
-        result = asyncio.run(_perform(config, folder, secret, operation, arguments))
-        rendered = RENDERERS[operation](result)
+        try:
+            rendered = RENDERERS[operation](asyncio.run(_perform(config, folder, secret, operation, arguments)))
+        except StoreInUse:
+            rendered = asyncio.run(_hand_over(config, secret, operation, arguments))
         file = detached_file(rendered)
         if file is not None:
             with file:
@@ -55,6 +60,23 @@ def detached_file(result: Any) -> IO[bytes] | None:
         return draft.open("rb")
     finally:
         draft.unlink(missing_ok=True)
+
+
+async def _hand_over(config: Config, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:
+    """Hand the operation to the process that works; return the result, rendered."""
+    from chatsvc.control.handing_over import hand_over
+
+    session = stores.session(config, secret)
+    if session is None:
+        raise TypeError("SQLite has one process")
+    raw = json.dumps({"operation": operation, "arguments": arguments}).encode()
+    try:
+        answer = await hand_over(session, secret, caller_of(STARTED_BY), raw, config.data_dir)
+    finally:
+        await session.close()
+    if "refused" in answer:
+        raise Refused(answer["refused"]["code"], **answer["refused"]["facts"])
+    return answer["result"]
 
 
 async def _perform(config: Config, folder: Folder, secret: MasterKey, operation: str, arguments: dict[str, Any]) -> Any:

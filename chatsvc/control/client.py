@@ -49,6 +49,11 @@ def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[b
         if connection is not None:
             try:
                 return ask(connection, operation, arguments, target)
+            except Refused as refusal:
+                # The process that worked has gone, and another one is about to take over. Nothing was done.
+                if refusal.code != refusals.standing_by.code or time.monotonic() > deadline:
+                    raise
+                continue
             finally:
                 if reserved is None:
                     connection.close()
@@ -63,6 +68,9 @@ def call(config: Config, operation: str, arguments: dict[str, Any], target: IO[b
             if time.monotonic() > deadline:
                 raise refusals.folder_held(folder=str(config.data_dir)) from None
             time.sleep(0.02)
+        except Refused as refusal:
+            if refusal.code != refusals.standing_by.code or time.monotonic() > deadline:
+                raise
 
 
 def _check_text(arguments: dict[str, Any]) -> None:

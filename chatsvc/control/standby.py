@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from chatsvc.control.answering import refused
+from chatsvc.control.handing_over import hand_over
 from chatsvc.control.server import ControlServer
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.nodes import STANDBY, WORKING, ServiceNode
+from chatsvc.domain.refusals import Refused
 from chatsvc.domain.times import without_fraction
 from chatsvc.store import nodes
 from chatsvc.store.database import OtherMasterKey, StoreFault, StoreSession, StoreUnavailable
+from chatsvc.store.master_key import MasterKey
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +32,26 @@ class StandbyEnded(Exception):
     """The process was told to end while it stood by."""
 
 
-async def stand_by(session: StoreSession, node: ServiceNode, folder: Path, stopping: asyncio.Event) -> None:
-    """Wait until no other process works; answer commands meanwhile. Raises StandbyEnded, SchemaTooNew and OtherMasterKey."""
+async def stand_by(session: StoreSession, secret: MasterKey, node: ServiceNode, folder: Path, stopping: asyncio.Event) -> None:
+    """Wait until no other process works; hand commands to it meanwhile. Raises StandbyEnded, SchemaTooNew and OtherMasterKey."""
     standby = Standby(session, node)
-    control = ControlServer(standby.answer, folder)
+    ended = False
+
+    async def answer(caller: Caller, raw: bytes) -> dict[str, Any]:
+        try:
+            return await hand_over(session, secret, caller, raw, folder, ends=lambda: ended)
+        except Refused as refusal:
+            return refused(refusal)
+        except StoreUnavailable as fault:
+            return refused(refusals.store_unavailable(fault=str(fault)))
+
+    control = ControlServer(answer, folder)
     try:
         await control.start()
         await standby.wait(stopping)
     finally:
+        # What nobody has taken is given back to the callers, who try again.
+        ended = True
         await control.stop()
         await session.close()
 
@@ -101,8 +116,3 @@ class Standby:
         if worker is not None and (self._worker is None or worker.id != self._worker.id):
             log.info("standing by: %s works since %s and listens on %s", worker.id, without_fraction(worker.since), worker.listen)
             self._worker = worker
-
-    async def answer(self, caller: Caller, raw: bytes) -> dict[str, Any]:
-        """Refuse a command, naming the process that works."""
-        del caller, raw
-        return refused(refusals.standing_by(node=self._worker.id if self._worker else "?"))

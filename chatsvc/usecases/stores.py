@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from chatsvc.store.postgres.connection import PostgresTarget
 
 # Imported by root before it gives up its rights.
-LATE = ("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session")
+LATE = (
+    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session"),
+    *("cryptography.hazmat.primitives.ciphers.aead", "chatsvc.control.handing_over"),
+)
 
 
 def master_key_of(config: Config, folder: Folder) -> MasterKey:

@@ -97,16 +97,10 @@ def test_a_process_that_stands_by_ends_at_once(new_site: NewSite) -> None:
         assert other.end() == 0
         assert time.monotonic() - started < 3
         assert [node["state"] for node in first.json("nodes")] == ["working"]
-
-
-def test_a_command_beside_a_process_that_stands_by_names_the_one_that_works(new_site: NewSite) -> None:
-    first, second = new_site("first"), new_site("second")
-    with first.serve(), second.serve(ready=False):
-        logged(second, "works since")
-        (node,) = [one for one in first.json("nodes") if one["state"] == "working"]
-        assert node["id"] in second.refused("bot", "list")
-        # The folder is in use, though nothing listens.
-        assert "is running on" in second.refused("serve")
+        with second.serve(ready=False):
+            wait_for(lambda: len(first.json("nodes")) == 2, 10, second)
+            # The folder is in use, though nothing listens.
+            assert "is running on" in second.refused("serve")
 
 
 def test_the_worker_keeps_its_place_when_its_session_breaks_and_when_postgresql_restarts(new_site: NewSite) -> None:

@@ -634,6 +634,24 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE UNIQUE INDEX mail_stops_of_account ON mail_stops (account_id, digest);
     CREATE INDEX mails_with_answers ON mails (recipient, created_at) WHERE kind = 'answer';
     """,
+    # 29: commands that a process hands to the one that works, with the files of their answers.
+    """
+    CREATE TABLE remote_commands (
+        id TEXT PRIMARY KEY,
+        sealed_request BLOB NOT NULL,
+        created_at INTEGER NOT NULL,
+        taken_by TEXT,
+        sealed_answer BLOB,
+        parts INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX remote_commands_by_time ON remote_commands (created_at);
+    CREATE TABLE remote_files (
+        command TEXT NOT NULL,
+        part INTEGER NOT NULL,
+        sealed_part BLOB NOT NULL,
+        PRIMARY KEY (command, part)
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 
