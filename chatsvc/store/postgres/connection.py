@@ -126,9 +126,12 @@ class PostgresConnection:
             cursor.executemany(arranged[0][0], [values for _, values in arranged])
         return cursor
 
-    def run_script(self, script: str) -> None:
-        """Run statements without parameters."""
-        self.driver.execute(script.encode())
+    def run_script(self, script: str) -> tuple[Any, ...]:
+        """Run statements without parameters. Return the first row of the last one, empty where there is none."""
+        results = self.driver.execute(script.encode())
+        while results.nextset():
+            pass
+        return (results.fetchone() if results.description else None) or ()
 
     @property
     def is_usable(self) -> bool:

@@ -37,10 +37,7 @@ class _Doubt(Exception):
 
 def _in_transaction(connection: PostgresConnection, begin: str, run: Callable[[PostgresConnection], list[Any]]) -> list[Any]:
     """Run units in a transaction. Raises _Doubt if its outcome is unknown, and Replaced."""
-    begun = connection.driver.execute(begin.encode())
-    while begun.nextset():
-        pass
-    transaction, may_write = begun.fetchone() or ("", False)
+    transaction, may_write = connection.run_script(begin)
     try:
         if not may_write:
             raise Replaced("the other processes have taken this one for dead")

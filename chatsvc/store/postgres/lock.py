@@ -13,8 +13,10 @@ from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
 from chatsvc.store.postgres.migrations import VERSION
 
 _KEY = 0x63686174  # "chat"
-_TRANSACTIONS = _KEY + 1
+_TRANSACTIONS = 0x63686175
 _LOCK = f"({_KEY}, hashtext(coalesce(current_schema(), '')))"
+# Begins a transaction that waits for those of the other processes.
+BEGIN_IN_TURN = f"BEGIN; SELECT pg_advisory_xact_lock({_TRANSACTIONS}, hashtext(coalesce(current_schema(), '')))"
 RETAKE_S = 12.0
 _PAUSE_S = 0.2
 
@@ -38,11 +40,6 @@ def try_shared_lock(connection: PostgresConnection) -> bool:
 def leave_to_several(connection: PostgresConnection) -> None:
     """Share the lock of the worker, which this session holds alone."""
     connection.execute(f"SELECT pg_advisory_lock_shared{_LOCK}, pg_advisory_unlock{_LOCK}")
-
-
-def transaction_lock() -> str:
-    """Return the call that makes a transaction wait for those of the other processes."""
-    return f"pg_advisory_xact_lock{_LOCK.replace(str(_KEY), str(_TRANSACTIONS))}"
 
 
 def is_free(connection: PostgresConnection) -> bool:

@@ -10,21 +10,11 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from psycopg import sql
-
 from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store import nodes
 from chatsvc.store.database import StoreInUse, StoreUnavailable
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget
-from chatsvc.store.postgres.lock import (
-    Replaced,
-    leave_to_several,
-    note_worker,
-    retake,
-    transaction_lock,
-    try_lock,
-    try_shared_lock,
-)
+from chatsvc.store.postgres.lock import BEGIN_IN_TURN, Replaced, leave_to_several, note_worker, retake, try_lock, try_shared_lock
 from chatsvc.store.postgres.migrations import is_current, migrate
 
 _TRANSACTION = "pg_current_xact_id()::text"
@@ -70,10 +60,10 @@ class SoleWorker:
 class SharedWorker:
     """Membership of one of several processes. It is in the list of processes before its first transaction."""
 
+    begin = f"{BEGIN_IN_TURN}; SELECT {_TRANSACTION}, EXISTS (SELECT 1 FROM nodes WHERE id = current_setting('chatsvc.node'))"
+
     def __init__(self, node: ServiceNode) -> None:
         self._node = node
-        listed = sql.SQL("EXISTS (SELECT 1 FROM nodes WHERE id = {})").format(sql.Literal(node.id)).as_string(None)
-        self.begin = f"BEGIN; SELECT {transaction_lock()}; SELECT {_TRANSACTION}, {listed}"
 
     def enter(self, connection: PostgresConnection, place: PostgresTarget) -> None:
         """See Membership.enter. The first of a newer version migrates, once those of the older one have ended."""
@@ -84,7 +74,8 @@ class SharedWorker:
             leave_to_several(connection)
         elif not try_shared_lock(connection):
             raise StoreInUse(f"a process without coordination works on {place.name}")
-        connection.driver.execute(f"BEGIN; SELECT {transaction_lock()}")
+        self._name(connection)
+        connection.run_script(BEGIN_IN_TURN)
         nodes.note(connection, self._node)
         connection.driver.execute("COMMIT")
 
@@ -95,3 +86,8 @@ class SharedWorker:
             raise Replaced(f"a newer version has taken over {place.name}")
         if not try_shared_lock(connection):
             raise StoreUnavailable(f"{place.name}: a process without coordination holds the lock")
+        self._name(connection)
+
+    def _name(self, connection: PostgresConnection) -> None:
+        """Name the process of a session, for its transactions."""
+        connection.execute("SELECT set_config('chatsvc.node', ?, false)", (self._node.id,))
