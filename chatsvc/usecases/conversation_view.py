@@ -15,12 +15,12 @@ from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mails, whatsapp
 from chatsvc.store.conversation_view import Window
-from chatsvc.usecases import handling, search
+from chatsvc.usecases import handling, search, unanswered
 from chatsvc.usecases.conversation_events import VISITOR
 from chatsvc.usecases.services import Services
 
 MESSAGES = 100  # of a page
-_MOST_QUESTION = 500  # characters
+_LOOKED_AT = 30  # messages before an operator's
 SEARCHED = 500  # newest messages among which the one of a search is looked for
 
 
@@ -94,12 +94,13 @@ async def show(
     return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address)
 
 
-def last_question(messages: Sequence[Message]) -> str:
-    """Return the visitor's newest message that asks something on one line. Without any, the newest one at all."""
+def last_question(messages: Sequence[Message], country: str) -> str:
+    """Return the visitor's newest message that asks something, else the newest one at all. On one line, without personal data."""
     from chatsvc.engines.knowledge.dialogue import hearing
 
-    said = [" ".join(one.content.split())[:_MOST_QUESTION] for one in reversed(messages) if one.role == "user"]
-    return next((text for text in said if hearing.asks(text)), said[0] if said else "")
+    said = [unanswered.without_personal_data(one.content, country) for one in messages[::-1][:_LOOKED_AT] if one.role == "user"]
+    asked = (text for text in said if hearing.asks(text) and unanswered.MASK not in text)
+    return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
 
 
 def _shown(message: Message, mail: str | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:

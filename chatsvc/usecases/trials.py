@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,6 +68,10 @@ class Trials:
 
     def __init__(self) -> None:
         self._kept: dict[str, Trial] = {}
+
+    def is_tried(self, bots: Collection[str]) -> bool:
+        """Report whether somebody has said something to one of these bots lately."""
+        return any(trial.turns and trial.bot_id in bots for trial in self._kept.values())
 
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
         """Look up a trial of a bot, or begin one."""

@@ -66,6 +66,11 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     assert {f"/bots/{bot.id}/knowledge", f"/bots/{bot.id}/try", "/keys", f"/bots/{bot.id}/webhook", f"/bots/{bot.id}/channels"} <= set(
         page.links()
     )
+    assert "Try it done" not in page.text
+    await site.do("bot.try", bot=bot.id)
+    assert "Try it done" not in (await administrator.get("/")).text
+    await site.do("bot.try", bot=bot.id, text="Hello")
+    assert "Try it done" in (await administrator.get("/")).text
     await site.do("key.create", account=made.account.id)
     await site.do("webhook.set", bot=bot.id, events=["request.created"])
     assert "Create an API key done" in (await administrator.get("/")).text
@@ -222,8 +227,9 @@ async def test_an_editor_takes_replies_and_gives_back(site: Site, editor: Client
 
 async def test_an_operators_message_becomes_an_entry(site: Site, editor: Client, web: str) -> None:
     path = f"/conversations/{web}"
-    thanks = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text="Danke schön")
-    await exchanges.record(site.app.services.db, thanks, ignore)
+    for said in ("Can you write to gina@example.com?", "Danke schön"):
+        exchange = new_exchange(site.mine.bot, site.mine.account, "web-visitor", channel="web", at=site.clock.now, text=said)
+        await exchanges.record(site.app.services.db, exchange, ignore)
     await editor.submit(path, "conversation.reply", text="Ja, bis 18 Uhr.", yes="1")
     page = await editor.get(path)
     link = [one for one in page.links() if "/knowledge/new?" in one][-1]

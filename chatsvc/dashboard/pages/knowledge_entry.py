@@ -43,7 +43,7 @@ async def show_new(page: Page) -> HttpResponse:
     """Show the editor of a new entry, empty or filled in.
 
     `unanswered` is the number of a question whose group it begins with. `conversation` and `message` name an operator's message:
-    it is the answer, and the visitor's last question before it is the question.
+    it is the answer, and the visitor's last question before it is the question, without personal data.
     """
     bot = await page.perform("bot.show", bot=page.params["bot"])
     values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
@@ -65,7 +65,7 @@ async def _answered(page: Page, bot: Bot) -> dict[str, str]:
     at = next((at for at, one in enumerate(messages) if one.id == message and one.role == "operator"), None)
     if at is None:
         return {}
-    question = await page.services.offload(lambda: last_question(messages[:at]))
+    question = await page.services.offload(lambda: last_question(messages[:at], bot.country))
     return {"question": question, "answer": messages[at].content}
 
 

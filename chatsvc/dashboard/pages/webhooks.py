@@ -66,7 +66,7 @@ async def resend(page: Page) -> HttpResponse:
         made = await page.perform("webhook.resend", attempt=page.params["attempt"])
     except Refused as fault:
         return page.refused("attempt.html", fault, **await _detail(page))
-    return page.redirect(f"{PATH}/{made.id}", done="sent")
+    return page.redirect(f"{PATH}/{made.id}", done="resent")
 
 
 async def resend_failed(page: Page) -> HttpResponse:
