@@ -13,7 +13,7 @@ from chatsvc.control.rendering import RENDERERS
 from chatsvc.control.users import caller_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.privileges import STARTED_BY
-from chatsvc.store import facts, webhooks
+from chatsvc.store import facts, webhook_events
 from chatsvc.store.database import StoreInUse
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
@@ -85,7 +85,7 @@ async def _perform(config: Config, folder: Folder, secret: MasterKey, operation:
     try:
         await facts.belongs_to(db, secret)
         # The folder's lock is held: attempts in flight in the store were cut off.
-        await webhooks.interrupt(db)
+        await webhook_events.interrupt(db)
         services = Services(config, db, secret, AccountCache(db))
         try:
             return await perform(services, caller_of(STARTED_BY), operation, arguments)

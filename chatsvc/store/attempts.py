@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from chatsvc.domain.webhooks import DELIVERED, FAILED, IN_FLIGHT, Attempt
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.deliveries import EVENT
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
-from chatsvc.store.webhooks import EVENT, Event
+from chatsvc.store.webhook_events import Event
 
 _ATTEMPT_COLUMNS = "a.id, a.delivery_id, e.event, e.record_id, a.url, a.at, a.success, a.status_code, a.error, a.duration_ms, a.bot_id"
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from chatsvc.domain import shapes
 from chatsvc.domain.captures import Appointment, CapturedRecord, Request, as_captured
 from chatsvc.domain.shapes import Json
-from chatsvc.store import mails, webhooks
+from chatsvc.store import mail_notices, webhook_events, webhooks
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import ALL_BOTS, BOT_IN_SCOPE, ONE_BOT, SOME_BOTS, Accounts, listed
-from chatsvc.store.webhooks import Event
+from chatsvc.store.webhook_events import Event
 
 REQUEST = """
     r.id, r.request_type, r.status, r.message, r.visitor_name, r.visitor_email, r.visitor_phone, r.source_page_host, r.created_at,
@@ -60,17 +60,18 @@ def write(
             (a.id, number, bot_id, a.status, a.date, a.time, a.at, a.created_at, a.created_at),
         )
     if sends_mail:
-        mails.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
+        mail_notices.note_capture(connection, bot_id, conversation, r.created_at, has_appointment=appointment is not None)
     webhook = webhooks.find_in(connection, bot_id) if tell else None
     if webhook is None:
         return
-    state = webhooks.KEPT if webhook.url is None else webhooks.PENDING
+    state = webhook_events.KEPT if webhook.url is None else webhook_events.PENDING
     told: int | None = None
     if "request.created" in webhook.events:
-        told = webhooks.add_event(connection, Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at), state)
+        event = Event(0, bot_id, "request.created", r.id, _snapshot(shapes.request(r)), r.created_at)
+        told = webhook_events.add_event(connection, event, state)
     if appointment and "appointment.created" in webhook.events:
         data = _snapshot(shapes.appointment(appointment))
-        webhooks.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
+        webhook_events.add_event(connection, Event(0, bot_id, "appointment.created", appointment.id, data, r.created_at, told), state)
 
 
 def _snapshot(data: Json) -> str:

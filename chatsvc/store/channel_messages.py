@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsvc.domain.channels import START, outbox_of
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.models import CHANNELS, Conversation, Message
-from chatsvc.store import mails, search
+from chatsvc.store import mail_notices, search
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS
 from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.exchanges import new_ids
@@ -93,7 +93,7 @@ async def settle(
                 (handling, sentence.at, conversation),
             ).fetchone()
             if handling == WAITING and sends_mail:
-                mails.note(connection, WAITING, bot_id, conversation, sentence.at)
+                mail_notices.note(connection, WAITING, bot_id, conversation, sentence.at)
         return True
 
     return await db.write(unit)

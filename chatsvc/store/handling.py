@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsvc.domain.hand_off import MINUTE_MS, OPERATOR, WAITING
 from chatsvc.domain.models import Conversation, Message
-from chatsvc.store import mails
+from chatsvc.store import mail_notices
 from chatsvc.store.channel_messages import NoticeSentence, say
 from chatsvc.store.conversations import COLUMNS, MESSAGE_COLUMNS, OF_A_PAGE
 from chatsvc.store.database import Connection, Database
@@ -103,7 +103,7 @@ async def reply(
         delivery = None if found[0].channel == "api" else sentence.delivery
         number = say(connection, found[1], sentence._replace(delivery=delivery), OPERATOR, who.name)
         if mail_to is not None:
-            mails.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
+            mail_notices.note_answer(connection, found[0].chatbot_id, found[1], mail_to, sentence.at)
         message = connection.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE number = ?", (number,)).fetchone()
         return OperatorMessage(_set(connection, found[1], OPERATOR, sentence.at, who), Message(*message))
 

@@ -13,7 +13,7 @@ from chatsvc.store.captures import APPOINTMENT, LAST, REQUEST, appointments_of
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.owners import Accounts
 from chatsvc.store.search_terms import BOTS, MATCHES, Owners, candidates, patterns
-from chatsvc.store.webhooks import KEPT, PENDING
+from chatsvc.store.webhook_events import KEPT, PENDING
 
 CHUNKS = (100, 400, 1_000)  # requests read along the way, step by step
 FEW = 2_000  # conversations whose requests are all read

@@ -11,99 +11,25 @@ from typing import NamedTuple
 from chatsvc.domain.hand_off import WAITING
 from chatsvc.domain.mails import (
     ANSWER,
-    ANSWERS_A_DAY,
-    APPOINTMENT,
     FAILED,
     FIRST_PAUSE_MS,
     GIVE_UP_MS,
-    GONE_MS,
     KEPT_MS,
-    LEAD_MS,
     LONGEST_PAUSE_MS,
-    PERIODS_MS,
     QUEUED,
-    REQUEST,
     SENT,
     TEST,
-    Mail,
     MailOutcome,
 )
-from chatsvc.domain.times import DAY_MS
 from chatsvc.store import mail_stops
 from chatsvc.store.database import Connection, Database
+from chatsvc.store.mail_notices import WANTS
 
-LAST = 2**63 - 1
-_COLUMNS = """
-    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
-    m.error, m.answer
-"""
-# Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
-_WANTS = """
-    EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = {kind}) AND (o.admin = 1 OR EXISTS (SELECT 1 FROM operator_roles r
-        WHERE r.operator_id = o.id AND r.account_id = {account} AND ({kind} <> 'webhook' OR r.role = 'owner')))
-"""
-_WANTED_NOW = _WANTS.format(kind="m.kind", account="m.account_id")
-_NOTE = f"""
-    INSERT INTO mails (account_id, kind, operator_id, bot_id, conversation, recipient, causes, state, created_at, due_at)
-    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
-        WHERE p.operator_id = o.id AND p.account_id = ?1 AND p.kind = ?2 AND p.state = 'sent' ORDER BY p.number DESC LIMIT 1), 0))
-    FROM operators o WHERE {_WANTS.format(kind="?2", account="?1")}
-        AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
-    ON CONFLICT (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL DO UPDATE SET
-        causes = mails.causes + excluded.causes, created_at = excluded.created_at,
-        bot_id = CASE mails.bot_id WHEN excluded.bot_id THEN mails.bot_id END,
-        conversation = CASE mails.conversation WHEN excluded.conversation THEN mails.conversation END
-"""
+_WANTED_NOW = WANTS.format(kind="m.kind", account="m.account_id")
 _WAITING_NOW = """
     SELECT count(*) FROM conversations c INDEXED BY conversations_handed_off
     WHERE c.handling <> 'bot' AND c.handling = 'waiting' AND c.account_id = ?1 AND (?2 IS NULL OR c.number = ?2)
 """
-
-
-def note(connection: Connection, kind: str, bot_id: str, conversation: int | None, now: int, *, causes: int = 1, unless: str = "") -> None:
-    """Queue notices for the operators who want them, within the unit that writes the cause.
-
-    Operators who want notices of the kind `unless` get none: they get that one.
-    """
-    row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
-    if row is not None:
-        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
-
-
-def note_capture(connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool) -> None:
-    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead."""
-    if has_appointment:
-        note(connection, APPOINTMENT, bot_id, conversation, now)
-    note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
-
-
-def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
-    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one.
-
-    None goes to an address whose owner wants none, or that got ANSWERS_A_DAY from other conversations within a day.
-    """
-    if mail_stops.is_stopped(connection, bot_id, recipient) or _is_enough(connection, conversation, recipient, at):
-        return
-    connection.execute(
-        f"""
-        INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
-        SELECT b.account_id, 'answer', b.id, ?2, ?3, 1, 'queued', ?4, ?4 + {GONE_MS} FROM bots b WHERE b.id = ?1
-        ON CONFLICT (conversation) WHERE state = 'queued' AND kind = 'answer' DO UPDATE SET
-            causes = mails.causes + 1, created_at = excluded.created_at, due_at = excluded.due_at, recipient = excluded.recipient
-        """,
-        (bot_id, conversation, recipient, at),
-    )
-
-
-def _is_enough(connection: Connection, conversation: int, recipient: str, at: int) -> bool:
-    (sent,) = connection.execute(
-        """
-        SELECT count(*) FROM mails WHERE kind = 'answer' AND recipient = ? AND created_at > ? AND state <> 'obsolete'
-            AND (state <> 'queued' OR conversation <> ?)
-        """,
-        (recipient, at - DAY_MS, conversation),
-    ).fetchone()
-    return bool(sent >= ANSWERS_A_DAY)
 
 
 _UNREAD = """
@@ -117,22 +43,6 @@ def _claim_answers(connection: Connection, conversation: int, number: int) -> in
     unread = connection.execute(_UNREAD, (conversation, number)).fetchall()
     connection.executemany("UPDATE messages SET mail = ? WHERE number = ?", [(number, message) for message, _ in unread])
     return len(unread)
-
-
-async def of_messages(db: Database, conversation_id: str) -> dict[int, str]:
-    """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
-
-    def unit(connection: Connection) -> dict[int, str]:
-        rows = connection.execute(
-            """
-            SELECT m.number, coalesce(s.state, 'sent') FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
-            LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
-            """,
-            (conversation_id,),
-        )
-        return dict(rows.fetchall())
-
-    return await db.read(unit)
 
 
 class OutgoingMail(NamedTuple):
@@ -369,25 +279,3 @@ async def forget_old(db: Database, now: int, limit: int) -> bool:
         return False
     await db.write(lambda connection: connection.execute(f"DELETE FROM mails WHERE number IN ({old})", (before, limit)).rowcount)
     return True
-
-
-async def page(db: Database, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
-    """Read mails, newest first, behind the one numbered `after`."""
-
-    def unit(connection: Connection) -> list[Mail]:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
-            (after, state, limit),
-        )
-        return [Mail(*row) for row in rows]
-
-    return await db.read(unit)
-
-
-async def queued(db: Database) -> int:
-    """Count the mails that wait."""
-
-    def unit(connection: Connection) -> int:
-        return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
-
-    return await db.read(unit)

@@ -13,7 +13,7 @@ from chatsvc.domain.inbox import InboxItem
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
-from chatsvc.store import knowledge, mails, whatsapp
+from chatsvc.store import knowledge, mail_lists, whatsapp
 from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search, unanswered
 from chatsvc.usecases.conversation_events import VISITOR
@@ -84,7 +84,7 @@ async def show(
     evidence = [json.loads(message.evidence) if message.evidence else {} for message in view.messages]
     ids = {entry["id"] for one in evidence for entry in one.get("entries", ())}
     questions = await knowledge.questions(services.db, view.conversation.chatbot_id, sorted(ids)) if ids else {}
-    mailed = await mails.of_messages(services.db, conversation) if services.sends_mail else {}
+    mailed = await mail_lists.of_messages(services.db, conversation) if services.sends_mail else {}
     pairs = zip(view.messages, evidence, strict=True)
     shown = [_shown(message, mailed.get(message.number), origin, questions) for message, origin in pairs]
     typing = services.events.is_typing(handling.key_of(view.conversation), VISITOR)

@@ -14,7 +14,7 @@ from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
 from chatsvc.store import conversations as stored
-from chatsvc.store import mails, search_queries, transcripts, whatsapp
+from chatsvc.store import mail_lists, search_queries, transcripts, whatsapp
 from chatsvc.store.search_queries import ConversationFilter
 from chatsvc.usecases import bots, chatbots, search
 from chatsvc.usecases.account_cache import AccountState
@@ -101,7 +101,7 @@ async def show(services: Services, caller: Caller, *, conversation: str, message
     """Show one conversation with its newest messages, their mails, and the visitor's number."""
     thread = await _thread(services, caller, conversation, message_limit)
     is_answered = any(message.role == OPERATOR for message in thread.messages)
-    mailed = await mails.of_messages(services.db, conversation) if is_answered else {}
+    mailed = await mail_lists.of_messages(services.db, conversation) if is_answered else {}
     return TeamThread(*thread, mailed, (await _phones(services, [thread.conversation])).get(conversation))
 
 

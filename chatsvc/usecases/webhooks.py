@@ -18,8 +18,11 @@ from chatsvc.domain.plans import with_webhooks
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.webhooks import STATUSES, SUBSCRIBED, TEST, Attempt, AttemptDetail, ResentPage, SignedEvent, WebhookSettings
 from chatsvc.store import attempts as stored_attempts
+from chatsvc.store import deliveries
 from chatsvc.store import webhooks as stored
-from chatsvc.store.webhooks import Event, Sending, Webhook
+from chatsvc.store.deliveries import Sending
+from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Webhook
 from chatsvc.usecases import bots
 from chatsvc.usecases.instants import instant_of
 from chatsvc.usecases.services import Services
@@ -117,7 +120,7 @@ async def test(services: Services, caller: Caller, *, bot: str) -> Attempt:
     request = Request(str(uuid.uuid4()), "contact", REQUEST_STATUSES[0], "This is a test.", "Test Visitor", None, None, "", now)
     data = json.dumps({**shapes.request(request), "is_test": True}, ensure_ascii=False, separators=(",", ":"))
     event = Event(0, chatbot.id, TEST, request.id, data, now)
-    made = await stored.send_test(services.db, event, now, plans=_plans(services), sign=services.dispatcher.sign)
+    made = await deliveries.send_test(services.db, event, now, plans=_plans(services), sign=services.dispatcher.sign)
     if made is None:
         raise refusals.bot_not_found(bot=bot)
     return await _sent(services, *made)
@@ -177,7 +180,9 @@ async def _send_again(services: Services, event_number: int, *, failed: bool = F
     dispatcher = services.dispatcher
     if dispatcher.stopping:
         raise refusals.service_stopping()
-    made = await stored.send_again(services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed)
+    made = await deliveries.send_again(
+        services.db, event_number, services.clock(), plans=_plans(services), sign=dispatcher.sign, failed=failed
+    )
     return await _sent(services, *made) if made else None
 
 

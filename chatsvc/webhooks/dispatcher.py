@@ -15,9 +15,9 @@ from functools import partial
 from typing import TypeVar
 
 from chatsvc import background
-from chatsvc.store import webhooks
+from chatsvc.store import deliveries, webhook_events
 from chatsvc.store.database import Database, StoreUnavailable
-from chatsvc.store.webhooks import Outcome, Sending, Sign
+from chatsvc.store.deliveries import Outcome, Sending, Sign
 from chatsvc.webhooks.slots import SLOTS_PER_BOT, DeliverySlots
 
 log = logging.getLogger(__name__)
@@ -78,12 +78,12 @@ class Dispatcher:
 
     async def start(self) -> None:
         """Record attempts that a crash interrupted, and begin with events that were never attempted."""
-        interrupted = await webhooks.interrupt(self._db)
+        interrupted = await webhook_events.interrupt(self._db)
         if interrupted:
             log.warning("%d webhook deliveries were in flight when the service ended; they are recorded as interrupted", interrupted)
         # After interrupt(), which would take earlier attempts for interrupted.
         self._running = True
-        for bot_id in await webhooks.bots_with_pending(self._db):
+        for bot_id in await webhook_events.bots_with_pending(self._db):
             self.wake(bot_id)
 
     def wake(self, bot_id: str) -> None:
@@ -134,7 +134,7 @@ class Dispatcher:
         if room:
             queue.more = False
         try:
-            found, sendings = await webhooks.advance(
+            found, sendings = await deliveries.advance(
                 self._db,
                 queue.bot_id,
                 self._clock(),
@@ -187,7 +187,7 @@ class Dispatcher:
         done = await self._attempt(sending)
         while True:
             try:
-                await webhooks.settle(self._db, [done])
+                await deliveries.settle(self._db, [done])
                 break
             except StoreUnavailable:
                 if self.stopping:

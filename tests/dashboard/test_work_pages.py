@@ -9,7 +9,7 @@ import pytest_asyncio
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Evidence
 from chatsvc.store import conversations, exchanges, unanswered
-from chatsvc.store.webhooks import Event
+from chatsvc.store.webhook_events import Event
 from chatsvc.usecases import search
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import Site

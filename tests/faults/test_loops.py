@@ -21,8 +21,8 @@ from chatsvc.config.model import Backups, Notices, Smtp
 from chatsvc.listening import listeners
 from chatsvc.store import accounts
 from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.deliveries import Outcome
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
-from chatsvc.store.webhooks import Outcome
 from chatsvc.tls import files
 from chatsvc.tls.certificates import self_signed
 from chatsvc.usecases import backups, handling, mailer, outbox, retention, search, unanswered, unfinished_turns, webhooks

@@ -6,8 +6,9 @@ from datetime import date, time
 
 from chatsvc.domain.captures import Captured
 from chatsvc.engines import Reply
-from chatsvc.store import mails, webhooks
-from chatsvc.store.webhooks import Outcome
+from chatsvc.store import deliveries, mail_notices, webhook_events
+from chatsvc.store.database import Connection
+from chatsvc.store.deliveries import Outcome
 from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
@@ -73,7 +74,7 @@ async def test_failed_webhooks_are_mailed_to_owners_alone(caller: Caller, engine
     await services.db.write(send_to_nobody)
     await capture(caller, engine, "appointment", "v1")
     services.dispatcher.wake(caller.bot)
-    while not services.dispatcher.outcomes["refused_address"] or await webhooks.bots_with_pending(services.db):
+    while not services.dispatcher.outcomes["refused_address"] or await webhook_events.bots_with_pending(services.db):
         await post.pass_time(0)
     while sum(mail.causes for mail in await post.mails()) < 2:
         await post.pass_time(0)
@@ -92,18 +93,19 @@ async def test_deliveries_that_cannot_be_begun_count_too_and_successes_do_not(ca
     def sign(*_: object) -> tuple[bytes, str]:
         raise AssertionError
 
-    await webhooks.advance(db, caller.bot, now, done=done, room=0, plans=plans, sign=sign, sends_mail=True)
+    await deliveries.advance(db, caller.bot, now, done=done, room=0, plans=plans, sign=sign, sends_mail=True)
     assert await post.states() == [("webhook", "queued", 1, None)]
 
-    def add(connection: object) -> int:
-        return webhooks.add_event(connection, webhooks.Event(0, caller.bot, "request.created", "r", "{}", now), webhooks.PENDING)  # type: ignore[arg-type]
+    def add(connection: Connection) -> int:
+        event = webhook_events.Event(0, caller.bot, "request.created", "r", "{}", now)
+        return webhook_events.add_event(connection, event, webhook_events.PENDING)
 
     await db.write(add)
     # There is no webhook any more.
-    await webhooks.advance(db, caller.bot, now, done=(), room=5, plans=plans, sign=sign, sends_mail=True)
+    await deliveries.advance(db, caller.bot, now, done=(), room=5, plans=plans, sign=sign, sends_mail=True)
     assert await post.states() == [("webhook", "queued", 2, None)]
 
 
 async def test_a_cause_of_a_bot_that_is_gone_is_passed_over(caller: Caller, post: Post) -> None:
-    await caller.app.services.db.write(lambda connection: mails.note(connection, "webhook", "nobody", None, 0))
+    await caller.app.services.db.write(lambda connection: mail_notices.note(connection, "webhook", "nobody", None, 0))
     assert await post.mails() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from chatsvc.app import App
-from chatsvc.store import mails
+from chatsvc.store import mail_notices
 from chatsvc.usecases.administration import perform
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
@@ -18,14 +18,14 @@ async def test_mails_leave_by_themselves_and_wait_while_the_service_stops(
 ) -> None:
     await add_operator(caller, "ada@example.com", "request")
     services = app.services
-    await services.db.write(lambda connection: mails.note(connection, "request", caller.bot, None, clock()))
+    await services.db.write(lambda connection: mail_notices.note(connection, "request", caller.bot, None, clock()))
     clock.advance(2)
     async with asyncio.timeout(20):
         while not mailbox.messages:  # noqa: ASYNC110  # the server has no event for it
             await asyncio.sleep(0.05)
     assert services.mailer is not None
     await services.mailer.stop()
-    await services.db.write(lambda connection: mails.note(connection, "request", caller.bot, None, clock()))
+    await services.db.write(lambda connection: mail_notices.note(connection, "request", caller.bot, None, clock()))
     clock.advance(600)
     await services.mailer.send_due()
     assert len(mailbox.messages) == 1

@@ -14,7 +14,7 @@ import pytest
 
 from chatsvc.domain.captures import Appointment, Request
 from chatsvc.domain.models import Exchange
-from chatsvc.store import conversations, erasure, exchanges, facts, webhooks
+from chatsvc.store import conversations, deliveries, erasure, exchanges, facts, webhook_events, webhooks
 from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.store.erasure import Erased
 from chatsvc.store.exchanges import Idempotency, NewCapture
@@ -59,7 +59,7 @@ async def erase(db: Database, user_id: str, bot: str | None = None) -> Erased:
     return total
 
 
-def attempted(event: webhooks.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
+def attempted(event: webhook_events.Event, delivery_id: str, _: Webhook) -> tuple[bytes, str]:
     return event.data.encode(), delivery_id
 
 
@@ -75,7 +75,7 @@ async def test_a_visitor_goes_with_everything_and_the_others_keep_theirs(db: Dat
     for visitor in ("stays", "goes"):
         for bot in ("bot", "other"):
             await say(db, visitor, f"{visitor} to {bot}", bot=bot, captured=True)
-    await webhooks.advance(db, "bot", START, done=(), room=3, plans=frozenset({"enterprise"}), sign=attempted)
+    await deliveries.advance(db, "bot", START, done=(), room=3, plans=frozenset({"enterprise"}), sign=attempted)
     before = dump(path)
     assert await erase(db, "goes") == Erased(conversations=2, messages=4, requests=2, appointments=2, events=2, attempts=1)
     after = dump(path)
@@ -112,12 +112,12 @@ async def test_a_pending_event_of_an_erased_request_is_not_sent_and_one_under_wa
     await hook(db)
     await say(db, "v", "call me", captured=True)
 
-    async def advance(room: int) -> list[webhooks.Sending]:
-        return (await webhooks.advance(db, "bot", START, done=(), room=room, plans=frozenset({"enterprise"}), sign=attempted))[1]
+    async def advance(room: int) -> list[deliveries.Sending]:
+        return (await deliveries.advance(db, "bot", START, done=(), room=room, plans=frozenset({"enterprise"}), sign=attempted))[1]
 
     (under_way,) = await advance(1)
     assert await erase(db, "v") == Erased(1, 2, 1, 1, 2, 1)
-    await webhooks.settle(db, [webhooks.Outcome(under_way.attempt_id, success=True, status_code=200, error=None, duration_ms=1)])
+    await deliveries.settle(db, [deliveries.Outcome(under_way.attempt_id, success=True, status_code=200, error=None, duration_ms=1)])
     assert await advance(10) == []
     assert rows(path, "SELECT (SELECT count(*) FROM webhook_events), (SELECT count(*) FROM webhook_attempts)") == [(0, 0)]
 

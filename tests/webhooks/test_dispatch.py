@@ -13,7 +13,9 @@ import pytest
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.domain import signing
-from chatsvc.store.webhooks import Event, Outcome, Sending, Webhook
+from chatsvc.store.deliveries import Outcome, Sending
+from chatsvc.store.webhook_events import Event
+from chatsvc.store.webhooks import Webhook
 from chatsvc.usecases import accounts, webhooks
 from chatsvc.webhooks import dispatcher as dispatching
 from chatsvc.webhooks.dispatcher import Dispatcher

@@ -1,0 +1,185 @@
+"""Attempts to deliver events: the next ones of a bot, tests and repetitions, and their outcomes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from chatsvc.store import mail_notices
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.webhook_events import ATTEMPTED, KEPT, NEW_ATTEMPT, Event, add_event, attempt_id
+from chatsvc.store.webhooks import Webhook, find_in
+
+EVENT = "number, bot_id, event, record_id, data, created_at, follows"
+_NEXT = f"""
+    SELECT {EVENT} FROM webhook_events e WHERE bot_id = ? AND state = 0 AND NOT EXISTS
+        (SELECT 1 FROM webhook_events f WHERE f.number = e.follows AND (f.state = 0 OR EXISTS
+            (SELECT 1 FROM webhook_attempts a WHERE a.event_number = f.number AND success IS NULL)))
+    ORDER BY number LIMIT ?
+"""
+
+
+class Outcome(NamedTuple):
+    """Outcome of an attempt. `answer` is the beginning of the answer's body, None without an answer."""
+
+    attempt_id: str
+    success: bool
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+    answer: bytes | None = None
+
+
+class Sending(NamedTuple):
+    """A recorded attempt, ready to be sent."""
+
+    attempt_id: str
+    bot_id: str
+    delivery_id: str
+    url: str
+    event: str
+    body: bytes
+    signature: str
+
+
+class UnusableKey(Exception):
+    """The signing key cannot be opened."""
+
+
+# Makes the bytes of a delivery and their signature: (event, delivery_id, webhook) -> (body, signature). Raises UnusableKey.
+Sign = Callable[[Event, str, Webhook], tuple[bytes, str]]
+
+
+class _Standing(NamedTuple):
+    """Current webhook of a bot, and the reason for which nothing may be sent."""
+
+    webhook: Webhook | None
+    refusal: str | None
+
+
+def _standing(connection: Connection, bot_id: str, plans: frozenset[str]) -> _Standing | None:
+    """Read the state for an attempt. None if the account has been deleted: nothing is sent or recorded then."""
+    row = connection.execute(
+        "SELECT plan FROM bots JOIN accounts ON accounts.id = bots.account_id WHERE bots.id = ? AND deleted_at IS NULL", (bot_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    webhook = find_in(connection, bot_id)
+    if row[0] not in plans:
+        return _Standing(webhook, "plan_lost")
+    return _Standing(webhook, None if webhook else "webhook_removed")
+
+
+def _record(connection: Connection, event: Event, now: int, standing: _Standing, sign: Sign) -> tuple[str, Sending | None]:
+    """Record an attempt. Return its id and the delivery, None for one that cannot be sent and is recorded as failed."""
+    webhook, refusal = standing
+    attempt, delivery_id = attempt_id(now), str(uuid.uuid4())
+    url = webhook.url if webhook else None
+    body, signature = b"", ""
+    if webhook and url and not refusal:
+        try:
+            body, signature = sign(event, delivery_id, webhook)
+        except UnusableKey:
+            refusal = "unusable_key"
+    elif not refusal:
+        refusal = "webhook_removed"
+    connection.execute(
+        f"INSERT INTO webhook_attempts ({NEW_ATTEMPT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            attempt,
+            event.number,
+            event.bot_id,
+            delivery_id,
+            url,
+            body,
+            now,
+            *((0, refusal, 0) if refusal else (None,) * 3),
+            signature or None,
+        ),
+    )
+    if refusal or url is None:
+        return attempt, None
+    return attempt, Sending(attempt, event.bot_id, delivery_id, url, event.event, body, signature)
+
+
+def _settle(connection: Connection, outcomes: Iterable[Outcome]) -> None:
+    connection.executemany(
+        "UPDATE webhook_attempts SET success = ?, status_code = ?, error = ?, duration_ms = ?, answer = ? WHERE id = ? AND success IS NULL",
+        [(*outcome[1:], outcome.attempt_id) for outcome in outcomes],
+    )
+
+
+async def settle(db: Database, outcomes: Sequence[Outcome]) -> None:
+    """Write the outcomes of attempts."""
+    await db.write(lambda connection: _settle(connection, outcomes))
+
+
+async def advance(
+    db: Database, bot_id: str, now: int, *, done: Sequence[Outcome], room: int, plans: frozenset[str], sign: Sign, sends_mail: bool = False
+) -> tuple[int, list[Sending]]:
+    """Write outcomes and record the next attempts, at most `room`, in one transaction.
+
+    Returns the number of events, and the deliveries to send: fewer if some could only be recorded as failed. `plans` have webhooks.
+    sends_mail: whether operators who want it are mailed about failed deliveries.
+    """
+
+    def note(connection: Connection, failed: int) -> None:
+        if sends_mail and failed:
+            mail_notices.note(connection, "webhook", bot_id, None, now, causes=failed)
+
+    def unit(connection: Connection) -> tuple[int, list[Sending]]:
+        _settle(connection, done)
+        note(connection, sum(not outcome.success for outcome in done))
+        rows = connection.execute(_NEXT, (bot_id, room)).fetchall() if room else []
+        standing = _standing(connection, bot_id, plans) if rows else None
+        if standing is None:
+            return 0, []
+        # The webhook may have been changed to `--pull`: then events are only recorded.
+        pulled = standing.webhook is not None and standing.webhook.url is None and standing.refusal is None
+        connection.executemany(
+            "UPDATE webhook_events SET state = ? WHERE number = ?", [(KEPT if pulled else ATTEMPTED, row[0]) for row in rows]
+        )
+        made = [] if pulled else [_record(connection, Event(*row), now, standing, sign)[1] for row in rows]
+        note(connection, made.count(None))
+        return len(rows), [sending for sending in made if sending]
+
+    return await db.write(unit)
+
+
+async def send_test(db: Database, event: Event, now: int, *, plans: frozenset[str], sign: Sign) -> tuple[str, Sending | None] | None:
+    """Write a test event with its attempt. Return the attempt's id and the delivery, None for a deleted account."""
+
+    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
+        standing = _standing(connection, event.bot_id, plans)
+        if standing is None:
+            return None
+        return _record(connection, event._replace(number=add_event(connection, event, ATTEMPTED)), now, standing, sign)
+
+    return await db.write(unit)
+
+
+async def send_again(
+    db: Database, event_number: int, now: int, *, plans: frozenset[str], sign: Sign, failed: bool = False
+) -> tuple[str, Sending | None] | None:
+    """Record another attempt for an event; gives the attempt's id and what to send.
+
+    None where the event has gone with its account, or where its latest attempt has not failed and `failed` asks for one that has.
+    """
+
+    def unit(connection: Connection) -> tuple[str, Sending | None] | None:
+        row = connection.execute(f"SELECT {EVENT} FROM webhook_events WHERE number = ?", (event_number,)).fetchone()
+        standing = _standing(connection, row[1], plans) if row else None
+        if standing is None or (failed and _latest(connection, event_number) != 0):
+            return None
+        return _record(connection, Event(*row), now, standing, sign)
+
+    return await db.write(unit)
+
+
+def _latest(connection: Connection, event_number: int) -> int | None:
+    """Whether the latest attempt succeeded; None while it is in flight."""
+    row = connection.execute(
+        "SELECT success FROM webhook_attempts WHERE event_number = ? ORDER BY number DESC LIMIT 1", (event_number,)
+    ).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,50 @@
+"""Mails as they are listed and counted."""
+
+from __future__ import annotations
+
+from chatsvc.domain.mails import Mail
+from chatsvc.store.database import Connection, Database
+
+LAST = 2**63 - 1
+_COLUMNS = """
+    m.number, m.kind, m.account_id, m.recipient, m.causes, m.state, m.created_at, m.due_at, m.attempts, m.settled_at, m.status_code,
+    m.error, m.answer
+"""
+
+
+async def page(db: Database, limit: int, after: int = LAST, state: str | None = None) -> list[Mail]:
+    """Read mails, newest first, behind the one numbered `after`."""
+
+    def unit(connection: Connection) -> list[Mail]:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM mails m WHERE m.number < ?1 AND (?2 IS NULL OR m.state = ?2) ORDER BY m.number DESC LIMIT ?3",
+            (after, state, limit),
+        )
+        return [Mail(*row) for row in rows]
+
+    return await db.read(unit)
+
+
+async def queued(db: Database) -> int:
+    """Count the mails that wait."""
+
+    def unit(connection: Connection) -> int:
+        return int(connection.execute("SELECT count(*) FROM mails WHERE state = 'queued'").fetchone()[0])
+
+    return await db.read(unit)
+
+
+async def of_messages(db: Database, conversation_id: str) -> dict[int, str]:
+    """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
+
+    def unit(connection: Connection) -> dict[int, str]:
+        rows = connection.execute(
+            """
+            SELECT m.number, coalesce(s.state, 'sent') FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+            LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
+            """,
+            (conversation_id,),
+        )
+        return dict(rows.fetchall())
+
+    return await db.read(unit)

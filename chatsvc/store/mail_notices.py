@@ -1,0 +1,71 @@
+"""Notices and answers for the queue of mails. Each is written in the transaction of its cause."""
+
+from __future__ import annotations
+
+from chatsvc.domain.mails import ANSWERS_A_DAY, APPOINTMENT, GONE_MS, LEAD_MS, PERIODS_MS, REQUEST
+from chatsvc.domain.times import DAY_MS
+from chatsvc.store import mail_stops
+from chatsvc.store.database import Connection
+
+# Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
+WANTS = """
+    EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = {kind}) AND (o.admin = 1 OR EXISTS (SELECT 1 FROM operator_roles r
+        WHERE r.operator_id = o.id AND r.account_id = {account} AND ({kind} <> 'webhook' OR r.role = 'owner')))
+"""
+_NOTE = f"""
+    INSERT INTO mails (account_id, kind, operator_id, bot_id, conversation, recipient, causes, state, created_at, due_at)
+    SELECT ?1, ?2, o.id, ?3, ?4, o.email, ?5, 'queued', ?6, max(?6 + {LEAD_MS}, ?7 + coalesce((SELECT p.settled_at FROM mails p
+        WHERE p.operator_id = o.id AND p.account_id = ?1 AND p.kind = ?2 AND p.state = 'sent' ORDER BY p.number DESC LIMIT 1), 0))
+    FROM operators o WHERE {WANTS.format(kind="?2", account="?1")}
+        AND NOT (?8 <> '' AND EXISTS (SELECT 1 FROM json_each(o.notices) n WHERE n.value = ?8))
+    ON CONFLICT (operator_id, account_id, kind) WHERE state = 'queued' AND operator_id IS NOT NULL DO UPDATE SET
+        causes = mails.causes + excluded.causes, created_at = excluded.created_at,
+        bot_id = CASE mails.bot_id WHEN excluded.bot_id THEN mails.bot_id END,
+        conversation = CASE mails.conversation WHEN excluded.conversation THEN mails.conversation END
+"""
+
+
+def note(connection: Connection, kind: str, bot_id: str, conversation: int | None, now: int, *, causes: int = 1, unless: str = "") -> None:
+    """Queue notices for the operators who want them, within the unit that writes the cause.
+
+    Operators who want notices of the kind `unless` get none: they get that one.
+    """
+    row = connection.execute("SELECT account_id FROM bots WHERE id = ?", (bot_id,)).fetchone()
+    if row is not None:
+        connection.execute(_NOTE, (row[0], kind, bot_id, conversation, causes, now, PERIODS_MS[kind], unless))
+
+
+def note_capture(connection: Connection, bot_id: str, conversation: int, now: int, *, has_appointment: bool) -> None:
+    """Queue notices of a new request. Who wants those of appointments gets one of its appointment instead."""
+    if has_appointment:
+        note(connection, APPOINTMENT, bot_id, conversation, now)
+    note(connection, REQUEST, bot_id, conversation, now, unless=APPOINTMENT if has_appointment else "")
+
+
+def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
+    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one.
+
+    None goes to an address whose owner wants none, or that got ANSWERS_A_DAY from other conversations within a day.
+    """
+    if mail_stops.is_stopped(connection, bot_id, recipient) or _is_enough(connection, conversation, recipient, at):
+        return
+    connection.execute(
+        f"""
+        INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
+        SELECT b.account_id, 'answer', b.id, ?2, ?3, 1, 'queued', ?4, ?4 + {GONE_MS} FROM bots b WHERE b.id = ?1
+        ON CONFLICT (conversation) WHERE state = 'queued' AND kind = 'answer' DO UPDATE SET
+            causes = mails.causes + 1, created_at = excluded.created_at, due_at = excluded.due_at, recipient = excluded.recipient
+        """,
+        (bot_id, conversation, recipient, at),
+    )
+
+
+def _is_enough(connection: Connection, conversation: int, recipient: str, at: int) -> bool:
+    (sent,) = connection.execute(
+        """
+        SELECT count(*) FROM mails WHERE kind = 'answer' AND recipient = ? AND created_at > ? AND state <> 'obsolete'
+            AND (state <> 'queued' OR conversation <> ?)
+        """,
+        (recipient, at - DAY_MS, conversation),
+    ).fetchone()
+    return bool(sent >= ANSWERS_A_DAY)
