@@ -95,10 +95,13 @@ class StoreSession(Transactions, Protocol):
 class Database(Protocol):
     """Units of work over one database. A unit is a plain function of the connection, which it must not keep.
 
-    fault: why nothing can be written, None while all is well.
+    fault: why nothing can be written, None while all is well. lost: why others may have written, so that no cache holds any more.
     """
 
     fault: str | None
+
+    @property
+    def lost(self) -> str | None: ...
 
     async def read(self, unit: Unit[T]) -> T:
         """Run `unit` on one consistent snapshot; raises StoreUnavailable and StoreFault."""

@@ -12,7 +12,7 @@ from chatsvc.domain import keys as key_rules
 from chatsvc.domain.allowance import Allowance, HeldMessage
 from chatsvc.domain.models import Account, ApiKey, Bot
 from chatsvc.store import accounts, keys
-from chatsvc.store.database import Database
+from chatsvc.store.database import Database, StoreUnavailable
 from chatsvc.usecases.history_cache import HistoryCache
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class AccountCache:
 
     async def key(self, secret: str) -> ApiKey | None:
         """Look up an API key; raises StoreUnavailable. A malformed one is unknown without a query."""
+        if (fault := self._db.lost) is not None:
+            raise StoreUnavailable(fault)
         digest = key_rules.digest(secret)
         key = self._keys.get(digest)
         if key is None and key_rules.is_well_formed(secret):

@@ -7,6 +7,8 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
 from typing import Any
 
 import psycopg
@@ -65,6 +67,7 @@ def test_a_second_process_waits_without_listening_and_takes_over(new_site: NewSi
     port = fixed_port(second)
     with first.serve() as worker, second.serve(ready=False) as other:
         assert chat(worker, made, "one") == 200
+        assert worker.ask(made["key"]["key"], "GET", "/chatbots").status == 200
         logged(second, "standing by: ")
         assert refuses(port)
         logged(second, "works since")
@@ -81,8 +84,10 @@ def test_a_second_process_waits_without_listening_and_takes_over(new_site: NewSi
         (node,) = second.json("nodes")
         assert (node["state"], node["listen"]) == ("working", f"127.0.0.1:{port}")
         if number == signal.SIGSTOP:
-            # It finds itself replaced, answers nobody, and ends.
+            # It finds itself replaced, answers nobody, not from its caches either, and ends.
             worker.process.send_signal(signal.SIGCONT)
+            with suppress(OSError, HTTPException):
+                assert worker.ask(made["key"]["key"], "GET", "/chatbots").status == 503
             assert worker.wait() == 1
             assert "another process has taken over" in first.log.read_text()
         assert other.end() == 0

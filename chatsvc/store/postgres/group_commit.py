@@ -23,8 +23,16 @@ from chatsvc.store.postgres.thread import PostgresThread
 
 T = TypeVar("T")
 BEAT_S = 1.0
+HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
+LOST_S = 10.0  # after this without a beat others may work
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
 RESOLVE_S = 5.0
+
+
+_WAITING_SESSIONS = """
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user
+        AND (state <> 'active' OR wait_event_type = 'Client') AND state_change < clock_timestamp() - make_interval(secs => ?)
+"""
 
 
 class _Doubt(Exception):
@@ -201,6 +209,7 @@ class PostgresDatabase:
         self.writer, self.readers = batches[0], batches[1:]
         self.fault: str | None = None
         self._closed = False
+        self._reached_at = time.monotonic()
         writer = threads[0]
         if not isinstance(writer, _Writer):
             raise TypeError("the first thread writes")
@@ -245,28 +254,42 @@ class PostgresDatabase:
         late = [one for one in self._threads if one.busy_since is not None and now - one.busy_since > SLOW_S]
         if late:
             try:
-                await asyncio.to_thread(self._probe)
+                hung = await asyncio.to_thread(self._hung, late)
             except StoreUnavailable as fault:
-                self.fault = str(fault)
-                for one in late:
-                    one.interrupt()
+                hung, self.fault = late, str(fault)
+            else:
+                self._reached_at = now
+                if self._threads[0] in hung:
+                    self.fault = f"{self._place.name}: the session that writes does not answer"
+            for one in hung:
+                one.interrupt()
             return
         if self.writer.under_way or self.writer.queue:
+            self._reached_at = now
             return
         try:
             await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
         except StoreUnavailable as fault:
             self.fault = str(fault)
         else:
-            self.fault = None
+            self.fault, self._reached_at = None, now
+
+    @property
+    def lost(self) -> str | None:
+        """See Database.lost. A process that was stopped for a while finds it out here first."""
+        if self.fault is None and time.monotonic() - self._reached_at > LOST_S:
+            return f"{self._place.name} was not reached for {LOST_S:g} s"
+        return self.fault
 
     def check(self) -> None:
         """See StoreDatabase.check. Nothing: the beat sets `fault`."""
 
-    def _probe(self) -> None:
+    def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
+        """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
         connection = connect(self._place, writes=False)
         try:
-            connection.driver.execute("SELECT 1")
+            waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
+            return [one for one in late if (one.backend,) in waiting]
         except psycopg.Error as fault:
             raise outage(fault, self._place) from None
         finally:

@@ -51,6 +51,12 @@ class PostgresThread:
         finally:
             self.busy_since = None
 
+    @property
+    def backend(self) -> int | None:
+        """Return the process id of the session in the server."""
+        connection = self._connection
+        return connection.driver.info.backend_pid if connection is not None and connection.is_usable else None
+
     def interrupt(self) -> None:
         """Cut the connection, whose peer does not answer, so that the work under way fails."""
         connection = self._connection

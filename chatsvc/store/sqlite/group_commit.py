@@ -93,6 +93,9 @@ class GroupCommitDatabase:
     fault: why nothing is written, None while all is well.
     """
 
+    # Nobody else writes.
+    lost: str | None = None
+
     def __init__(self, writer: BatchThread, readers: list[BatchThread], path: Path) -> None:
         self.writer = writer
         self.readers = readers
