@@ -194,12 +194,14 @@ async def _await_webhook(deliveries: asyncio.Queue[ReceivedDelivery], say: Say) 
 
 
 def _go_on(app: App, bot: str, key: str, link: str | None, say: Say) -> None:
-    """Print a curl command, and the link to the dashboard."""
+    """Print a curl command, and the links to a chat and to the dashboard."""
     url = f"{app.url}/api/v2/messages"
     question = json.dumps({"chatbot_id": bot, "message": "Do you rent electric bikes?"})
     curl = f"curl -s {url} -H {shlex.quote('Authorization: Bearer ' + key)} -d {shlex.quote(question)}"
+    chat = f"{app.url}/chat/{bot}" if link else None
     how = "Go on" if link else "While it runs (without --once)"
     text = f"\n{how} with:\n\n  {curl}"
     if link:
+        text += f"\n\nChat with the bot as a visitor would:\n\n  {chat}"
         text += f"\n\nOpen the dashboard, choose a password, and look around:\n\n  {link}"
-    say(text, {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl, "dashboard": link})
+    say(text, {"event": "ready", "base_url": f"{app.url}/api/v2", "key": key, "curl": curl, "chat": chat, "dashboard": link})

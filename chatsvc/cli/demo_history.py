@@ -1,4 +1,4 @@
-"""Past weeks of the demo's business: conversations, requests, unanswered questions, failed webhooks and an operator."""
+"""Past weeks of the demo's business: conversations, requests, unanswered questions, failed webhooks, a visitor who waits, an operator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from chatsvc.domain.channels import ANY_LINK
 from chatsvc.domain.times import DAY_MS, now_ms
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ CONVERSATIONS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     (0, "derya", ("Çocuklar için bisikletiniz var mı?", "Açılış ve kapanış saatleriniz nedir?")),
 )
 TOUR_REQUEST = ("Tur hakkında bilgi almak istiyorum, beni arayın. Adım Cem Aksoy, e-postam cem@example.com", "Evet")
+
+# A visitor of the second bot, which has no opening hours and so lets visitors wait at any time.
+WAITING = ("Turlarınızda yemek var mı?", "Bir yetkiliyle görüşmek istiyorum")
+WAIT_MINUTES = 240
 
 Send = Callable[[str, str, str], Awaitable[None]]
 
@@ -77,6 +82,21 @@ async def make_past(app: App, clock: DemoClock, account: str, bot: str, send: Se
     await _perform(app, "webhook.set", bot=second, url=NOWHERE, events=["request.created"])
     for message in TOUR_REQUEST:
         await send(second, "cem", message)
+    for one in (bot, second):
+        await _perform(app, "channel.set", bot=one, channel="web", sites=[ANY_LINK])
+        await _perform(app, "bot.set", bot=one, hand_off=True, hand_off_wait=WAIT_MINUTES)
+    await _let_wait(app, second)
+
+
+async def _let_wait(app: App, bot: str) -> None:
+    """Let a visitor of the bot's page ask for a person."""
+    from chatsvc.usecases import web_visits
+
+    visits, widget = web_visits.WebVisits(app.services), await web_visits.find(app.services, bot)
+    if widget is None:
+        raise AssertionError("the bot's widget was set up above")
+    for message in WAITING:
+        await visits.send(widget, widget.user_of_first("waiting"), message, message, web_visits.LINK)
 
 
 async def add_operator(app: App) -> str:

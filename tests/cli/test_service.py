@@ -480,8 +480,11 @@ def test_the_demo_runs_on_with_a_key_that_works_until_it_is_told_to_stop(tmp_pat
             assert ask(events["ready"]["base_url"], events["ready"]["key"], "POST", "/messages", body).status == 200
             with urlopen(events["ready"]["dashboard"], timeout=PATIENCE_S) as page:  # noqa: S310  # its own address
                 assert b"demo@example.com" in page.read()
+            with urlopen(events["ready"]["chat"], timeout=PATIENCE_S) as page:  # noqa: S310  # its own address
+                assert b'role="log"' in page.read()
             listed = ask(events["ready"]["base_url"], events["ready"]["key"], "GET", "/conversations").json
             assert len(listed["data"]) > 10
+            assert [one["channel"] for one in listed["data"]].count("web") == 1
             assert len({one["last_message_at"][:10] for one in listed["data"]}) > 5
             demo.send_signal(signal.SIGINT)
     _, err = demo.communicate(timeout=PATIENCE_S)

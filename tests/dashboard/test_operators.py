@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dashboard.client import Client
+from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import PASSWORD, Site
 
 
@@ -147,6 +147,23 @@ async def test_the_audit_log_is_that_of_the_account_and_goes_on(site: Site, owne
     assert "Nothing is recorded" in (await owner.get("/audit?since=2030-01-01")).text
     wrong = await owner.get("/audit?since=yesterday")
     assert (wrong.status, "is not a time" in wrong.alert) == (422, True)
+
+
+async def test_the_audit_log_names_the_records(site: Site, owner: Client) -> None:
+    added = await site.do("operator.add", email="named@example.com", account=site.mine.account, role="reader")
+    bot = await site.do("bot.create", name="Second", account=site.mine.account)
+    await site.do("bot.deactivate", bot=bot.id)
+    key = await site.do("key.create", account=site.mine.account)
+    page, turkish = await owner.get("/audit"), await (await site.client("owner", "tr")).get("/audit")
+    assert {"Team member: named@example.com", "Bot: Second", f"API key: {key.key.id}"} <= set(smalls(page))
+    assert {"Ekip üyesi: named@example.com", f"API anahtarı: {key.key.id}"} <= set(smalls(turkish))
+    assert added.operator.id in page.body
+    assert [one for one in smalls(page) if one.startswith(("id", "operator", "bot"))] == []
+
+
+def smalls(page: Shown) -> list[str]:
+    """The texts in small print."""
+    return [" ".join("".join(one.itertext()).split()) for one in page.tree.iter("small")]
 
 
 async def test_a_refused_change_is_recorded_with_the_operator(site: Site, reader: Client, owner: Client) -> None:

@@ -1,10 +1,11 @@
-"""Audit log: who did what, by command line or page, with what outcome."""
+"""Audit log: who did what, from where, with what outcome. An administrator sees the installation's, an owner the account's."""
 
 from __future__ import annotations
 
-from chatsvc.dashboard import catalogue
+from chatsvc.dashboard import catalogue, records
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.route import Access, Route
+from chatsvc.domain.audit import AuditRecord
 from chatsvc.domain.refusals import Refused
 from chatsvc.http.response import HttpResponse
 
@@ -18,9 +19,39 @@ async def show(page: Page) -> HttpResponse:
     try:
         listed = await page.perform_everywhere("audit", account=account, since=since, limit=_LIMIT, after=page.query.get("after"))
     except Refused as fault:
-        return page.refused("audit.html", fault, records=[], next=None, since=since, names={}, act_of=str)
+        return page.refused("audit.html", fault, records=[], next=None, since=since, names={}, act_of=str, concerned=dict)
     names = {account.id: account.name for account in page.accounts}
-    return page.render("audit.html", records=listed.items, next=listed.next, since=since, names=names, act_of=lambda name: _act(page, name))
+    known = names | await _names(page)
+    return page.render(
+        "audit.html",
+        records=listed.items,
+        next=listed.next,
+        since=since,
+        names=names,
+        act_of=lambda name: _act(page, name),
+        concerned=lambda record: [(_kind(page, kind, record), known.get(one), one) for kind, one in _ids(record)],
+    )
+
+
+async def _names(page: Page) -> dict[str, str]:
+    """Return the names of the operators and of the page's bots by id."""
+    if page.account_id is None:
+        return {}
+    team = await page.perform("operator.list", account=None if page.operator.admin else page.account_id)
+    return {bot.id: bot.name for bot in (await records.bots_of(page)).values()} | {one.id: one.email for one in team.items}
+
+
+def _ids(record: AuditRecord) -> list[tuple[str, str]]:
+    """Return kinds and ids of the records concerned, each once. The account stands by itself."""
+    named = {one: kind for kind, one in record.ids.items() if kind != "id"}
+    made = [("id", one) for kind, one in record.ids.items() if kind == "id" and one not in named]
+    return [(kind, one) for one, kind in named.items() if kind != "account"] + made
+
+
+def _kind(page: Page, kind: str, record: AuditRecord) -> str:
+    """Name a kind of record. A new one has the kind of its operation, such as `key.create`."""
+    key = f"audit.kind_{record.operation.partition('.')[0] if kind == 'id' else kind}"
+    return page.text(key) if catalogue.has(key) else kind
 
 
 def _act(page: Page, operation: str) -> str:
