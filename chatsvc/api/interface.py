@@ -65,17 +65,17 @@ class Interface:
             self._check_capacity(state)
         tallies = self._services.tallies
         tallies.in_flight += 1
-        state.in_flight += 1
+        state.requests.in_flight += 1
         try:
             return await operation(context)
         finally:
             tallies.in_flight -= 1
-            state.in_flight -= 1
+            state.requests.in_flight -= 1
 
     def _check_capacity(self, state: AccountState) -> None:
         """Raise `service_unavailable` while stopping, over `max_in_flight`, and over the account's half of it."""
         most = self._services.config.limits.max_in_flight
-        if self.stopping or self._services.tallies.in_flight >= most or state.in_flight >= max(1, most // 2):
+        if self.stopping or self._services.tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:

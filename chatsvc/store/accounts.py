@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
+from chatsvc.store import open_turns
 from chatsvc.store.bots import bots_of
 from chatsvc.store.database import Connection, Database, assign
 from chatsvc.store.owners import Accounts, listed
@@ -16,11 +17,15 @@ CHANGEABLE = frozenset({"name", "plan", "subscription_status", "messages_limit",
 
 
 class Holding(NamedTuple):
-    """An account with what the running service keeps in memory of it. Its bots and the messages used in each month."""
+    """An account with what the running service keeps in memory of it. Its bots and the messages used in each month.
+
+    held: messages of each month that open turns in the store hold.
+    """
 
     account: Account
     bots: list[Bot]
     used: dict[str, int]
+    held: dict[str, int]
 
 
 def _find(connection: Connection, account_id: str) -> Account | None:
@@ -85,15 +90,20 @@ async def count(db: Database, accounts: Accounts) -> int:
 
 async def hold(db: Database, account_id: str, applied: Callable[[Holding | None], None]) -> Holding | None:
     """The account with its bots and counts. `applied` gets it in the order of the commits, so that no later count is overwritten."""
+    return await db.write(lambda connection: _holding(connection, account_id), applied)
 
-    def unit(connection: Connection) -> Holding | None:
-        account = _find(connection, account_id)
-        if account is None:
-            return None
-        used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
-        return Holding(account, bots_of(connection, account_id), dict(used.fetchall()))
 
-    return await db.write(unit, applied)
+async def read(db: Database, account_id: str) -> Holding | None:
+    """Read an account with its bots, counts and held messages."""
+    return await db.read(lambda connection: _holding(connection, account_id))
+
+
+def _holding(connection: Connection, account_id: str) -> Holding | None:
+    account = _find(connection, account_id)
+    if account is None:
+        return None
+    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
+    return Holding(account, bots_of(connection, account_id), dict(used.fetchall()), open_turns.held(connection, account_id))
 
 
 async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:

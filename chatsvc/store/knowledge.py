@@ -75,6 +75,16 @@ async def large(db: Database, least: int) -> list[str]:
     return await db.read(lambda connection: [bot_id for (bot_id,) in connection.execute(found, (least,))])
 
 
+async def version(db: Database, bot_id: str) -> int:
+    """Return the number of the latest change of a bot's knowledge, 0 without any."""
+
+    def unit(connection: Connection) -> int:
+        row = connection.execute("SELECT number FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
+        return row[0] if row else 0
+
+    return await db.read(unit)
+
+
 async def whole(db: Database, bot_id: str) -> Whole:
     """Read all entries and synonyms of a bot."""
 

@@ -129,11 +129,16 @@ def _allowance(connection: Connection, account_id: str) -> Allowance | None:
     used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
     limit, credits = row
     found = Allowance(limit, credits, dict(used.fetchall()))
-    held = connection.execute(
+    found.reserved = held(connection, account_id)
+    return found
+
+
+def held(connection: Connection, account_id: str) -> dict[str, int]:
+    """Count within a unit the messages of each month that open turns hold."""
+    rows = connection.execute(
         "SELECT month, count(*) FROM open_turns WHERE account_id = ? AND month IS NOT NULL GROUP BY month", (account_id,)
     )
-    found.reserved = dict(held.fetchall())
-    return found
+    return dict(rows.fetchall())
 
 
 async def first_of(db: Database, numbers: Iterable[int]) -> set[int]:

@@ -19,16 +19,26 @@ if TYPE_CHECKING:
     from chatsvc.store.exchanges import Counts
 
 
+class RequestCount:
+    """Number of an account's requests in flight in this process."""
+
+    __slots__ = ("__weakref__", "in_flight")
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+
+
 class AccountState:
     """An account in memory: its bots, its allowance and its requests in flight."""
 
-    __slots__ = ("account", "allowance", "bots", "in_flight", "pages")
+    __slots__ = ("account", "allowance", "bots", "pages", "requests")
 
-    def __init__(self, holding: accounts.Holding) -> None:
+    def __init__(self, holding: accounts.Holding, requests: RequestCount | None = None) -> None:
         self.account = holding.account
         self.bots = {bot.id: bot for bot in holding.bots}
         self.allowance = Allowance(holding.account.messages_limit, holding.account.message_credits, holding.used)
-        self.in_flight = 0
+        self.allowance.reserved = holding.held
+        self.requests = requests or RequestCount()
         # Rendered list pages of bots and conversations. Each change replaces the dict, so that a page that was read before the
         # change and rendered after it is stored in the old one.
         self.pages: dict[object, bytes] = {}

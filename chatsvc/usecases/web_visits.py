@@ -186,15 +186,15 @@ class WebVisits:
         """
         state = self._services.account_cache.cached(widget.account_id)
         tallies, most = self._services.tallies, self._services.config.limits.max_in_flight
-        if state is None or self._services.events.closed or tallies.in_flight >= most or state.in_flight >= max(1, most // 2):
+        if state is None or self._services.events.closed or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise Overloaded
         tallies.in_flight += 1
-        state.in_flight += 1
+        state.requests.in_flight += 1
         try:
             return await self._send(widget, user_id, text, key, site)
         finally:
             tallies.in_flight -= 1
-            state.in_flight -= 1
+            state.requests.in_flight -= 1
 
     async def _send(self, widget: Widget, user_id: str, text: str, key: str, site: str) -> bool:
         services, host = self._services, "" if site == LINK else host_of(site)
