@@ -155,6 +155,9 @@ def _valid(number: str, country: str) -> str | None:
 _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")
 
 
+_FULL = 9  # digits of a number that begins with 0 or a plus and is listed in no plan; a shorter one lacks some
+
+
 def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
     """Return a number of possible length in E.164, with its span. The plan need not list it.
 
@@ -168,7 +171,8 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
         digits = re.sub(r"\D", "", match[0])
         if not match[0].startswith(("+", "00")) and abroad(digits, country) is None and knows_country(country):
             return digits, match.span()
-        if phonenumbers.is_possible_number_with_reason(parsed) == phonenumbers.ValidationResult.IS_POSSIBLE:
+        long = len(phonenumbers.national_significant_number(parsed)) >= _FULL
+        if long and phonenumbers.is_possible_number_with_reason(parsed) == phonenumbers.ValidationResult.IS_POSSIBLE:
             return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164), match.span()
     return None
 

@@ -520,3 +520,12 @@ def test_a_party_of_four_is_no_hour_and_a_bare_hour_is_in_the_evening() -> None:
     moved = guest.say("can we push it to 8.30").captured
     assert moved is not None
     assert moved.time == time(20, 30)
+
+
+@pytest.mark.parametrize("message", ["can we make it 7", "make it 7 please"])
+def test_a_bare_hour_after_the_capture_moves_the_appointment(message: str) -> None:
+    visitor = Guest()
+    visitor.capture(*BOOKED)
+    kept = visitor.capture(message)
+    assert kept.change is not None
+    assert kept.time == time(19)

@@ -164,3 +164,26 @@ def test_how_long_something_takes_is_no_question_about_opening_hours() -> None:
 
 def test_time_left_until_closing_is_told() -> None:
     assert "22:00" in Caller("tr").say("kapanışa ne kadar var").text
+
+
+def test_a_remark_about_the_visitor_is_kept_while_a_day_or_an_hour_is_asked_for() -> None:
+    caller = after("en", "i want to book a room for friday")
+    assert caller.say("my husband is allergic to nuts").text.startswith("All right. ")
+    told = after("en", "i want to book a room for friday", "my husband is allergic to nuts", "6pm", "Amy Hill").say("amy@mail.example")
+    assert "allergic to nuts" in told.text
+
+
+def test_a_day_that_suits_no_longer_is_asked_for_again() -> None:
+    caller = after("en", "i want to book a session for friday")
+    assert caller.say("we cant make friday after all").text == "All right. Which day would suit you?"
+    assert caller.say("tuesday instead").text == "What time would suit you?"
+
+
+def test_a_bare_question_in_a_form_is_about_what_the_form_is_about() -> None:
+    caller = after("en", "can i book the sauna for friday")
+    assert "free for guests" in caller.say("how much is it").text
+
+
+@pytest.mark.parametrize("message", ["kaça kadarsınız", "kaça kadar açıksınız"])
+def test_until_when_the_business_is_there_is_told_after_another_question(message: str) -> None:
+    assert "22:00" in after("tr", "fren").say(message).text

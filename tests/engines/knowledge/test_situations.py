@@ -33,7 +33,7 @@ def test_the_offer_about_a_situation_is_taken_up_with_what_was_told() -> None:
     assert "rapor aldım" in caught.message
 
 
-@pytest.mark.parametrize("message", ["my wife left me", "i like turtles", "is it"])
+@pytest.mark.parametrize("message", ["my wife left me", "i like turtles", "blue my sky"])
 def test_a_statement_that_has_nothing_to_do_with_the_business_gets_no_offer(message: str) -> None:
     with pytest.raises(EngineError):
         Caller("en").say(message)
@@ -87,3 +87,15 @@ def test_an_order_of_the_thing_spoken_of_is_taken_down(tongue: str, before: str,
 )
 def test_an_unsure_entry_that_states_the_fact_asked_for_is_a_hedged_answer(tongue: str, message: str, answer: str) -> None:
     assert answer in Caller(tongue).say(message).text
+
+
+@pytest.mark.parametrize("message", ["we are moving house so we will have to leave", "the motor is making a strange sound today"])
+def test_a_longer_statement_is_passed_on_though_no_entry_knows_its_words(message: str) -> None:
+    assert Caller("en").say(message).text.startswith("I have no ready answer to that.")
+
+
+@pytest.mark.parametrize("message", ["is fiona in", "declan there?", "bir tane getirtir misiniz bana"])
+def test_persons_named_by_the_knowledge_and_orders_are_noted(message: str) -> None:
+    tongue = "tr" if "bana" in message else "en"
+    told = Caller(tongue).say(message).text
+    assert told.endswith(("What would you like to talk about?", "May I have your name?", "Adınızı alabilir miyim?"))

@@ -200,9 +200,9 @@ async def test_a_question_with_a_weak_wish_gets_an_offer_and_no_form() -> None:
 
 
 async def test_late_arrival_cancels_nothing_and_picking_up_moves_nothing() -> None:
-    for knowledge, message in ((CAMP, "we wont be there till 11 at night"), (BAKERY, "pazar günü teslim alabilir miyim")):
-        with pytest.raises(EngineError, match="no_answer"):
-            await talk(knowledge, message)
+    with pytest.raises(EngineError, match="no_answer"):
+        await talk(BAKERY, "pazar günü teslim alabilir miyim")
+    assert (await talk(CAMP, "we wont be there till 11 at night")).text.startswith("I have no ready answer to that.")
 
 
 async def test_a_name_with_a_capital_is_a_person_though_it_is_a_word_too() -> None:

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.reading.folding import folded
+from chatsvc.engines.reading.language_detection import is_word
 from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES
 from chatsvc.engines.wordlists import WordFile
 
@@ -18,7 +19,7 @@ _TALKS, _THERE, _TITLED = (
     )
     for kind in ("talks", "there", "titled")
 )
-_TITLES = _FILE.words("title")
+_TITLES, _BEFORE = _FILE.words("title"), _FILE.words("before")
 _WORD = re.compile(r"[^\W\d_]+")
 _MOST_WORDS = 12  # of a message that asks for somebody
 _MOST_ENTRIES = 2_000  # whose persons are looked for
@@ -52,7 +53,10 @@ def _persons(knowledge: Knowledge) -> frozenset[str]:
             for at, word in enumerate(typed):
                 beside = {folded(other) for other in (*typed[max(0, at - 1) : at], *typed[at + 1 : at + 2])}
                 base = folded(word)
-                if word[0].isupper() and base not in _TITLES and (base in GIVEN_NAMES or not _TITLES.isdisjoint(beside)):
+                named = (
+                    base in GIVEN_NAMES or not _TITLES.isdisjoint(beside) or (at and folded(typed[at - 1]) in _BEFORE and not is_word(base))
+                )
+                if word[0].isupper() and base not in _TITLES and named:
                     found.add(base)
         _names[knowledge] = frozenset(found - NOT_NAMES)
     return _names[knowledge]

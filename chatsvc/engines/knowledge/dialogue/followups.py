@@ -22,6 +22,7 @@ _VERB = _FILE.pattern("verb")
 _OF_MATTER = frozenset({"money", "duration", "quantity", "frequency"})  # facts of a matter rather than of the business
 _PERSON = {"person"}  # a word beside "who" may be a role that the entry does not name: "doktor kim?"
 _SHORT = 5  # words of a message that may be a follow-up without saying so
+_PLAIN = 7  # words of one that names no subject
 _LONGEST = 9  # words of a message that may be one at all
 _TOLD_BEFORE = 3  # replies in whose entries a fact without a subject is looked for
 _RIVALS = 3  # hits of a search with earlier words that may state the fact asked for
@@ -103,7 +104,7 @@ def _without_subject(said: Sequence[str], current: Sequence[Entry], finding: Sea
         return _found(finding, finding.hits[0].entry)
     beside = [word for word in said if word.isalpha() and not (word in STOPWORDS or word in _POINTING or word in _OPENINGS)]
     sharing = next((entry for entry in current if any(holds_words(entry, [word]) for word in beside)), None)
-    stays = points(said) or len(said) <= _SHORT
+    stays = points(said) or len(said) <= _PLAIN
     return _found(finding, sharing) if sharing and finding.decision != "answer" and stays else None
 
 

@@ -102,10 +102,8 @@ class FormTurn(FormReplies):
             return self._with_values(heard)._with_rest().proceed(lead)
         if draft.asked == "change":
             return self._on_change()
-        if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
-            return self._repeat_question(reason)
-        if draft.asked in ("date", "time") and heard.leaves_open:
-            return self._misunderstood(self.say(f"any.{draft.asked}"))
+        if unsuitable := self._unsuitable():
+            return unsuitable
         if heard.question:
             return self._wish_repeated() or self._greeted() or self._answer_question()
         if draft.asked in ("contact", "phone") and (number := hearing.written_number(self.turn.message)):
@@ -122,6 +120,17 @@ class FormTurn(FormReplies):
             or self._detail()
             or self._with_known_matter()._misunderstood()
         )
+
+    def _unsuitable(self) -> Reply | None:
+        """Handle an impossible day, any day, and one given up: "we can't make Thursday after all"."""
+        draft = self.draft
+        if draft.asked in ("date", "time") and (reason := self._reason_against_day()):
+            return self._repeat_question(reason)
+        if draft.day is not None and "cancel" in intents.of(self.turn.message):
+            return replace(self, draft=replace(draft, day=None, clock=None))._ask("date", self.say("noted"))
+        if draft.asked in ("date", "time") and self.heard.leaves_open:
+            return self._misunderstood(self.say(f"any.{draft.asked}"))
+        return None
 
     def _beside_fields(self) -> Reply | None:
         """Keep data that the form has no field for: when to call, how many come."""
@@ -160,7 +169,8 @@ class FormTurn(FormReplies):
             or not (heard.counts or complains or wishes.is_urgent(self.turn.message) or (heard.substance(2) and _known_words(heard.line)))
         ):
             return None
-        if asked in ("date", "time") and not any(word.isdigit() for word in heard.line.split()):
+        tells = heard.tells and heard.substance(2)
+        if asked in ("date", "time") and not (tells or any(word.isdigit() for word in heard.line.split())):
             return None
         detailed = replace(self, draft=drafts.with_more(self.draft, self.turn.message))
         lead = self.say("sorry" if complains else "noted")
@@ -184,7 +194,7 @@ class FormTurn(FormReplies):
             return told.text
         if said := knowing.opening_hours(VisitorMessage(self.turn)):
             return said
-        finding = lookup.find_in_form(self.turn, self.draft.opening)
+        finding = lookup.find_in_form(self.turn, self.draft.opening, self.draft.more)
         known = answers.answer(self.turn, finding)
         if known is None and self.heard.question and (likely := lookup.likely(self.turn, finding)) is not None:
             known = answers.unsure(self.turn, likely)

@@ -31,7 +31,7 @@ _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("propos
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")
 _GIVEN_UP, _GIVEN_UP_OUTRIGHT = _FILE.pattern("given_up"), _FILE.pattern("given_up_outright")
 _KEEPS, _NOTHING_ELSE, _EMPTY = _FILE.pattern("keeps"), _FILE.pattern("nothing_else"), _FILE.pattern("empty")
-_COUNTS, _PUZZLED = _FILE.pattern("counts"), _FILE.pattern("puzzled")
+_COUNTS, _PUZZLED, _TELLS = _FILE.pattern("counts"), _FILE.pattern("puzzled"), _FILE.pattern("tells")
 _OTHER_WAY = _FILE.pattern("other_way")
 _CHANGES_VALUE = _FILE.pattern("changes_value")
 _MORNING, _EVENING = _FILE.pattern("morning"), _FILE.pattern("evening")
@@ -105,6 +105,11 @@ class Utterance:
     def names_when(self) -> bool:
         """True if it names a day, an hour or a part of the day."""
         return self.day is not None or self.clock is not None or self.part_of_day
+
+    @property
+    def tells(self) -> bool:
+        """True if it is a statement about the visitor or what is theirs."""
+        return not self.question and bool(_TELLS.search(self.line))
 
     @property
     def puzzled(self) -> bool:

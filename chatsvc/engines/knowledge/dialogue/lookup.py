@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from weakref import WeakKeyDictionary
 
 from chatsvc.domain.language import primary
-from chatsvc.domain.models import Entry
+from chatsvc.domain.models import Entry, HistoryMessage
 from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import facts, followups, intents, matter, smalltalk, spoken, stories
 from chatsvc.engines.knowledge.search import confidence
@@ -40,6 +40,7 @@ _SHORT = 6  # words of a message whose words alone may point to an entry
 _OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
 _LIKELY, _APART = 0.3, 5.0  # score of an entry that stands apart, and how much greater than the next one it is
 _PLAIN, _TWICE = 0.33, 2.0  # the same for a message without a subject
+_MATTERS = 3  # messages about the matter of a form with which a question is searched
 _TITLES = 300  # entries whose titles are looked at for the address of the business
 _LIKE = 0.05  # score from which two may be counterparts
 
@@ -59,9 +60,14 @@ def _stands_out(turn: Turn, finding: SearchResult) -> bool:
         return False
     first, naming, kinds = finding.hits[0], followups.naming_words(turn.message), facts.asked(turn.message)
     if naming:
-        return followups.holds(first.entry, naming) and bool(kinds) and facts.states_any(first.entry.answer, kinds)
+        near = [hit.entry for hit in finding.hits if hit.score >= _NEAR * first.score]
+        return bool(kinds) and [entry for entry in near if _states_of_all(entry, naming, kinds)] == [first.entry]
     second = finding.hits[1].score if len(finding.hits) > 1 else 0.0
     return not turn.history and first.score >= max(_PLAIN, _TWICE * second)
+
+
+def _states_of_all(entry: Entry, naming: Sequence[str], kinds: frozenset[str]) -> bool:
+    return followups.holds(entry, naming) and facts.states_any(entry.answer, kinds)
 
 
 def _found(turn: Turn) -> SearchResult:
@@ -93,9 +99,16 @@ def _found(turn: Turn) -> SearchResult:
     return followups.of_fact_before(turn) or of_business
 
 
-def find_in_form(turn: Turn, opening: str) -> SearchResult:
-    """Search for a message inside a form that `opening` began. A bare question for a fact is about that matter."""
+def find_in_form(turn: Turn, opening: str, more: Sequence[str] = ()) -> SearchResult:
+    """Search for a message inside a form that `opening` began. A bare question for a fact is about that matter.
+
+    So is a short one that has no answer by itself; `more` are further messages about the matter.
+    """
     finding = find(matter.without_forms(turn))
+    if finding.decision != "answer" and not finding.hedged and followups.is_open(words(turn.message)):
+        told = (text for text in (*reversed(more), opening) if text)
+        known = (find(replace(turn, history=(HistoryMessage("user", text),))) for text in islice(told, _MATTERS))
+        return next((one for one in known if one.decision == "answer"), finding)
     if finding.decision != "answer" or not opening or not followups.is_bare_question(turn.message):
         return finding
     entry, named = finding.hits[0].entry, followups.naming_words(opening)

@@ -89,6 +89,7 @@ def reply(message: VisitorMessage) -> Reply | None:
     turn = message.turn
     if not turn.captured:
         return None
+    message = _with_bare_hour(message)
     booked, wanted = appointment(turn), message.intents
     if message.has_contact and (corrected := record_corrections.reply(message)):
         return corrected
@@ -134,6 +135,14 @@ def replace_heard(message: VisitorMessage, heard: hearing.Utterance) -> VisitorM
     other = VisitorMessage(message.turn)
     other.__dict__["heard"] = heard
     return other
+
+
+def _with_bare_hour(message: VisitorMessage) -> VisitorMessage:
+    """Return the message with the bare hour read that a value becomes. Example: "can we make it 10"."""
+    if message.heard.names_when or message.has_contact or not hearing.changes_value(message.line):
+        return message
+    heard = hearing.interpret(message.text, "confirm", message.now, message.turn.bot.country)
+    return message if heard.clock is None else replace_heard(message, replace(message.heard, clock=heard.clock))
 
 
 def _moves(message: VisitorMessage) -> bool:

@@ -8,29 +8,31 @@ from dataclasses import replace
 from chatsvc.engines import Reply, SearchResult
 from chatsvc.engines.knowledge.dialogue import answers, flow, followups, hearing, matter
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.engines.reading.language_detection import is_word
 
-_OWN = WordFile("knowledge/dialogue/situations.txt").pattern("own")
 _FEWEST, _MOST = 3, 40  # words
+_PLAINLY_TOLD = 5  # known words of a statement that need not concern the business
 _LISTED = 0.3  # confidence from which several entries are offered to choose from
 _FIRST = 1.5  # how much greater the score of the first entry is than that of the second, for a hedged answer
 
 
 def reply(message: VisitorMessage) -> Reply | None:
-    """Reply to a situation that concerns the business: a hedged answer, if an entry is near, and the offer to take a note.
+    """Reply to a situation: a hedged answer, if an entry is near, and the offer to take a note.
 
-    It concerns the business if its knowledge has a word that names the subject.
+    A short statement has to concern the business: its knowledge has a word that names the subject.
     """
     turn = message.turn
-    if not turn.may_capture or not _FEWEST <= len(message.said) <= _MOST or not _tells(message):
+    if not turn.may_capture or not _FEWEST <= len(message.said) <= _MOST or not message.heard.tells:
+        return None
+    if message.wish is not None or hearing.is_nod(message.text):
         return None
     finding, naming = message.finding, followups.naming_words(message.text)
     known = [word for word in naming if any(followups.holds_words(hit.entry, [word]) for hit in finding.hits)]
-    if not known:
+    if not known and sum(map(is_word, message.said)) < _PLAINLY_TOLD:
         return None
-    if finding.decision == "ask" and finding.confidence >= _LISTED and not _is_near(finding, known):
+    if known and finding.decision == "ask" and finding.confidence >= _LISTED and not _is_near(finding, known):
         return None  # several entries may be meant
-    near = finding.decision == "ask" and _is_near(finding, known)
+    near = finding.decision == "ask" and bool(known) and _is_near(finding, known)
     said = answers.unsure(turn, replace(finding, hedged=True)) if near else None
     offered = flow.offer(
         message, matter.request_type(turn, message.text), said.text if said else "", "offer" if said else "offer.situation"
@@ -42,8 +44,3 @@ def _is_near(finding: SearchResult, known: Sequence[str]) -> bool:
     """Return whether the first entry has a word of the subject and leads. The second one is further away or has fewer."""
     held = [sum(followups.holds_words(hit.entry, [word]) for word in known) for hit in finding.hits[:2]]
     return held[0] > 0 and (len(held) == 1 or held[0] > held[1] or finding.hits[0].score >= _FIRST * finding.hits[1].score)
-
-
-def _tells(message: VisitorMessage) -> bool:
-    """Return whether a message is a statement about the visitor or what is theirs."""
-    return not message.heard.question and message.wish is None and not hearing.is_nod(message.text) and bool(_OWN.search(message.line))
