@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
+from tests.dashboard.filled import fill
 from tests.dashboard.site import Site
 from tests.dashboard.walk import crawl, ids_of
 
@@ -61,6 +62,7 @@ async def visits(site: Site, browser: Browser) -> AsyncIterator[Any]:
 
 async def paths(site: Site) -> list[str]:
     """The addresses of all pages with a record to show."""
+    await fill(site)
     client = await site.client("administrator")
     return [page.path for page in await crawl(client, await ids_of(site, site.mine)) if page.path != "/logout"]
 
@@ -93,6 +95,7 @@ async def test_every_page_is_accessible_fits_and_keeps_to_the_policy(
 
 
 async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path) -> None:
+    await fill(site)
     written: list[Path] = []
     for role, language in (("administrator", "en"), ("owner", "tr")):
         client = await site.client(role, language)
@@ -104,6 +107,8 @@ async def test_all_html_is_valid(site: Site, html_validate: Path, tmp_path: Path
             if page.headers["Content-Type"].startswith("text/html"):
                 written.append(tmp_path / f"{len(written)}{page.path.partition('?')[0].replace('/', '_')}.html")
                 written[-1].write_text(page.body)
+    shown = "".join(path.read_text() for path in written)
+    assert all(one in shown for one in ("to0@example.com", "Another program asks", "waiting-visi", "has not verified"))
     config = tmp_path / "rules.json"
     # Attributes may be written without a value or with an empty one; inputs inside of their label need no id.
     config.write_text(
