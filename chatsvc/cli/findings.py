@@ -162,6 +162,10 @@ SENTENCES: dict[str, Words] = {
         "Telegram refuses the token of notices.telegram ({answer})",
         "put the token that @BotFather shows into notices.telegram.token_file, then restart the service",
     ),
+    "notices_token_elsewhere": Words(
+        "another program asks Telegram for the messages of the bot of notices.telegram, so answers in the team's group do not come",
+        "stop that program, or make a new token with /revoke at @BotFather and put it into notices.telegram.token_file",
+    ),
     "team_chat_refused": Words(
         "the bot of notices.telegram does not reach the group {chat} ({answer})",
         "add the bot to the group, and see whether notices.telegram.chat_id is the group's number",

@@ -73,4 +73,5 @@ def _of_installation(config: Config, service: Service, extent: Extent) -> Iterat
         yield from team.group(config, extent.egress)
     yield from network.webhooks(config, examined, resolve=may_connect)
     yield from files.channels(examined, now)
+    yield from team.noted(config, examined)
     yield from files.backups(config, now)

@@ -158,6 +158,7 @@ mail_troubled = _code("mail_troubled", "mail", FAULT, "where", "answer")
 team_good = _code("team_good", "notices", OK)
 team_without_token = _code("team_without_token", "notices", FAULT)
 team_token_refused = _code("team_token_refused", "notices", FAULT, "answer")
+notices_token_elsewhere = _code("notices_token_elsewhere", "notices", FAULT)
 team_chat_refused = _code("team_chat_refused", "notices", FAULT, "chat", "answer")
 team_unreachable = _code("team_unreachable", "notices", FAULT, "reason")
 

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from chatsvc.config import Config
 from chatsvc.doctor import report
 from chatsvc.doctor.report import Finding
+from chatsvc.domain.channels import TOKEN_ELSEWHERE
 from chatsvc.outbound.egress import Egress
+from chatsvc.store.sqlite.examination import Examined
 
+_FAULTS = {TOKEN_ELSEWHERE: report.notices_token_elsewhere}
 LIMIT_S = 5.0  # for each call
 
 
@@ -22,6 +25,12 @@ def group(config: Config, egress: Egress | None = None) -> Iterator[Finding]:
         yield report.team_without_token()
         return
     yield asyncio.run(_asked(config.channels.telegram_api_url, settings.token.reveal(), settings.chat_id, egress or Egress()))
+
+
+def noted(config: Config, examined: Examined | None) -> Iterator[Finding]:
+    """Name what the running service has noted. Asking for messages here would take them from it."""
+    if config.notices.telegram is not None and examined is not None and examined.team_fault in _FAULTS:
+        yield _FAULTS[examined.team_fault]()
 
 
 async def _asked(api_url: str, token: str, chat: int, egress: Egress) -> Finding:

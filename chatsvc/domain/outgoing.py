@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -41,10 +42,32 @@ def split(text: str, most: int, length: Callable[[str], int] = len) -> list[str]
         head = rest[:end]
         # A separator in the first half would leave a short part.
         cuts = [head.rfind(mark) + len(mark) for mark in _SEPARATORS if head.rfind(mark) >= end // 2]
-        cut = cuts[0] if cuts else end
+        cut = cuts[0] if cuts else _before_character(rest, end)
         parts.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
     return [*parts, rest] if rest else parts
+
+
+_JOINER, _MOST_MARKS = "\u200d", 64
+
+
+def _before_character(text: str, end: int) -> int:
+    """Return the last place up to `end` that divides no character of several code points."""
+    return next((at for at in range(end, max(1, end - _MOST_MARKS), -1) if not _joins(text, at)), end)
+
+
+def _joins(text: str, at: int) -> bool:
+    """Report whether the parts of a character stand on both sides of a place."""
+    before, after = text[at - 1], text[at]
+    if _JOINER in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":
+        return True
+    if unicodedata.category(after).startswith("M"):
+        return True
+    # Two letters of a region are a flag.
+    letters = 0
+    while letters < at and "\U0001f1e6" <= text[at - 1 - letters] <= "\U0001f1ff":
+        letters += 1
+    return letters % 2 == 1 and "\U0001f1e6" <= after <= "\U0001f1ff"
 
 
 def _fitting(text: str, most: int, length: Callable[[str], int]) -> int:

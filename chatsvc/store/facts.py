@@ -1,4 +1,4 @@
-"""Facts about the store itself: the master key it belongs to."""
+"""Facts of the installation: the master key that its store belongs to, and what is wrong with the team's group."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from chatsvc.store.database import Connection, Database, StoreUnavailable
 from chatsvc.store.master_key import MasterKey
 
 CHECK = "master_key_check"
+TEAM_FAULT = "team_fault"
 
 
 def find_check(connection: Connection) -> bytes | None:
@@ -39,6 +40,21 @@ async def belongs_to(db: Database, key: MasterKey) -> None:
 async def check(db: Database) -> bytes:
     """Read the check value of the store's master key."""
     return await db.read(check_in)
+
+
+async def put(db: Database, name: str, value: str | None) -> None:
+    """Write a fact, or delete it."""
+
+    def unit(connection: Connection) -> None:
+        if value is None:
+            connection.execute("DELETE FROM store_facts WHERE name = ?", (name,))
+            return
+        connection.execute(
+            "INSERT INTO store_facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value.encode()),
+        )
+
+    await db.write(unit)
 
 
 async def answers(db: Database) -> None:

@@ -86,8 +86,8 @@ async def upcoming(db: Database, queue: str, limit: int, held: Iterable[int]) ->
                 coalesce(m.parts_sent, 0)
             FROM (SELECT min(f.number) AS number FROM messages f WHERE f.outbox = ?1
                 AND f.conversation NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?3))
-                GROUP BY f.conversation ORDER BY 1 LIMIT ?2) first
-            JOIN messages m ON m.number = first.number JOIN conversations c ON c.number = m.conversation
+                GROUP BY f.conversation ORDER BY 1 LIMIT ?2) page
+            JOIN messages m ON m.number = page.number JOIN conversations c ON c.number = m.conversation
             WHERE m.in_flight IS NULL ORDER BY m.number
             """,
             (queue, limit, json.dumps(list(held))),
@@ -114,13 +114,13 @@ def _take_steps(connection: Connection, steps: list[_DeliveryStep]) -> list[bool
     at_once(
         connection,
         """
-        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN o.column2 ELSE delivery END,
-            error = CASE delivery WHEN 'queued' THEN o.column3 ELSE error END, platform_id = coalesce(o.column4, platform_id),
+        UPDATE messages SET delivery = CASE delivery WHEN 'queued' THEN outcome.column2 ELSE delivery END,
+            error = CASE delivery WHEN 'queued' THEN outcome.column3 ELSE error END, platform_id = coalesce(outcome.column4, platform_id),
             outbox = NULL, in_flight = NULL FROM (VALUES
         """,
         "(CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BLOB))",
         outcomes,
-        ") AS o WHERE number = o.column1 RETURNING number",
+        ") AS outcome WHERE number = outcome.column1 RETURNING number",
     )
     marked = at_once(
         connection,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.hand_off import WAITING
@@ -40,31 +41,33 @@ async def due(db: Database, limit: int) -> list[TeamNotice]:
     return await db.read(unit)
 
 
-async def note(db: Database, notice: TeamNotice, digest: bytes | None) -> None:
-    """Write that the team was told. Nothing where the visitor was erased meanwhile."""
+async def note(db: Database, notices: Sequence[TeamNotice], digest: bytes | None) -> None:
+    """Write that the team was told by one message. Nothing for visitors who were erased meanwhile."""
 
     def unit(connection: Connection) -> None:
-        connection.execute(
-            """
-            INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
-            ON CONFLICT DO NOTHING
-            """,
-            (notice.since, digest, notice.conversation),
-        )
+        for notice in notices:
+            connection.execute(
+                """
+                INSERT INTO team_notices (conversation, since, digest) SELECT number, ?, ? FROM conversations WHERE number = ?
+                ON CONFLICT DO NOTHING
+                """,
+                (notice.since, digest, notice.conversation),
+            )
 
     await db.write(unit)
 
 
-async def find(db: Database, digest: bytes) -> tuple[str, str, str] | None:
-    """Find account, bot and conversation of a notice by its message's digest."""
+async def find(db: Database, digest: bytes) -> list[tuple[str, str, str]]:
+    """Find account, bot and conversation of each visitor of a notice by its message's digest."""
 
-    def unit(connection: Connection) -> tuple[str, str, str] | None:
-        row = connection.execute(
+    def unit(connection: Connection) -> list[tuple[str, str, str]]:
+        rows = connection.execute(
             """
             SELECT c.account_id, c.bot_id, c.id FROM team_notices n JOIN conversations c ON c.number = n.conversation WHERE n.digest = ?
+            ORDER BY n.conversation
             """,
             (digest,),
-        ).fetchone()
-        return (row[0], row[1], row[2]) if row else None
+        )
+        return [(account_id, bot_id, conversation) for account_id, bot_id, conversation in rows]
 
     return await db.read(unit)

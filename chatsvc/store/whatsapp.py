@@ -255,6 +255,26 @@ async def address(db: Database, bot_id: str, user_id: str) -> WhatsAppAddress | 
     return await db.read(Together(_addresses, (bot_id, user_id)))
 
 
+async def linked(db: Database, bot_id: str, user_id: str) -> list[str]:
+    """List the visitors who turned out to be the same person: a younger conversation has an address that led on to an older one."""
+
+    def unit(connection: Connection) -> list[str]:
+        rows = connection.execute(
+            """
+            SELECT DISTINCT o.user_id FROM conversations c JOIN whatsapp_addresses a ON a.conversation = c.number
+            JOIN whatsapp_addresses b ON b.bot_id = a.bot_id AND b.kind = a.kind AND b.value = a.value AND b.conversation <> c.number
+            JOIN conversations o ON o.number = b.conversation
+            WHERE c.bot_id = ?1 AND c.channel = ?2 AND c.user_id = ?3 AND (
+                (a.is_current = 1 AND b.is_current = 0 AND (o.created_at, o.number) > (c.created_at, c.number))
+                OR (a.is_current = 0 AND b.is_current = 1 AND (o.created_at, o.number) < (c.created_at, c.number)))
+            """,
+            (bot_id, WHATSAPP, user_id),
+        )
+        return [user for (user,) in rows]
+
+    return await db.read(unit)
+
+
 async def phones(db: Database, conversation_ids: Sequence[str]) -> dict[str, str]:
     """Return the visitors' phone numbers of those conversations that have one, by the conversations' ids. The latest one counts."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.store import erasure as stored
-from chatsvc.store import unanswered
+from chatsvc.store import unanswered, whatsapp
 from chatsvc.store.erasure import Erased, OwnedConversation
 from chatsvc.usecases import accounts, bots
 from chatsvc.usecases.conversation_locks import Busy
@@ -37,13 +37,23 @@ async def erase(services: Services, caller: Caller, *, user_id: str, bot: str | 
     began, erased = services.clock(), Erased()
     try:
         for bot_id in erasing:
-            erased = erased.plus(await _with_bot(services, user_id, bot_id))
-            await stored.forget_answers(services.db, user_id, bot_id, began)
-            erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user_id)))
+            for user in await _same_person(services, user_id, bot_id):
+                erased = erased.plus(await _with_bot(services, user, bot_id))
+                await stored.forget_answers(services.db, user, bot_id, began)
+                erased = erased.plus(Erased(questions=await unanswered.erase(services.db, bot_id, user)))
     except Busy:
         raise refusals.visitor_busy() from None
     await services.db.purge()
     return ErasedVisitor(user_id, erased)
+
+
+async def _same_person(services: Services, user_id: str, bot_id: str) -> list[str]:
+    """List the visitor after those who turned out to be the same person on WhatsApp. In this order a second call continues."""
+    found, asked = [user_id], 0
+    while asked < len(found):
+        found += [user for user in await whatsapp.linked(services.db, bot_id, found[asked]) if user not in found]
+        asked += 1
+    return found[::-1]
 
 
 async def _with_bot(services: Services, user_id: str, bot_id: str) -> Erased:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
 from chatsvc.domain.models import Bot
 from chatsvc.domain.refusals import Refused
-from chatsvc.store import handling, team_notices
+from chatsvc.store import facts, handling, team_notices
 from chatsvc.store.team_notices import TeamNotice
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.services import Services
 
 VIA = "telegram"
-_MOST_NOTICES = 20  # at a time
-_MOST_SAID = 500
+# In one message, which has at most 4,096 characters: visitors, and characters of what they said and of a bot's name.
+MOST_VISITORS = 10
+_MOST_SAID, _MOST_SAID_OF_SEVERAL, _MOST_NAME = 500, 100, 60
 
 
 class TeamAnswer(NamedTuple):
@@ -28,13 +30,19 @@ class TeamAnswer(NamedTuple):
     name: str
 
 
-class WordedNotice(NamedTuple):
-    """A notice in the language of its bot, with the address of the conversation's page."""
+class WaitingVisitor(NamedTuple):
+    """A visitor who waits, with the bot."""
 
     notice: TeamNotice
-    text: str
-    button: str
+    bot: Bot
     url: str
+
+
+class WordedNotice(NamedTuple):
+    """A notice in the language of its bot. `buttons` are texts with the addresses of conversations' pages."""
+
+    text: str
+    buttons: list[tuple[str, str]]
 
 
 _TEXTS = {
@@ -47,6 +55,11 @@ _TEXTS = {
         "Open the conversation",
     ),
 }
+# Of several visitors: the first line, and the last.
+_BUNDLES = {
+    "tr": ("{count} ziyaretçi ekibinizi bekliyor:", "Yanıtlamak için görüşmeyi açın."),
+    "en": ("{count} visitors wait for your team:", "Open a conversation to answer."),
+}
 _REFUSALS = {
     "tr": {
         "": "Mesajınız ziyaretçiye iletilemedi.",
@@ -54,6 +67,7 @@ _REFUSALS = {
         "conversation_not_found": "İletilemedi: bu görüşme artık yok.",
         "text_too_long": "İletilemedi: mesaj çok uzun.",
         "no_text": "Yalnızca yazılı mesajlar iletilebilir.",
+        "several": "İletilemedi: bu bildirimde birden çok ziyaretçi var. Yanıtlamak için görüşmeyi açın.",
     },
     "en": {
         "": "Your message could not be passed on to the visitor.",
@@ -61,6 +75,7 @@ _REFUSALS = {
         "conversation_not_found": "Not passed on: this conversation does not exist any more.",
         "text_too_long": "Not passed on: the message is too long.",
         "no_text": "Only written messages can be passed on.",
+        "several": "Not passed on: that notice names several visitors. Open the conversation to answer.",
     },
 }
 
@@ -70,28 +85,53 @@ def digest_of(message: str) -> bytes:
     return hashlib.sha256(f"team\n{message}".encode()).digest()
 
 
-async def due(services: Services) -> list[WordedNotice]:
-    """List the notices to send, in the languages of their bots."""
-    made = []
-    for notice in await team_notices.due(services.db, _MOST_NOTICES):
+async def due(services: Services) -> list[WaitingVisitor]:
+    """List the visitors of whom the team is to be told."""
+    found = []
+    for notice in await team_notices.due(services.db, MOST_VISITORS):
         state = await services.account_cache.account(notice.account_id)
         bot = state.bots.get(notice.bot_id) if state else None
         if bot is not None:
-            made.append(_worded(services, notice, bot))
-    return made
+            page = f"/conversations/{notice.conversation_id}?account={notice.account_id}"
+            found.append(WaitingVisitor(notice, bot, f"{services.config.server.public_url.rstrip('/')}{page}"))
+    return found
 
 
-def _worded(services: Services, notice: TeamNotice, bot: Bot) -> WordedNotice:
-    text, button = _TEXTS["tr" if bot.language == "tr" else "en"]
-    said = notice.said if len(notice.said) <= _MOST_SAID else f"{notice.said[:_MOST_SAID]}…"
-    url = f"{services.config.server.public_url.rstrip('/')}/conversations/{notice.conversation_id}?account={notice.account_id}"
-    channel = {"web": "web", "whatsapp": "WhatsApp", "telegram": "Telegram"}.get(notice.channel, notice.channel)
-    return WordedNotice(notice, text.format(bot=bot.name, channel=channel, said=said), button, url)
+def worded(visitors: Sequence[WaitingVisitor]) -> WordedNotice:
+    """Word the notice of one visitor or several, in the language of the first bot."""
+    language = "tr" if visitors[0].bot.language == "tr" else "en"
+    text, button = _TEXTS[language]
+    if len(visitors) == 1:
+        ((notice, bot, url),) = visitors
+        said = _shortened(notice.said, _MOST_SAID)
+        return WordedNotice(text.format(bot=bot.name, channel=_channel(notice), said=said), [(button, url)])
+    first, last = _BUNDLES[language]
+    lines, buttons = [first.format(count=len(visitors)), ""], []
+    for place, (notice, bot, url) in enumerate(visitors, start=1):
+        name = _shortened(bot.name, _MOST_NAME)
+        said = _shortened(" ".join(notice.said.split()), _MOST_SAID_OF_SEVERAL)
+        lines.append(f"{place}. {name} ({_channel(notice)}): “{said}”")
+        buttons.append((f"{place}. {name}", url))
+    return WordedNotice("\n".join([*lines, "", last]), buttons)
 
 
-async def note(services: Services, notice: TeamNotice, message: str | None) -> None:
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _channel(notice: TeamNotice) -> str:
+    return {"web": "web", "whatsapp": "WhatsApp", "telegram": "Telegram"}.get(notice.channel, notice.channel)
+
+
+async def note(services: Services, visitors: Sequence[WaitingVisitor], message: str | None) -> None:
     """Keep that the team was told. `message` names the message in the group, None where nobody knows it."""
-    await team_notices.note(services.db, notice, digest_of(message) if message is not None else None)
+    digest = digest_of(message) if message is not None else None
+    await team_notices.note(services.db, [one.notice for one in visitors], digest)
+
+
+async def note_fault(services: Services, fault: str | None) -> None:
+    """Keep why the group cannot be heard, or that it can be again."""
+    await facts.put(services.db, facts.TEAM_FAULT, fault)
 
 
 async def answer(services: Services, given: TeamAnswer) -> str | None:
@@ -100,12 +140,14 @@ async def answer(services: Services, given: TeamAnswer) -> str | None:
     An answer that comes again is passed on once. One to anything but a notice is left alone.
     """
     found = await team_notices.find(services.db, digest_of(given.notice))
-    if found is None:
+    if not found:
         return None
-    account_id, bot_id, conversation = found
+    account_id, bot_id, conversation = found[0]
     state = await services.account_cache.account(account_id)
     bot = state.bots.get(bot_id) if state else None
     sentences = _REFUSALS["tr" if bot is not None and bot.language == "tr" else "en"]
+    if len(found) > 1:
+        return sentences["several"]
     if not given.text:
         return sentences["no_text"]
     caller = Caller(Actor("user", given.person, given.name), Scope({account_id: Role.EDITOR}), VIA)

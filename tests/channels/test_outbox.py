@@ -512,6 +512,12 @@ async def test_messages_that_wait_are_answered_by_their_own_times(chat: Chat, ap
         ("A paragraph.\n\nAnother one. And more", 30, ["A paragraph.\n\nAnother one.", "And more"]),
         ("x" * 25, 10, ["x" * 10, "x" * 10, "x" * 5]),
         ("🙂" * 6, 4, ["🙂🙂"] * 3),
+        ("👨‍👩‍👧" * 3, 12, ["👨‍👩‍👧"] * 3),
+        ("👍🏽" * 3, 6, ["👍🏽"] * 3),
+        ("❤️" * 3, 3, ["❤️"] * 3),
+        ("🇹🇷🇩🇪🇫🇷", 6, ["🇹🇷", "🇩🇪", "🇫🇷"]),
+        ("e\u0301" * 3, 3, ["e\u0301"] * 3),
+        ("\u0301" * 200, 150, ["\u0301" * 150, "\u0301" * 50]),
     ],
 )
 def test_a_text_is_divided_where_it_reads_best(text: str, most: int, parts: list[str]) -> None:

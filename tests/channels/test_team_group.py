@@ -14,12 +14,17 @@ from chatsvc.config import Config
 from chatsvc.config.model import Channels, Notices, Secret, TelegramNotices
 from chatsvc.doctor import team
 from chatsvc.domain.actors import ANONYMOUS
+from chatsvc.domain.models import Bot
+from chatsvc.domain.outgoing import utf16_units
 from chatsvc.outbound.egress import Egress
 from chatsvc.outbound.sending import NotConnected
-from chatsvc.outbound.telegram import TelegramClient
-from chatsvc.usecases import audit, conversations
+from chatsvc.outbound.telegram import MOST_UNITS, TelegramClient
+from chatsvc.store.sqlite import examination
+from chatsvc.store.team_notices import TeamNotice
+from chatsvc.usecases import audit, conversations, team_notices
 from chatsvc.usecases.administration import perform
-from tests.channels.bot_api import TOKEN, BotApi, Fault, SentMessage
+from chatsvc.usecases.team_notices import WaitingVisitor
+from tests.channels.bot_api import TOKEN, BotApi, Call, Fault, SentMessage
 from tests.conftest import Caller
 from tests.dashboard.client import Client
 from tests.fakes import ADMIN
@@ -120,6 +125,59 @@ async def test_an_answer_after_the_visitor_was_erased_or_to_anything_else_is_lef
     await api.until(lambda: api.unconfirmed(TEAM_TOKEN) == 0)
     assert len(api.texts(GROUP)) == 1
     assert (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items == []
+
+
+async def wait_for(api: BotApi, visitors: int) -> SentMessage:
+    """Let visitors call a person; return the notice of them all."""
+    for chat in range(1, visitors + 1):
+        api.message(chat=chat, text=f"{CALL} ({chat})")
+    await api.until(lambda: bool(api.texts(GROUP)))
+    return next(one for one in api.sent if one.chat == GROUP)
+
+
+async def test_many_who_wait_are_told_in_one_message(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chatsvc.channels.telegram.team.PAUSE_S", 0.1)
+    await asyncio.sleep(0.2)
+    told = await wait_for(api, 6)
+    assert told.text.startswith("6 visitors wait for your team:\n\n1. Desk (Telegram): “I want")
+    assert told.text.endswith("\n\nOpen a conversation to answer.")
+    assert told.buttons == [f"{place}. Desk" for place in range(1, 7)]
+    found = (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items
+    assert sorted(told.urls) == sorted(f"{PUBLIC_URL}/conversations/{one.id}?account={bot.account}" for one in found)
+    answer(api, told)
+    await api.until(lambda: len(api.texts(GROUP)) == 2)
+    assert api.texts(GROUP)[1] == "Not passed on: that notice names several visitors. Open the conversation to answer."
+    assert {one.handling for one in (await conversations.list_all(bot.app.services, ADMIN, bot=bot.bot)).items} == {"waiting"}
+
+
+def test_the_notice_of_many_fits_into_one_message() -> None:
+    bot = Bot("id", "account", "🙂" * 200, None, "m", active=True, messages_used=0, created_at=0, updated_at=0, language="tr")
+    one = TeamNotice(1, 2, "c" * 36, "b" * 36, "a" * 36, "whatsapp", "a\nlong word " * 100)
+    notice = team_notices.worded([WaitingVisitor(one, bot, PUBLIC_URL + "/" + "x" * 100)] * team_notices.MOST_VISITORS)
+    addresses = "\n".join(url for _, url in notice.buttons)
+    assert notice.text.startswith("10 ziyaretçi ekibinizi bekliyor:\n\n1. 🙂")
+    assert utf16_units(f"{notice.text}\n\n{addresses}") <= MOST_UNITS
+
+
+async def test_a_group_that_refuses_a_notice_is_told_once_it_takes_it(
+    bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("chatsvc.channels.telegram.team._LONGEST_PAUSE_S", 0.1)
+    # With the button and without it.
+    is_group = {"chat_id": GROUP}.items()
+    left = 4
+
+    def refused(call: Call) -> Fault | None:
+        nonlocal left
+        if is_group <= call.parameters.items() and call.method == "sendMessage" and left:
+            left -= 1
+            return Fault(400, "Bad Request: chat not found")
+        return None
+
+    api.script = refused
+    await notice(api)
+    assert caplog.text.count("since the group was not told") == 2
+    assert bot.bot
 
 
 @pytest.mark.parametrize("fault", [Fault(429, "", {"retry_after": 0}), Fault(breaks=True)])
@@ -262,6 +320,35 @@ async def test_doctor_names_a_refused_token_and_a_group_without_the_bot(config: 
     await api.hang_up()
     assert await findings(config) == [("team_unreachable", {"reason": "ConnectionRefusedError"})]
     assert await asyncio.to_thread(lambda: list(team.group(replace(config, notices=Notices())))) == []
+
+
+async def test_doctor_names_a_token_that_another_program_polls(
+    bot: Caller, api: BotApi, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsvc.channels.telegram.update_loop._ELSEWHERE_PAUSE_S", 0.05)
+    taken = True
+    api.script = lambda call: (
+        Fault(409, "Conflict: terminated by other getUpdates request")
+        if taken and call.method == "getUpdates" and call.token == TEAM_TOKEN
+        else None
+    )
+
+    async def noted() -> str | None:
+        found = await asyncio.to_thread(examination.examine, config.data_dir / "chatsvc.db", frozenset(), 0)
+        return found.team_fault
+
+    async def until_noted(fault: str | None) -> None:
+        async with asyncio.timeout(10):
+            while await noted() != fault:  # noqa: ASYNC110  # of the store
+                await asyncio.sleep(0.05)
+
+    await until_noted("token_elsewhere")
+    examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
+    assert "notices_token_elsewhere" in [one.code for one in examined.findings]
+    taken = False
+    await until_noted(None)
+    examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
+    assert "notices_token_elsewhere" not in [one.code for one in examined.findings]
 
 
 class TestWithoutAToken:

@@ -355,17 +355,35 @@ def test_a_message_to_the_bot_is_read(message: dict[str, Any], text: str, kind: 
         {"update_id": 1, "message": {**GROUP, "text": "to Ayse", "reply_to_message": {"message_id": 3, "from": {"id": 5}}}},
         {"update_id": 1, "edited_message": {**PRIVATE, "text": "hello"}},
         {"update_id": 1, "message_reaction": {"chat": {"id": 7}}},
-        {"update_id": 1, "callback_query": {"id": "1", "data": "0", "message": {"chat": {"id": 7}}}},
-        {"update_id": 1, "callback_query": {"id": "1", "data": "0"}},
         {"update_id": 1, "callback_query": {"id": 1, "data": "0", "message": {"chat": {"id": 7}}}},
-        {
-            "update_id": 1,
-            "callback_query": {"id": "1", "data": "0", "message": {"chat": {"id": 7}, "reply_markup": {"inline_keyboard": 5}}},
-        },
     ],
 )
 def test_an_update_that_needs_no_answer_is_passed_over(update: dict[str, Any]) -> None:
     assert updates.read(update, ME) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "chat"),
+    [
+        ({"id": "q1", "data": "0"}, 0),
+        ({"id": "q1", "game_short_name": "chess", "message": {"chat": {"id": 7}}}, 7),
+        ({"id": "q1", "data": "0", "message": {"chat": {"id": 7}, "message_id": 3, "date": 0}}, 7),
+        ({"id": "q1", "data": "0", "message": {"chat": {"id": 7}, "reply_markup": {"inline_keyboard": 5}}}, 7),
+        ({"id": "q1", "data": "5", "message": {"chat": {"id": 7}, "reply_markup": {"inline_keyboard": [[{"callback_data": "0"}]]}}}, 7),
+    ],
+)
+def test_a_button_whose_message_is_gone_is_answered_and_nothing_else(query: dict[str, Any], chat: int) -> None:
+    read = updates.read({"update_id": 1, "callback_query": query}, ME)
+    assert read == ReadMessage(1, chat, "", None, None, "q1")
+
+
+async def test_a_button_whose_message_is_gone_waits_for_nothing(bot: Caller, api: BotApi) -> None:
+    person = {"id": 7, "is_bot": False, "first_name": "Selin"}
+    api.update(callback_query={"id": "q-old", "from": person, "message": {"chat": {"id": 7}, "message_id": 3, "date": 0}, "data": "0"})
+    api.message(text="hello")
+    await api.until(lambda: bool(api.sent) and bool(api.answered_queries))
+    assert api.answered_queries == ["q-old"]
+    assert [one.content for one in (await thread(bot)).messages if one.role == "user"] == ["hello"]
 
 
 async def test_pollers_stop_at_once_while_the_store_is_read(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

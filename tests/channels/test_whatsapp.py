@@ -582,6 +582,35 @@ async def test_an_erased_visitor_is_forgotten_and_a_repeat_stores_nothing(phone:
     assert (await phone.conversations())[0].user_id != conversation.user_id
 
 
+@pytest.mark.parametrize("asked", ["older", "younger"])
+async def test_erasing_a_visitor_erases_the_other_conversation_of_the_same_person(
+    phone: Phone, api: GraphApi, caller: Caller, clock: FakeClock, asked: str
+) -> None:
+    await phone.say("a stranger", phone="905550000001")
+    await phone.say("by number", phone=PHONE)
+    clock.advance(60)
+    await phone.say("by id", phone=None, scoped=SCOPED)
+    await phone.say("by both", phone=PHONE, scoped=SCOPED)
+    await api.until(lambda: len(api.sent) == 4)
+    older, younger = sorted((await phone.conversations())[:2], key=lambda one: one.created_at)
+    done = await erasure.erase(phone.services, ADMIN, user_id=(older if asked == "older" else younger).user_id, bot=caller.bot)
+    assert (done.erased.conversations, done.erased.messages) == (2, 6)
+    assert await rows(caller, "SELECT value FROM whatsapp_addresses") == 905550000001
+    assert [one.message_count for one in await phone.conversations()] == [2]
+
+
+async def test_erasing_a_visitor_leaves_the_next_owner_of_the_number(phone: Phone, api: GraphApi, caller: Caller) -> None:
+    await phone.say("before")
+    await phone.until("sent")
+    await phone.say(type="system", system={"body": "changed", "wa_id": "905557778899", "type": "user_changed_number"})
+    await phone.say("a stranger")
+    await api.until(lambda: len(api.sent) == 2)
+    stranger, first = await phone.conversations()
+    done = await erasure.erase(phone.services, ADMIN, user_id=first.user_id, bot=caller.bot)
+    assert done.erased.conversations == 1
+    assert [one.id for one in await phone.conversations()] == [stranger.id]
+
+
 # The owner's own phone.
 
 

@@ -32,6 +32,7 @@ from chatsvc.store import (
     knowledge,
     knowledge_changes,
     operators,
+    outbox,
     owners,
     retention,
     search,
@@ -42,6 +43,7 @@ from chatsvc.store import (
     transcripts,
     unanswered,
     usage,
+    whatsapp,
 )
 from chatsvc.store.captures import CaptureChange
 from chatsvc.store.conversation_view import Window
@@ -115,6 +117,14 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "a page of the inbox by status": lambda db: inbox.page(db, ["account"], InboxFilter(status="done"), 20, 100),
     "a page of the inbox by assignee": lambda db: inbox.page(db, None, InboxFilter("bot", assignee="id"), 20, 100),
     "a page of the inbox by words": lambda db: inbox.page(db, ["account"], InboxFilter(terms=[Term("r:hello")]), 20),
+    "the queues of messages that wait": lambda db: outbox.waiting(db, START),
+    "the next messages of a queue": lambda db: outbox.upcoming(db, "telegram bot", 256, [1]),
+    "a message about to be sent": lambda db: outbox.mark(db, 1),
+    "the outcome of a sent message": lambda db: outbox.settle(db, 1, "sent", None, b"digest"),
+    "a message that is put back": lambda db: outbox.put_back(db, 1, START, "rate_limited", blocked="telegram bot"),
+    "messages of a removed channel": lambda db: outbox.fail_all(db, "telegram bot", "channel_removed"),
+    "messages that the end of the process interrupted": outbox.interrupt,
+    "the other conversations of a visitor of WhatsApp": lambda db: whatsapp.linked(db, "bot", "visitor"),
     "what waits today": lambda db: today.read(db, "account", START, 0, 20),
     "a conversation with its requests": lambda db: seen(db, Window()),
     "a conversation around a message": lambda db: seen(db, Window(around="id")),
@@ -220,7 +230,9 @@ def walks(plan: list[str]) -> list[str]:
 
     A subquery is bounded by its own LIMIT, and is planned by itself.
     """
-    scans = [step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)]
+    scans = [
+        step for step in plan if re.match(r"SCAN (?!\(subquery-|(total|page|outcome|s|w|channel)\b|(\d+ )?CONSTANT ROW|json_each )", step)
+    ]
     return scans + [step for step in plan if re.search(r"\(\w+[<>]\?", step) and step not in BOUNDED]
 
 
@@ -250,12 +262,15 @@ BOUNDED = {f"SEARCH {t} USING COVERING INDEX idempotency_keys_by_age (created_at
     "SEARCH o USING INDEX operators_by_age (created_at>?)",
     "SEARCH r USING INTEGER PRIMARY KEY (rowid<?)",
     "SEARCH search_documents USING INTEGER PRIMARY KEY (rowid<?)",
+    # The messages that wait, for which alone there is the index.
+    "SEARCH messages USING COVERING INDEX messages_outbox (outbox>?)",
+    "SEARCH messages USING INDEX messages_outbox (outbox>?)",
 }
 # Merged from the first rows of several indexes, or the few rows of one owner.
 SORTED = (
     {name for name in QUESTIONS if name.startswith("a page of")}
     | {"what waits today", "a conversation with its requests", "a conversation around a message"}
-    | {"the events of a bot that failed"}
+    | {"the events of a bot that failed", "the next messages of a queue"}
 )
 
 

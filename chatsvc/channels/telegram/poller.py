@@ -48,12 +48,12 @@ class TelegramPoller:
 
     async def _take(self, messages: Sequence[ReadMessage]) -> None:
         """Store messages in their order, and begin the answers."""
-        taken = [message for message in messages if self._of_team is None or not await self._of_team(message)]
+        taken = [message for message in messages if message.text and (self._of_team is None or not await self._of_team(message))]
         stored = await channel_messages.receive_several(self._services, [self._arrived(message) for message in taken])
         await self._note_seen()
+        for query in (message.query_id for message in messages if message.query_id is not None):
+            background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": query}))
         for message, kept in zip(taken, stored, strict=True):
-            if message.query_id is not None:
-                background.start("answer to a button", self._quietly("answerCallbackQuery", {"callback_query_id": message.query_id}))
             if kept is not None:
                 is_awaited = kept.is_new and kept.handling in (None, BOT)
                 end_typing = self._begin_typing(message.chat) if is_awaited else None

@@ -12,11 +12,13 @@ from chatsvc.outbound.sending import NotConnected, RetryLater, SendingRefused, S
 from chatsvc.outbound.telegram import TelegramClient, message_name
 from chatsvc.usecases import team_notices
 from chatsvc.usecases.services import Services
-from chatsvc.usecases.team_notices import TeamAnswer, WordedNotice
+from chatsvc.usecases.team_notices import TeamAnswer, WaitingVisitor, WordedNotice
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 2.0
+# Telegram takes 20 messages a minute for a group.
+SINGLY, PAUSE_S = 3, 10.0
 _LONGEST_PAUSE_S = 60.0
 
 
@@ -29,7 +31,8 @@ class TeamGroup:
         # An answer may come before it is written of which notice its message is.
         self._told = asyncio.Lock()
         self._failures = 0
-        self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault)
+        # A fault that an earlier process has noted shows at the first answer to be over.
+        self._loop = UpdateLoop(self.client, "notices.telegram", self._take_all, self._note_fault, "")
 
     async def poll(self) -> None:
         """Ask for the team's answers, where no channel has the same token."""
@@ -40,7 +43,8 @@ class TeamGroup:
             await self.take(message)
 
     async def _note_fault(self, fault: str | None) -> None:
-        """Pass over: the log has the fault, and no channel is concerned."""
+        """Keep the fault for doctor; no channel is concerned."""
+        await team_notices.note_fault(self._services, fault)
 
     async def take(self, message: ReadMessage) -> bool:
         """Take a message of the group. False for one of another chat."""
@@ -63,18 +67,21 @@ class TeamGroup:
             log.warning("notices.telegram: the group cannot be told: %s", fault)
 
     async def tell(self) -> None:
-        """Tell the group of those who wait."""
-        for worded in await team_notices.due(self._services):
-            pause_s = await self._tell(worded)
+        """Tell the group of those who wait, of more than a few in one message. Then others may gather for the next."""
+        waiting = await team_notices.due(self._services)
+        for notices in [[one] for one in waiting] if len(waiting) <= SINGLY else [waiting]:
+            pause_s = await self._tell(notices)
             if pause_s is not None:
                 await asyncio.sleep(pause_s)
                 return  # somebody else may wait by then
+        if waiting:
+            await asyncio.sleep(PAUSE_S)
 
-    async def _tell(self, worded: WordedNotice) -> float | None:
-        """Tell the group of a visitor. Return the seconds to wait where Telegram takes nothing at the moment."""
+    async def _tell(self, notices: Sequence[WaitingVisitor]) -> float | None:
+        """Tell the group of visitors by one message. Return the seconds to wait where Telegram did not take it."""
         async with self._told:
             try:
-                message = await self._send(worded)
+                message = await self._send(team_notices.worded(notices))
             except RetryLater as later:
                 log.warning("notices.telegram: a notice waits: %s", later)
                 return later.seconds
@@ -82,23 +89,28 @@ class TeamGroup:
                 log.warning("notices.telegram: a notice waits: %s", fault)
                 self._failures = min(self._failures + 1, 10)
                 return min(_LONGEST_PAUSE_S, 2.0**self._failures)
-            except (SendingRefused, SendingUncertain) as fault:
-                log.error("notices.telegram: a notice was not sent: %s", fault)
+            except SendingRefused as refusal:
+                # Nobody was told: the visitor may still wait when the bot is in the group again.
+                log.error("notices.telegram: a notice waits, since the group was not told: %s", refusal)
+                return _LONGEST_PAUSE_S
+            except SendingUncertain as fault:
+                log.error("notices.telegram: nobody knows whether the group was told: %s", fault)
                 message = None
             self._failures = 0
-            await team_notices.note(self._services, worded.notice, message)
+            await team_notices.note(self._services, notices, message)
             return None
 
     async def _send(self, worded: WordedNotice) -> str | None:
-        """Send a notice with a button; return the message's name."""
-        button = {"inline_keyboard": [[{"text": worded.button, "url": worded.url}]]}
+        """Send a notice with its buttons; return the message's name."""
+        buttons = {"inline_keyboard": [[{"text": text, "url": url}] for text, url in worded.buttons]}
         try:
-            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": button})
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": worded.text, "reply_markup": buttons})
         except SendingRefused as refusal:
             if refusal.code != "telegram_400":
                 raise
             # Telegram takes no address of a private network behind a button.
-            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{worded.url}"})
+            addresses = "\n".join(url for _, url in worded.buttons)
+            result = await self.client.call("sendMessage", {"chat_id": self._chat, "text": f"{worded.text}\n\n{addresses}"})
         number = result.get("message_id") if isinstance(result, dict) else None
         return message_name(self._chat, number) if isinstance(number, int) else None
 

@@ -50,6 +50,7 @@ class Myself(NamedTuple):
 class ReadMessage(NamedTuple):
     """A visitor's message. `at` is Telegram's time in milliseconds, None for a button; `query_id` is that of a pressed button.
 
+    `text` is "" for a button whose message is gone: it is answered, and nothing else.
     `reply_to` is the id of the message that it answers, `speaker` and `person` name and id of the person.
     """
 
@@ -84,16 +85,15 @@ def read(update: Mapping[str, Any], me: Myself) -> ReadMessage | None:
 
 def _button(number: int, query: Mapping[str, Any]) -> ReadMessage | None:
     """Read a pressed button. Its text is found among the buttons of the message by the data that came back."""
-    message, data, query_id = query.get("message"), query.get("data"), query.get("id")
-    if not isinstance(message, dict) or not isinstance(data, str) or not isinstance(query_id, str):
+    message, data, query_id = _object(query.get("message")), query.get("data"), query.get("id")
+    if not isinstance(query_id, str):
         return None
     chat, keyboard = _chat(message), _object(message.get("reply_markup")).get("inline_keyboard")
     rows = keyboard if isinstance(keyboard, list) else []
     buttons = [button for row in rows if isinstance(row, list) for button in row if isinstance(button, dict)]
-    texts = [_clean(button.get("text")) for button in buttons if button.get("callback_data") == data]
-    if chat is None or not texts or not texts[0]:
-        return None
-    return ReadMessage(number, chat, texts[0], None, None, query_id, None, *_person(query.get("from")))
+    texts = [_clean(button.get("text")) for button in buttons if isinstance(data, str) and button.get("callback_data") == data]
+    text = texts[0] if texts and chat is not None else ""
+    return ReadMessage(number, chat or 0, text, None, None, query_id, None, *_person(query.get("from")))
 
 
 def _message(number: int, message: Mapping[str, Any], me: Myself) -> ReadMessage | None:

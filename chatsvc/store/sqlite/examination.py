@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.facts import CHECK, TEAM_FAULT
 from chatsvc.store.sqlite.migrations import APPLICATION_ID, is_newer, schema_version
 
 STEPS = 10_000  # of SQLite's virtual machine between two looks at the clock
@@ -33,7 +34,7 @@ class Examined(NamedTuple):
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
     and the fault that its platform has told. called_channels: names of bots, the time when WhatsApp verified the callback, and that of the
-    last call.
+    last call. team_fault: why the answers of the team's group do not come.
     """
 
     problems: list[str]
@@ -45,6 +46,7 @@ class Examined(NamedTuple):
     mute: list[str]
     faulty_channels: list[tuple[str, str, str]]
     called_channels: list[tuple[str, int | None, int]]
+    team_fault: str | None = None
 
 
 def sqlite_is_fixed() -> bool:
@@ -71,7 +73,7 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
             if is_newer(connection):
                 raise SchemaTooNew("a newer chatsvc has written it")
             problems = _problems(connection, limit_s)
-            check = connection.execute("SELECT value FROM store_facts WHERE name = 'master_key_check'").fetchone()
+            known = dict(connection.execute("SELECT name, value FROM store_facts"))
             newest = connection.execute(
                 "SELECT max((SELECT coalesce(max(created_at), 0) FROM usage_records), (SELECT coalesce(max(updated_at), 0) FROM accounts))"
             ).fetchone()[0]
@@ -92,11 +94,12 @@ def examine(database: Path, tiers: frozenset[str], limit_s: float | None = None)
         problems is not None,
         version,
         newest,
-        check[0] if check else None,
+        known.get(CHECK),
         hooks,
         [name for name, model in bots if model in tiers],
         faulty,
         called,
+        known[TEAM_FAULT].decode() if TEAM_FAULT in known else None,
     )
 
 

@@ -652,6 +652,8 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (command, part)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 30: no query reads it; messages that wait are found by their queue.
+    "DROP INDEX messages_queued",
 )
 
 
