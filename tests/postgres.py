@@ -164,6 +164,12 @@ class Postgres:
         with psycopg.connect(host=str(self.folder), port=self.port, user="admin", dbname="postgres", autocommit=True) as connection:
             connection.execute(statement.encode())
 
+    def run_in(self, database: str, statement: str) -> None:
+        """Run a statement in a database as its superuser."""
+        place = {"host": str(self.folder), "port": self.port, "user": "admin", "dbname": database}
+        with psycopg.connect(**place, autocommit=True) as connection:  # type: ignore[arg-type]  # a port is a number
+            connection.execute(statement.encode())
+
     def database_of(self, path: Path) -> PostgresTarget:
         """Find the database that stands for a path; it is made empty at first."""
         if path not in self._databases:

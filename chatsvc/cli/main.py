@@ -34,6 +34,7 @@ COMMANDS = {
     "webhook": ("chatsvc.cli.webhook:webhook", "Manage webhooks and their deliveries."),
     "mail": ("chatsvc.cli.mail:mail", "List mails to operators and visitors, and send a test mail."),
     "backup": ("chatsvc.cli.backup:backup", "Create, verify and restore backups."),
+    "store": ("chatsvc.cli.store:store", "Copy the store from SQLite to PostgreSQL."),
     "master-key": ("chatsvc.cli.master_key:master_key", "Replace the master key."),
     "request": ("chatsvc.cli.capture:request", "List captured requests and set their status."),
     "appointment": ("chatsvc.cli.capture:appointment", "List captured appointments and set their status."),

@@ -187,6 +187,13 @@ SENTENCES: dict[str, str | Callable[[Mapping[str, Any]], str]] = {
     "backup_faulty": "the backup has faults: {faults}",
     "backup_key_missing": "the master key that this backup belongs to is not here: give it with --master-key-file",
     "backup_key_differs": "the configuration gives another master key (master_key) than this backup belongs to: change it there first",
+    "store_copy_configured": "the configuration has store.url already: the copy is made of the SQLite file, before store.url is set",
+    "store_copy_nothing": "there is no store to copy: {database} does not exist",
+    "store_target_used": "{store} is not empty: there are rows in its table {table}; name an empty database",
+    "store_target_other": "{store} holds the unfinished copy of another installation or of another version: name an empty database",
+    "store_target_busy": "a process works on {store}: stop it first",
+    "store_copy_differs": "the table {table} differs, since the source was changed after the copy began: run it again, it begins anew",
+    "store_copy_unfit": "PostgreSQL cannot hold the row with the key {key} of the table {table}: one of its texts has NUL characters",
     "restore_wal_alone": "{database}-wal lies in {folder} without its database, and holds the last of what was written: move it to where"
     " {database} was moved to",
     "restore_over_damage": "{fault}; to restore all the same, move {database}* into another folder first",

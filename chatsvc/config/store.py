@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsvc.config import values
-from chatsvc.config.model import PostgresSettings
+from chatsvc.config.model import PostgresSettings, Secret
 from chatsvc.config.secret_files import secret
 from chatsvc.config.section import Section
 
@@ -20,6 +20,13 @@ _MODES = ("disable", "require", "verify-ca", "verify-full")
 _FILES = ("sslrootcert", "sslcert", "sslkey")
 _PARAMETERS = ("host", "sslmode", *_FILES)
 _PORT = "5432"
+
+
+def settings(url: str, password: str) -> PostgresSettings:
+    """Make settings of an address and a password, which may be empty; raises ValueError. Files are named from the working directory."""
+    address = _address(url)
+    files = {name: str(Path(value).absolute()) for name, value in address.parameters.items() if name in _FILES}
+    return PostgresSettings(address.url, MappingProxyType({**address.parameters, **files}), Secret(password) if password else None)
 
 
 class _Address(NamedTuple):

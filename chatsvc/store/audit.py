@@ -40,16 +40,22 @@ async def record(db: Database, entry: AuditRecord) -> int:
         earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
         if earlier is not None:
             return earlier
-        number: int = connection.execute(
-            f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-            (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
-        ).fetchone()[0]
+        number = record_in(connection, entry)
         connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
         if entry.outcome == REFUSED:
             connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
         return number
 
     return await db.write(unit)
+
+
+def record_in(connection: Connection, entry: AuditRecord) -> int:
+    """Write a record within a unit and return its number."""
+    number: int = connection.execute(
+        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+        (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
+    ).fetchone()[0]
+    return number
 
 
 async def settle(db: Database, number: int, account_id: str | None, ids: Mapping[str, str], outcome: str) -> None:

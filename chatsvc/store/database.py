@@ -114,6 +114,10 @@ class Database(Protocol):
         """
         ...
 
+    def backup_source(self) -> Callable[[Any], None]:
+        """Return the function that fills a new SQLite file. It writes one instant of the store, and runs in any thread."""
+        ...
+
     async def purge(self) -> None:
         """Remove all traces of deleted rows from the files, while writers wait; raises StoreUnavailable."""
         ...

@@ -20,6 +20,7 @@ from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MASTER_KEY, MasterKey, keep_master_key
 from chatsvc.store.sqlite import backup
 from chatsvc.store.sqlite.backup import Backup
+from chatsvc.usecases import store_copy
 from chatsvc.usecases.services import Services
 
 OUTGOING = "outgoing-"  # prefix of drafts in the data folder
@@ -74,11 +75,12 @@ async def create(services: Services, caller: Caller, *, with_master_key: bool = 
     folder, now = Folder(services.config.data_dir), services.clock()
     kept = services.config.backup.folder
     target = kept / NAME.format(_stamp(now)) if keep else folder.path / f"{OUTGOING}{uuid.uuid4().hex}"
+    source = services.db.backup_source()
 
     def write() -> Backup:
         if keep:
             kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return backup.create(folder.database, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
+        return backup.create(source, target, services.secret, made_at=now, version=__version__, with_master_key=with_master_key)
 
     try:
         made = await services.offload(write)
@@ -131,8 +133,8 @@ async def keep(services: Services) -> str | None:
     if kept and kept[-1].name > due:
         return None
     target = folder / NAME.format(_stamp(now))
-    database = Folder(services.config.data_dir).database
-    await services.offload(lambda: backup.create(database, target, services.secret, made_at=now, version=__version__))
+    source = services.db.backup_source()
+    await services.offload(lambda: backup.create(source, target, services.secret, made_at=now, version=__version__))
     for old in [*kept, target][: -settings.keep]:
         old.unlink(missing_ok=True)
     return target.name
@@ -170,7 +172,7 @@ def _scratch() -> Iterator[Path]:
 
 
 def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now: int) -> RestoredBackup:
-    """Restore a backup into the data folder; an earlier database is renamed.
+    """Restore a backup into the data folder; an earlier database is renamed. With PostgreSQL, restore it into an empty database.
 
     Raises Refused while a service runs, for a newer database, a faulty backup or a missing master key.
     """
@@ -189,9 +191,14 @@ def restore(config: Config, source: IO[bytes], *, master_key: bytes | None, now:
         if found.faults:
             raise refusals.backup_faulty(faults=found.faults)
         key = _key_of(found, config, present, master_key)
+        if config.store is not None:
+            backup.settle(scratch, now)
+            store_copy.restore(config.store, scratch, found.check)
+            return RestoredBackup(found, folder.path, None)
         aside = _aside(folder, now)
         replaced = _set_aside(folder, found, aside)
-        backup.install(scratch, folder.database, now)
+        backup.settle(scratch, now)
+        backup.install(scratch, folder.database)
         if key != present:
             keep_master_key(folder, key, aside)
     except OSError as fault:

@@ -18,11 +18,14 @@ from chatsvc.store.master_key import MasterKey, open_master_key
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from chatsvc.store.postgres.connection import PostgresTarget
+    from chatsvc.store.postgres.copying import CopyTarget
 
 # Imported by root before it gives up its rights.
 LATE = (
-    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session"),
+    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session", "chatsvc.store.postgres.copying"),
     *("cryptography.hazmat.primitives.ciphers.aead", "chatsvc.control.handing_over"),
 )
 
@@ -69,3 +72,11 @@ def postgres_target(settings: PostgresSettings) -> PostgresTarget:
     authorities = bundle()
     password = settings.password.reveal() if settings.password else None
     return target(settings.parameters, password, str(authorities) if authorities else None)
+
+
+def copy_target(settings: PostgresSettings, check: bytes, *, anew: bool) -> tuple[str, AbstractContextManager[CopyTarget]]:
+    """Return the name of a database, and CopyTarget.opened for it."""
+    from chatsvc.store.postgres.copying import CopyTarget
+
+    place = postgres_target(settings)
+    return place.name, CopyTarget.opened(place, check, anew=anew)

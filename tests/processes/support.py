@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from tests.cli.support import Site
 from tests.postgres import PASSWORD, USER, Postgres
@@ -29,3 +32,12 @@ class PostgresSite(Site):
         text = self.config.read_text()
         assert old in text
         self.config.write_text(text.replace(old, new))
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """Read from its database; raises LookupError where it has no such table."""
+        place = f"host={self.server.folder} port={self.server.port} user=admin dbname={self.database}"
+        with psycopg.connect(place) as connection:
+            try:
+                return connection.execute(statement.encode()).fetchall()
+            except psycopg.errors.UndefinedTable:
+                raise LookupError(statement) from None

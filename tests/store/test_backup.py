@@ -37,7 +37,7 @@ def whole(path: Path, tmp_path: Path) -> Path:
 
     in_database(path, fill)
     file = tmp_path / "whole.backup"
-    made = backup.create(path, file, KEY, made_at=1, version="1")
+    made = backup.create(backup.of_file(path), file, KEY, made_at=1, version="1")
     assert made.counts["bots"] == 1
     return file
 
@@ -56,7 +56,7 @@ def test_a_backup_is_authenticated_with_its_key_and_told_apart_without(whole: Pa
 
 def test_a_backup_that_contains_its_key_is_checked_with_it_unless_another_is_asked_for(whole: Path, path: Path) -> None:
     file = whole.with_name("with key")
-    backup.create(path, file, KEY, made_at=1, version="1", with_master_key=True)
+    backup.create(backup.of_file(path), file, KEY, made_at=1, version="1", with_master_key=True)
     assert examined(file).authenticated
     assert not examined(file, b"x" * 32, contained=False).authenticated
 

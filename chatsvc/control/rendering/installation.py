@@ -11,6 +11,7 @@ from chatsvc.domain.shapes import Json
 if TYPE_CHECKING:
     from chatsvc.domain.audit import AuditRecord
     from chatsvc.domain.nodes import ServiceNode
+    from chatsvc.store.copying import TableDigest
     from chatsvc.store.sqlite.backup import Backup
     from chatsvc.usecases.backups import BackupDraft, RestoredBackup, VerifiedBackup
     from chatsvc.usecases.health import EgressReport
@@ -78,6 +79,11 @@ def backup_restored(result: RestoredBackup) -> Json:
     """Write where a backup was restored to."""
     replaced = str(result.replaced) if result.replaced else None
     return {**_backup(result.backup), "data_dir": str(result.data_dir), "replaced": replaced}
+
+
+def store_copied(result: list[TableDigest]) -> list[Json]:
+    """Write the tables of a copied store."""
+    return [one._asdict() for one in result]
 
 
 def audit_record(result: AuditRecord) -> Json:

@@ -313,6 +313,13 @@ class PostgresDatabase:
         self._check_usable()
         return await self.writer.run(unit, applied)
 
+    def backup_source(self) -> Callable[[Any], None]:
+        """See Database.backup_source."""
+        from chatsvc.store.postgres.copying import write_to
+        from chatsvc.store.sqlite.backup import of_rows
+
+        return of_rows(partial(write_to, self._place))
+
     async def purge(self) -> None:
         """See Database.purge."""
         self._check_usable()

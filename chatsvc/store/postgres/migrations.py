@@ -10,12 +10,13 @@ from chatsvc.store.postgres.dialect import FUNCTIONS, translate_schema
 from chatsvc.store.sqlite.migrations import MIGRATIONS
 
 VERSION = "chatsvc_schema"
+UNFINISHED = -3  # version of the schema while a copy is under way
 
 
 def schema_version(connection: PostgresConnection) -> int:
     """Return the number of applied steps.
 
-    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema.
+    0 for an empty schema, -1 for tables of another program, -2 where the user has no schema, UNFINISHED for a copy that is under way.
     """
     (schema, own, others) = connection.execute(
         """
@@ -39,6 +40,10 @@ def check_schema(connection: PostgresConnection, place: PostgresTarget) -> int:
         raise StoreUnavailable(f"{place.name} holds another program's tables: name an empty database in store.url")
     if version == -2:
         raise StoreUnavailable(f"{place.name} has no schema that this user can use: create the database with this user as its owner")
+    if version == UNFINISHED:
+        raise StoreUnavailable(
+            f"{place.name} holds an unfinished copy of a store: run `chatsvc store copy` or `chatsvc backup restore` again to complete it"
+        )
     if version > len(MIGRATIONS):
         raise SchemaTooNew(
             f"the database has schema version {version}, this program knows {len(MIGRATIONS)}: install the newer chatsvc again"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +12,12 @@ from typing import Any
 
 from chatsvc.domain import times
 from chatsvc.store import channel_messages, mails
-from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.database import Connection, StoreUnavailable
 from chatsvc.store.facts import find_check
 from chatsvc.store.folder import sync_names
 from chatsvc.store.master_key import MasterKey
 from chatsvc.store.sessions import end_all
-from chatsvc.store.sqlite import backup_trailer
+from chatsvc.store.sqlite import backup_trailer, copying
 from chatsvc.store.sqlite.backup_trailer import Trailer
 from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.sqlite.migrations import is_newer, migrate, schema_fault, schema_version
@@ -49,9 +50,36 @@ class Backup:
     faults: list[str] = field(default_factory=list)
 
 
-def create(database: Path, target: Path, key: MasterKey, *, made_at: int, version: str, with_master_key: bool = False) -> Backup:
+Write = Callable[[sqlite3.Connection], None]
+
+
+def of_file(database: Path) -> Write:
+    """Return the function that copies a SQLite database, while others write."""
+
+    def write(copy: sqlite3.Connection) -> None:
+        with closing(connect(database, writes=False)) as source:
+            # In one step: writes in between would make it start again.
+            source.backup(copy)
+
+    return write
+
+
+def of_rows(read: Callable[[Connection], Mapping[str, int]]) -> Write:
+    """Return the function that makes a database of rows. `read` inserts them, and returns the last number of each table."""
+
+    def write(copy: sqlite3.Connection) -> None:
+        copying.prepare(copy)
+        copy.execute("BEGIN")
+        copying.set_numbers(copy, read(copy))
+        copy.execute("COMMIT")
+
+    return write
+
+
+def create(write: Write, target: Path, key: MasterKey, *, made_at: int, version: str, with_master_key: bool = False) -> Backup:
     """Write a backup of the database to the new file `target`, while others write. Raises StoreUnavailable.
 
+    write: see of_file and of_rows.
     A crash leaves at most a file whose name ends in `.part`.
     """
     draft = target.with_name(target.name + ".part")
@@ -59,9 +87,8 @@ def create(database: Path, target: Path, key: MasterKey, *, made_at: int, versio
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         made = Backup(made_at, version, authenticated=True)
-        with closing(connect(database, writes=False)) as source, closing(sqlite3.connect(draft, isolation_level=None)) as copy:
-            # In one step: writes in between would make it start again.
-            source.backup(copy)
+        with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+            write(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
             made.schema_version, made.counts = schema_version(copy), _counts(copy)
             made.check = find_check(copy) or key.check
@@ -152,8 +179,8 @@ def _check(copy: sqlite3.Connection, found: Backup) -> None:
         found.check = find_check(copy) or b""
 
 
-def install(scratch: Path, target: Path, now: int) -> None:
-    """Put an examined backup in the database's place, whole or not at all. Raises StoreUnavailable.
+def settle(scratch: Path, now: int) -> None:
+    """Prepare an examined backup for its new life. Raises StoreUnavailable.
 
     Webhook events that were pending may have been sent since: they count as interrupted and are not sent again. Sessions and
     set-up links that the backup contains are not valid any more.
@@ -166,13 +193,20 @@ def install(scratch: Path, target: Path, now: int) -> None:
             mails.interrupt_all(copy, now)
             end_all(copy)
             copy.execute("COMMIT")
+    except sqlite3.Error as fault:
+        raise StoreUnavailable(f"{scratch} cannot be written: {fault}") from fault
+
+
+def install(scratch: Path, target: Path) -> None:
+    """Put a settled backup in the database's place, whole or not at all. Raises StoreUnavailable."""
+    try:
         with scratch.open("rb+") as stream:
             os.fsync(stream.fileno())
         for name in ("-wal", "-shm"):
             target.with_name(target.name + name).unlink(missing_ok=True)
         scratch.replace(target)
         sync_names(target.parent)
-    except (OSError, sqlite3.Error) as fault:
+    except OSError as fault:
         raise StoreUnavailable(f"{target} cannot be written: {_why(fault)}") from fault
 
 

@@ -108,7 +108,7 @@ def _back_up_before_upgrade(connection: sqlite3.Connection, path: Path, key: Mas
     kept = path.with_name(f"before-upgrade-from-{schema_version(connection)}.backup")
     # An earlier one is of an upgrade that failed.
     kept.unlink(missing_ok=True)
-    backup.create(path, kept, key, made_at=now_ms(), version=__version__)
+    backup.create(backup.of_file(path), kept, key, made_at=now_ms(), version=__version__)
 
 
 def in_transaction(connection: sqlite3.Connection, unit: Callable[[sqlite3.Connection], T]) -> T:

@@ -102,6 +102,7 @@ class GroupCommitDatabase:
         self.fault: str | None = None
         self.replaced = asyncio.Event()
         self._closed = False
+        self._path = path
         self._files = {file: _identity(file) for file in (path, path.with_name(f"{path.name}-wal"))}
 
     @classmethod
@@ -151,6 +152,12 @@ class GroupCommitDatabase:
             raise StoreUnavailable("the store is closed")
         if self.fault:
             raise StoreUnavailable(self.fault)
+
+    def backup_source(self) -> Callable[[Any], None]:
+        """See Database.backup_source."""
+        from chatsvc.store.sqlite.backup import of_file
+
+        return of_file(self._path)
 
     async def purge(self) -> None:
         """See Database.purge."""

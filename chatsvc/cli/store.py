@@ -1,0 +1,68 @@
+"""`chatsvc store`: copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from chatsvc.cli import progress
+from chatsvc.cli.files import InputFile, InputPath
+from chatsvc.cli.main import load_config
+from chatsvc.cli.output import echo, json_option, show
+
+if TYPE_CHECKING:
+    from chatsvc.config import PostgresSettings
+
+_MOST = 1 << 16  # bytes of a password file
+
+
+@click.group()
+def store() -> None:
+    """The store: SQLite in the data folder, or PostgreSQL."""
+
+
+def _settings(url: str, password_file: InputFile | None) -> PostgresSettings:
+    """Read the address of the target; raises click.BadParameter, which does not repeat it."""
+    from chatsvc.config import store as section
+    from chatsvc.config import values
+
+    password = ""
+    if password_file is not None:
+        with password_file.open() as stream:
+            password = stream.read(_MOST).decode("ascii", "replace").strip()
+    try:
+        return section.settings(url, values.login(password) if password_file else "")
+    except ValueError as fault:
+        raise click.BadParameter(str(fault), param_hint="--to and --password-file") from None
+
+
+@store.command()
+@click.option("--to", "url", required=True, metavar="URL", help="Empty database: postgresql://USER@HOST/DATABASE, without a password.")
+@click.option("--password-file", type=InputPath(), help="File with the password of the database's user.")
+@json_option
+@click.pass_context
+def copy(ctx: click.Context, url: str, password_file: InputFile | None, as_json: bool) -> None:
+    """Copy the SQLite store of a stopped service to PostgreSQL, and compare both.
+
+    The database must be empty, or hold this store's own unfinished copy, which is continued. The SQLite file stays as it is. Afterwards set
+    store.url, and the master key of data/master.key for all processes; do not start the service on the SQLite file again.
+
+    \b
+    Examples:
+      chatsvc store copy --to postgresql://chatsvc@db.example.com/chatsvc --password-file /root/password
+      chatsvc store copy --to 'postgresql://chatsvc@/chatsvc?host=/run/postgresql' --json
+    """
+    from chatsvc.control.rendering import installation as installation_json
+    from chatsvc.control.users import caller_of
+    from chatsvc.domain.times import now_ms
+    from chatsvc.privileges import STARTED_BY
+    from chatsvc.usecases import store_copy
+
+    settings = _settings(url, password_file)
+    config = load_config(ctx, *store_copy.LATE)
+    with progress.shown("copying") as report:
+        copied = store_copy.copy(config, caller_of(STARTED_BY), to=settings, now=now_ms(), report=report)
+    show(installation_json.store_copied(copied), as_json, ("table", "rows", "digest"))
+    if not as_json:
+        echo("Now set store.url, and give all processes the master key of the data folder (master_key_file).", err=True)

@@ -1,0 +1,171 @@
+"""`store copy`: from a stopped SQLite installation to PostgreSQL, whatever ends it on its way."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chatsvc.store.database import Connection, Database
+from chatsvc.store.facts import belongs_to
+from chatsvc.store.master_key import MasterKey
+from chatsvc.store.sqlite.migrations import MIGRATIONS
+from chatsvc.store.tables import TABLES
+from tests.cli.support import CHATSVC, Site, environment, usage_error
+from tests.postgres import PASSWORD, Postgres
+from tests.processes.support import MASTER_KEY, PostgresSite
+from tests.store.inspection import query, write_exchanges
+from tests.store.support import furnish, in_database, new_exchange
+
+KEY = MasterKey(bytes.fromhex(MASTER_KEY))
+EXCHANGES = 3000
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Site:
+    """A stopped installation over SQLite, with some messages."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    made = Site(folder, f"models: {{offline: {{engine: knowledge}}}}\nmaster_key: {MASTER_KEY}")
+    (folder / "password").write_text(f"{PASSWORD}\n")
+    made.json("account", "create", "Acme")
+
+    async def fill(db: Database) -> None:
+        await belongs_to(db, KEY)
+        await furnish(db)
+        await write_exchanges(db, (new_exchange(user_id=f"visitor {i % 700}", text=f"ğ {i}", key=f"k{i}") for i in range(EXCHANGES)))
+
+    in_database(made.data / "chatsvc.db", fill, KEY)
+    return made
+
+
+def write(site: Site, statement: str, *values: Any) -> None:
+    """Run one statement on the stopped installation."""
+
+    async def run(db: Database) -> None:
+        def unit(connection: Connection) -> None:
+            connection.execute(statement, values)
+
+        await db.write(unit)
+
+    in_database(site.data / "chatsvc.db", run, KEY)
+
+
+def arguments(old: Site, target: PostgresSite) -> list[str | Path]:
+    return ["store", "copy", "--to", target.url, "--password-file", old.folder / "password"]
+
+
+def files(site: Site) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in site.data.iterdir() if path.name.startswith("chatsvc.db")}
+
+
+def copied(target: PostgresSite) -> int:
+    """Return the number of messages in the target, 0 without tables."""
+    try:
+        ((count,),) = target.rows("SELECT count(*) FROM messages")
+    except LookupError:
+        return 0
+    return int(count)
+
+
+def test_a_store_is_copied_whole_and_goes_on_in_postgresql(old: Site, site: PostgresSite) -> None:
+    account = next(one["id"] for one in old.json("account", "list") if one["name"] == "Acme")
+    key, bot = old.key(account), old.bot(account)
+    old.json("bot", "set", bot, "--model", "offline")
+    before = files(old)
+    tables = old.json(*arguments(old, site))
+    assert files(old) == before
+    assert [one["table"] for one in tables] == [table.name for table in TABLES]
+    counts = {one["table"]: one["rows"] for one in tables}
+    assert (counts["messages"], counts["accounts"], counts["idempotency_keys"]) == (2 * EXCHANGES, 2, EXCHANGES)
+    assert all(len(one["digest"]) == 64 for one in tables)
+    record = site.json("audit", "--limit", "1")[0]
+    assert (record["operation"], record["outcome"]) == ("store.copy", "done")
+    ((highest,),) = site.rows("SELECT max(number) FROM messages")
+    with site.serve() as serving:
+        answer = serving.ask(key, "POST", "/messages", {"chatbot_id": bot, "message": "hello", "user_id": "v"})
+        assert answer.status == 200
+        assert serving.end() == 0
+    assert site.rows(f"SELECT count(*) FROM messages WHERE number > {highest}") == [(2,)]  # noqa: S608  # a number
+    assert "is not empty" in old.refused(*arguments(old, site))
+
+
+def test_a_copy_that_is_killed_is_no_store_and_is_completed_by_the_next(old: Site, site: PostgresSite) -> None:
+    command = [*CHATSVC, "-c", str(old.config), *map(str, arguments(old, site))]
+    for least in (1, EXCHANGES):
+        with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + 30
+            while copied(site) < least:
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+        assert least <= copied(site) < 2 * EXCHANGES
+        assert "unfinished copy" in site.refused("serve")
+    first = copied(site)
+    tables = old.json(*arguments(old, site))
+    assert {one["table"]: one["rows"] for one in tables}["messages"] == copied(site) == 2 * EXCHANGES > first
+    assert len(site.json("account", "list")) == 2
+
+
+def test_a_source_that_changed_meanwhile_is_noticed_and_copied_anew(old: Site, site: PostgresSite) -> None:
+    # Text with NUL, as an earlier version may have stored it.
+    write(old, "UPDATE knowledge_entries SET answer = ?", "a\0b")
+    assert "knowledge_entries" in old.refused(*arguments(old, site))
+    assert "unfinished copy" in site.refused("account", "list")
+    write(old, "UPDATE knowledge_entries SET answer = 'ab'")
+    write(old, "UPDATE accounts SET name = 'another'")
+    assert "the table accounts differs" in old.refused(*arguments(old, site))
+    assert old.json(*arguments(old, site))
+    assert {one["name"] for one in site.json("account", "list")} == {"another"}
+
+
+def test_what_is_no_source_or_no_target_is_refused(old: Site, site: PostgresSite, tmp_path: Path) -> None:
+    with old.serve() as serving:
+        assert "is running" in old.refused(*arguments(old, site))
+        assert serving.end() == 0
+    assert "store.url already" in site.refused(*arguments(old, site))
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    empty = Site(folder)
+    assert "there is no store to copy" in empty.refused(*arguments(old, site))
+    with site.serve() as serving:
+        assert "a process works on" in old.refused(*arguments(old, site))
+        assert serving.end() == 0
+    assert "is not empty" in old.refused(*arguments(old, site))
+
+
+def test_the_schema_of_another_version_is_refused(old: Site, site: PostgresSite, server: Postgres) -> None:
+    database = old.data / "chatsvc.db"
+    query(database, "PRAGMA user_version = 3")
+    assert "has schema version 3" in old.refused(*arguments(old, site))
+    query(database, "PRAGMA user_version = 999")
+    assert "a newer chatsvc has written" in old.refused(*arguments(old, site))
+    query(database, f"PRAGMA user_version = {len(MIGRATIONS)}")
+    site.json("account", "list")
+    server.run_in(site.database, "UPDATE chatsvc_schema SET version = 3")
+    assert "of another version" in old.refused(*arguments(old, site))
+    query(database, "PRAGMA application_id = 1")
+    assert "is not a database of chatsvc" in old.refused(*arguments(old, site))
+    database.write_bytes(b"This is a text that somebody put here. " * 100)
+    assert "cannot be read" in old.refused(*arguments(old, site))
+
+
+def test_the_unfinished_copy_of_another_installation_is_refused(old: Site, site: PostgresSite, server: Postgres) -> None:
+    write(old, "UPDATE knowledge_entries SET answer = ?", "a\0b")
+    old.refused(*arguments(old, site))
+    server.run_in(site.database, "UPDATE chatsvc_copy SET source = 'another'")
+    assert "another installation" in old.refused(*arguments(old, site))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://chatsvc:verysecret@127.0.0.1/chatsvc", "postgresql://127.0.0.1", "mysql://chatsvc@127.0.0.1/chatsvc"],
+)
+def test_an_address_that_cannot_be_used_is_wrong_usage_and_not_repeated(old: Site, url: str) -> None:
+    done = old.run("store", "copy", "--to", url)
+    usage_error(done, "postgresql://" if "secret" not in url else "without a password")
+    assert "verysecret" not in done.err
