@@ -45,6 +45,7 @@ REACH: dict[str, set[str]] = {
     "usecases": {
         "chatsvc",
         "background",
+        "coordination",
         "deadlines",
         "doctor",
         "domain",

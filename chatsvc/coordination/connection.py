@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 # A call that takes longer is refused: the peer may have been cut off.
 ANSWER_S = 2.0
+QUIET_S = 5.0
 
 
 class CoordinationUnavailable(Exception):
@@ -72,6 +75,37 @@ class Valkey:
             return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
         except (RedisError, OSError) as fault:
             raise self._unavailable(fault) from None
+
+    @asynccontextmanager
+    async def subscribed(self, channel: str) -> AsyncIterator[AsyncIterator[str]]:
+        """Subscribe to a channel, and iterate over its messages. Both raise CoordinationUnavailable."""
+        subscription = self._client.pubsub()
+        try:
+            try:
+                await subscription.subscribe(channel)
+                # The server's confirmation: from here on no message is missed.
+                await subscription.get_message(timeout=ANSWER_S)
+            except (RedisError, OSError) as fault:
+                raise self._unavailable(fault) from None
+            yield self._messages(subscription)
+        finally:
+            await subscription.aclose()  # type: ignore[no-untyped-call]
+
+    async def _messages(self, subscription: PubSub) -> AsyncIterator[str]:
+        is_asked = False
+        while True:
+            try:
+                message = await subscription.get_message(ignore_subscribe_messages=True, timeout=QUIET_S)
+                if message is None and is_asked:
+                    raise TimeoutError("no answer")
+                # A quiet server is asked whether it still is there.
+                is_asked = message is None
+                if is_asked:
+                    await subscription.ping()
+            except (RedisError, OSError) as fault:
+                raise self._unavailable(fault) from None
+            if message is not None and message["type"] == "message":
+                yield message["data"].decode()
 
     def script(self, text: str) -> ValkeyScript:
         """Prepare a Lua script, which the server runs as one step."""
