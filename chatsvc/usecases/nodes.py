@@ -25,6 +25,11 @@ def new_node(server: Server, state: str, now: int) -> ServiceNode:
 async def list_all(services: Services, caller: Caller) -> list[ServiceNode]:
     """List the processes that live."""
     del caller
+    return await find_all(services)
+
+
+async def find_all(services: Services) -> list[ServiceNode]:
+    """Find the processes that live."""
     if services.config.store is None:
         return [services.node] if services.node else []
     return await nodes.living(services.db)

@@ -165,6 +165,10 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "") -> PostgresC
         version = driver.info.server_version // 10_000
         driver.close()
         raise StoreUnavailable(f"{place.name} has version {version}; chatsvc needs PostgreSQL {OLDEST} or newer")
+    encoding = driver.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        driver.close()
+        raise StoreUnavailable(f"{place.name} has the encoding {encoding}: create it with ENCODING UTF8, which holds all characters")
     adapters = driver.adapters
     adapters.register_dumper(bool, _Flag)
     adapters.register_dumper(int, _Integer)
