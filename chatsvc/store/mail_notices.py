@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chatsvc.domain.mails import ANSWERS_A_DAY, APPOINTMENT, GONE_MS, LEAD_MS, PERIODS_MS, REQUEST
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import mail_stops
 from chatsvc.store.database import Connection
 
 # Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
@@ -45,9 +44,9 @@ def note_capture(connection: Connection, bot_id: str, conversation: int, now: in
 def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
     """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one.
 
-    None goes to an address whose owner wants none, or that got ANSWERS_A_DAY from other conversations within a day.
+    None goes to an address that got ANSWERS_A_DAY from other conversations within a day.
     """
-    if mail_stops.is_stopped(connection, bot_id, recipient) or _is_enough(connection, conversation, recipient, at):
+    if _is_enough(connection, conversation, recipient, at):
         return
     connection.execute(
         f"""

@@ -21,8 +21,13 @@ async def add(db: Database, account_id: str, digest: bytes, now: int) -> None:
     await db.write(unit)
 
 
-def is_stopped(connection: Connection, bot_id: str, recipient: str) -> bool:
+async def find(db: Database, bot_id: str, recipient: str) -> bool:
     """Report whether an address gets no mails from the account of a bot."""
+    return await db.read(lambda connection: is_stopped(connection, bot_id, recipient))
+
+
+def is_stopped(connection: Connection, bot_id: str, recipient: str) -> bool:
+    """Report the same within a unit."""
     row = connection.execute(
         "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
         (address_digest(recipient), bot_id),

@@ -15,7 +15,7 @@ from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
 from chatsvc.store import knowledge, mail_lists, whatsapp
 from chatsvc.store.conversation_view import Window
-from chatsvc.usecases import handling, search, unanswered
+from chatsvc.usecases import handling, search, unanswered, visitor_addresses
 from chatsvc.usecases.conversation_events import VISITOR
 from chatsvc.usecases.services import Services
 
@@ -49,7 +49,7 @@ class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
-    address: the visitor's on WhatsApp.
+    address: the visitor's on WhatsApp. mail_to: the address that gets an answer by mail where the visitor has gone, None without one.
     """
 
     conversation: Conversation
@@ -61,6 +61,7 @@ class ShownConversation(NamedTuple):
     typing: bool
     writable_until: int | None
     address: WhatsAppAddress | None
+    mail_to: str | None
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -91,7 +92,8 @@ async def show(
     bot_id, channel, user_id = handling.key_of(view.conversation)
     until = await handling.writable_until(services, channel, conversation)
     address = await whatsapp.address(services.db, bot_id, user_id) if channel == WHATSAPP else None
-    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address)
+    mail_to = await visitor_addresses.to_mail(services, caller, conversation)
+    return ShownConversation(view.conversation, shown, view.older, view.newer, view.items, view.others, typing, until, address, mail_to)
 
 
 def last_question(messages: Sequence[Message], country: str) -> str:

@@ -10,7 +10,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.models import Message
 from chatsvc.domain.operators import normalised_email
 from chatsvc.domain.refusals import Refused
-from chatsvc.store import conversations
+from chatsvc.store import conversations, mail_stops
 from chatsvc.store.mails import OutgoingMail
 from chatsvc.usecases import channel_messages, web_visits
 from chatsvc.usecases.services import Services
@@ -24,7 +24,7 @@ _BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
 
 async def to_mail(services: Services, caller: Caller, conversation: str) -> str | None:
-    """Return the address that a visitor of the widget has given. None without one, and where mail is not set up."""
+    """Return the address that a visitor of the widget has given. None without one, where its owner wants no mails, and without mail."""
     if not services.sends_mail:
         return None
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
@@ -32,9 +32,11 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> str 
         return None
     found = _given(services, thread.messages) or thread.conversation.visitor_email
     try:
-        return normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
+        address = normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
     except Refused:
         return None
+    is_stopped = address is not None and await mail_stops.find(services.db, thread.conversation.chatbot_id, address)
+    return None if is_stopped else address
 
 
 def _given(services: Services, messages: list[Message]) -> str | None:

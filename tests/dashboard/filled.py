@@ -34,6 +34,7 @@ async def fill(site: Site) -> None:
     await exchanges.record(services.db, exchange, ignore)
     waits = "UPDATE conversations SET handling = 'waiting', handling_since = :1 WHERE user_id = 'waiting-visitor'"
     await execute(site.app, waits, site.clock.now)
+    await execute(site.app, "UPDATE conversations SET visitor_email = 'gone@example.com' WHERE user_id = 'waiting-visitor'")
     await _mails(site)
 
 

@@ -46,6 +46,20 @@ async def test_a_list_is_worked_by_keys_that_can_be_switched_off(site: Site, tab
     await tab.wait_for_url(f"{site.app.url}{rows[0]}")
 
 
+async def test_the_list_goes_on_at_the_record_that_was_saved(site: Site, tab: Page) -> None:
+    await tab.goto(f"{site.app.url}/inbox")
+    records = tab.locator("li.record")
+    assert await records.count() >= 2
+    appointment = site.mine.ids["appointment"]
+    at = await records.evaluate_all("(rows, id) => rows.findIndex((row) => row.querySelector(`[data-id='${id}']`))", appointment)
+    await records.nth(at).locator("form[data-action='appointment.set'] textarea").first.fill("call first")
+    await records.nth(at).locator("form[data-action='appointment.set'] button").first.click()
+    await tab.wait_for_url(f"**#{appointment}")
+    await tab.keyboard.press("k" if at else "j")
+    there = await records.nth(at - 1 if at else 1).locator("a[href^='/conversations/']").first.get_attribute("href")
+    assert await tab.evaluate("document.activeElement.getAttribute('href')") == there
+
+
 async def test_a_new_message_appears_in_an_open_conversation(site: Site, tab: Page) -> None:
     await tab.goto(f"{site.app.url}/conversations/{site.mine.ids['conversation']}")
     shown = await tab.locator("#messages li.message").count()

@@ -122,6 +122,13 @@ async def test_the_newest_address_counts(visitor: Visitor, post: Post, mailbox: 
     assert mailbox.recipients == ["ada@work.example.com"]
 
 
+async def told_address(visitor: Visitor) -> str | None:
+    """The address that the dashboard names before an operator writes."""
+    view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
+    found: str | None = view.mail_to
+    return found
+
+
 def stop_url(message: EmailMessage) -> str:
     """The link that stops the mails."""
     (found,) = re.findall(r"^http://\S+/mails/\S+$", str(message.get_content()).replace("\r", ""), re.MULTILINE)
@@ -137,6 +144,7 @@ async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: P
     (message,) = mailbox.messages
     text = str(message.get_content())
     assert "This address was given in the chat of Desk (shop.example.com). If that was not you, you can ignore this mail." in text
+    assert await told_address(visitor) == "ada@example.com"
     url = stop_url(message).replace("http://127.0.0.1:8080", visitor.caller.app.url)
     assert "ada" not in url
     await visitor.act("conversation.reply", text="Still there?")
@@ -157,6 +165,7 @@ async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: P
     assert await post.states() == [("answer", "sent", 1, None), ("answer", "obsolete", 1, None)]
     await visitor.act("conversation.reply", text="Hello?")
     assert len(await post.mails()) == 2
+    assert await told_address(visitor) is None
     # Other addresses get theirs.
     await visitor.say("or bob@example.com")
     await visitor.act("conversation.reply", text="Hello Bob")

@@ -215,7 +215,9 @@
     document.addEventListener("keydown", (event) => {
       if (setting("shortcuts") === "off" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
       const links = [...document.querySelectorAll("main [data-id]")].flatMap((row) => row.querySelector("a[href^='/conversations/']") ?? []);
-      const at = links.findIndex((link) => link.closest("[data-id]").contains(document.activeElement));
+      // After a form was sent, the list goes on at its record.
+      const here = document.activeElement === document.body ? document.querySelector(":target") : document.activeElement;
+      const at = links.findIndex((link) => link.closest("[data-id]").contains(here));
       const target = { j: links[at + 1], k: links[Math.max(at - 1, 0)], "/": document.querySelector("input[type=search]") }[event.key];
       if (!target) return;
       event.preventDefault();
