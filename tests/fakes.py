@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from chatsvc.domain.actors import local_user
 from chatsvc.domain.models import Usage
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.store.database import StoreUnavailable
 
 ADMIN = local_user(0, "root")
 START = 1_795_176_868_123  # 2026-11-20T12:14:28.123Z
@@ -59,3 +61,20 @@ def failing(reason: str) -> Callable[[Turn], Reply]:
         raise EngineError(reason)
 
     return script
+
+
+class FailingAtFirst:
+    """A function of the store whose first two calls fail.
+
+    `left` is below 0 once it has worked.
+    """
+
+    def __init__(self, function: Callable[..., Awaitable[Any]]) -> None:
+        self._function = function
+        self.left = 2
+
+    async def __call__(self, *given: Any) -> Any:
+        self.left -= 1
+        if self.left >= 0:
+            raise StoreUnavailable("the disk is full")
+        return await self._function(*given)

@@ -9,11 +9,12 @@ import asyncio
 import itertools
 import random
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from aiohttp import web
+
+from tests.channels.waiting import Watched
 
 TOKEN = "123456:token-of-the-bot"
 NAME = "acme_desk_bot"
@@ -71,10 +72,11 @@ class SentMessage:
     urls: list[str]
 
 
-class BotApi:
+class BotApi(Watched):
     """A running Bot API. `tokens` are known bots with their names; `sent` is what was accepted, `calls` all that came."""
 
     def __init__(self, *, seed: int = 1) -> None:
+        super().__init__()
         self.tokens = {TOKEN: NAME}
         self.webhooks: set[str] = set()
         self.calls: list[Call] = []
@@ -87,7 +89,6 @@ class BotApi:
         self.shuffled = False
         self.send_delay_s = 0.0
         self.url = ""
-        self.changed = asyncio.Event()
         self._updates: dict[str, list[dict[str, Any]]] = {}
         self._confirmed: dict[str, int] = {}
         self._delivered: dict[tuple[str, int], int] = {}
@@ -172,14 +173,6 @@ class BotApi:
         self._updates[token], self._confirmed[token] = [], 0
 
     # What tests ask.
-
-    async def until(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-        """Wait until a condition holds; it is looked at whenever something has come."""
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                self.changed.clear()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.changed.wait(), 0.05)
 
     def of(self, method: str) -> list[dict[str, Any]]:
         """The parameters of all calls of a method."""

@@ -11,13 +11,14 @@ import hmac
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Self
 
 from aiohttp import ClientSession, web
+
+from tests.channels.waiting import Watched
 
 NUMBER, TOKEN, APP_SECRET, VERIFY_TOKEN = "1055", "token-of-the-number", "secret-of-the-app", "verify-token-of-the-owner"
 PHONE, SCOPED = "905551112233", "TR.13491208655302741918"
@@ -50,10 +51,11 @@ class GraphMessage:
         return str(own["body"] if self.body["type"] == "text" else own["body"]["text"])
 
 
-class GraphApi:
+class GraphApi(Watched):
     """A running Graph interface of one phone number. `sent` is what was accepted, `refused` are broken requests, which a test expects."""
 
     def __init__(self, *, seed: int = 1) -> None:
+        super().__init__()
         self.token, self.number, self.app_secret = TOKEN, NUMBER, APP_SECRET
         self.callback = ""
         self.sent: list[GraphMessage] = []
@@ -62,7 +64,6 @@ class GraphApi:
         self.faults: list[GraphFault] = []
         self.closed_windows: set[str] = set()
         self.send_delay_s = 0.0
-        self.changed = asyncio.Event()
         self.url = ""
         self._known: set[str] = set()
         self._ids = itertools.count(1)
@@ -159,14 +160,6 @@ class GraphApi:
     def texts(self, to: str = PHONE) -> list[str]:
         """Texts that were sent to an address."""
         return [one.text for one in self.sent if one.to == to]
-
-    async def until(self, condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
-        """Wait until a condition holds; it is looked at whenever something has come."""
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                self.changed.clear()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.changed.wait(), 0.05)
 
     # The interface.
 

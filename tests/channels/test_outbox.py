@@ -19,14 +19,13 @@ from chatsvc.outbound.http_pool import post_head
 from chatsvc.outbound.sending import NotConnected, RetryLater
 from chatsvc.outbound.telegram import TelegramClient, TelegramSender
 from chatsvc.store import outbox as stored
-from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, conversations, outbox
 from chatsvc.usecases.administration import perform
 from chatsvc.usecases.channel_messages import ArrivedMessage
 from chatsvc.usecases.platform_senders import SENDERS
 from tests.channels.bot_api import TOKEN, BotApi, Fault
 from tests.conftest import Caller
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
 
 
@@ -277,21 +276,13 @@ async def test_an_unexpected_fault_of_a_sender_is_unknown(chat: Chat, api: BotAp
 
 
 async def test_an_outcome_that_the_store_cannot_take_is_written_later(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, settle = 2, stored.settle
-
-    async def failing(*given: Any) -> None:
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            raise StoreUnavailable("the disk is full")
-        await settle(*given)
-
+    failing = FailingAtFirst(stored.settle)
     monkeypatch.setattr(stored, "settle", failing)
     monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
     await chat.say("hello")
     await chat.until("sent")
     assert api.texts() == ["echo: hello"]
-    assert failures < 0
+    assert failing.left < 0
 
 
 async def test_a_conversation_that_must_wait_delays_no_other(
@@ -444,20 +435,12 @@ async def test_a_message_that_was_erased_before_its_turn_is_not_sent(
 
 
 async def test_messages_wait_while_the_store_cannot_mark_them(chat: Chat, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, mark = 2, stored.mark
-
-    async def failing(*given: Any) -> bool:
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            raise StoreUnavailable("the disk is full")
-        return await mark(*given)
-
+    failing = FailingAtFirst(stored.mark)
     monkeypatch.setattr(stored, "mark", failing)
     monkeypatch.setattr(outbox, "STORE_PAUSE_S", 0.01)
     await chat.say("hello")
     await chat.until("sent")
-    assert (api.texts(), failures) == (["echo: hello"], -1)
+    assert (api.texts(), failing.left) == (["echo: hello"], -1)
 
 
 @pytest.mark.parametrize("raw", [b'{"ok": false, "parameters": {"retry_after": %b}}' % (b"9" * 400), b"<html>busy</html>"])

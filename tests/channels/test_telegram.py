@@ -15,13 +15,12 @@ from chatsvc.config import Config
 from chatsvc.config.model import Channels
 from chatsvc.engines import Reply
 from chatsvc.store import incoming_messages
-from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_messages, channel_states, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import NAME, TOKEN, BotApi, Fault, chats
 from tests.channels.conftest import begun
 from tests.conftest import Caller
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
 
 ME = Myself(123456, NAME)
@@ -99,21 +98,13 @@ async def test_updates_are_confirmed_where_telegram_counts_from_a_lower_number(b
 
 
 async def test_a_store_that_fails_confirms_nothing(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, receive = 2, incoming_messages.store_several
-
-    async def failing(*given: Any) -> Any:
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            raise StoreUnavailable("the disk is full")
-        return await receive(*given)
-
+    failing = FailingAtFirst(incoming_messages.store_several)
     monkeypatch.setattr(incoming_messages, "store_several", failing)
     monkeypatch.setattr("chatsvc.channels.telegram.update_loop._STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
     assert api.texts() == ["echo: hello"]
-    assert failures < 0
+    assert failing.left < 0
 
 
 async def test_a_question_back_has_buttons_whose_text_is_the_visitors(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:
@@ -284,20 +275,12 @@ async def test_answers_beyond_the_limit_wait_their_turn(bot: Caller, api: BotApi
 
 
 async def test_an_answer_is_tried_again_while_the_store_cannot(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, answer = 2, channel_messages.answer_here
-
-    async def failing(*given: Any) -> None:
-        nonlocal failures
-        failures -= 1
-        if failures >= 0:
-            raise StoreUnavailable("the disk is full")
-        await answer(*given)
-
+    failing = FailingAtFirst(channel_messages.answer_here)
     monkeypatch.setattr(channel_messages, "answer_here", failing)
     monkeypatch.setattr("chatsvc.usecases.channel_answers.STORE_PAUSE_S", 0.05)
     api.message(text="hello")
     await api.until(lambda: bool(api.sent))
-    assert failures < 0
+    assert failing.left < 0
 
 
 # The reading of updates.

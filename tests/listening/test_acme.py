@@ -109,6 +109,7 @@ async def test_renewal_drops_no_request(tmp_path: Path, config: Config, *, http:
                         async with caller.get(f"https://{NAME}:{config.server.port}/healthz") as answer:
                             assert await answer.json() == {"status": "ok"}
                             answers += 1
+                        await asyncio.sleep(0.01)
                     except (ClientError, OSError) as fault:
                         faults.append(fault)
                         return

@@ -20,7 +20,7 @@ from chatsvc.store.exchanges import Counts, NewCapture, NewExchange
 from chatsvc.store.sqlite.connection import connect
 from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 from tests.fakes import START
-from tests.store.support import chat, furnish, ignore, in_database, new_exchange, rows
+from tests.store.support import after, chat, furnish, ignore, in_database, new_exchange, rows
 from tests.store.test_group_commit import start_held
 
 pytestmark = pytest.mark.postgres
@@ -98,12 +98,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
 
 def written(connection: sqlite3.Connection, batches: list[list[NewExchange]]) -> tuple[list[Counts | None], dict[str, list[object]]]:
     """The results of the exchanges, and the rows of the tables afterwards."""
-    connection.execute("BEGIN")
-    try:
-        told = [counts for batch in batches for counts in exchanges._write(connection, batch)]
-        return told, {table: connection.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in TABLES.items()}  # noqa: S608  # its own names
-    finally:
-        connection.execute("ROLLBACK")
+    return after(connection, TABLES, lambda: [counts for batch in batches for counts in exchanges._write(connection, batch)])
 
 
 @given(batch=st.lists(exchanges_of_anybody(), min_size=1, max_size=12, unique_by=lambda x: (x.captured and x.captured.request.id) or id(x)))

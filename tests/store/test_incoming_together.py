@@ -18,7 +18,7 @@ from chatsvc.store.database import Database
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage
 from chatsvc.store.sqlite.connection import connect
 from tests.fakes import START
-from tests.store.support import furnish, ignore, in_database, rows
+from tests.store.support import after, furnish, ignore, in_database, rows
 
 pytestmark = pytest.mark.postgres
 
@@ -73,12 +73,7 @@ def told(result: object) -> object:
 
 def written(connection: sqlite3.Connection, batches: list[list[NewMessage]]) -> tuple[list[object], dict[str, list[object]]]:
     """Results of the messages, and the rows of the tables after them."""
-    connection.execute("BEGIN")
-    try:
-        results = [told(result) for batch in batches for result in incoming_messages.store_all(connection, batch)]
-        return results, {table: connection.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in TABLES.items()}  # noqa: S608  # its own names
-    finally:
-        connection.execute("ROLLBACK")
+    return after(connection, TABLES, lambda: [told(one) for batch in batches for one in incoming_messages.store_all(connection, batch)])
 
 
 def same_limit(batch: list[NewMessage]) -> list[NewMessage]:

@@ -301,11 +301,11 @@ LINES = [
 @pytest.mark.parametrize("ending", {reader: ending for ending, reader in READERS.items()}.values())
 def test_what_is_hostile_is_read_in_time_that_grows_with_its_length(ending: str) -> None:
     for piece in [*HOSTILE, *LINES]:
-        text = ("question,answer\n" if ending == ".csv" else "") + piece * (200_000 // len(piece))
+        text = ("question,answer\n" if ending == ".csv" else "") + piece * (100_000 // len(piece))
         began = time.process_time()
         found = attempt(f"a{ending}", text)
         assert isinstance(found, Parsed) or len(found.faults) <= 200
-        assert time.process_time() - began < 5, piece
+        assert time.process_time() - began < 2.5, piece
 
 
 def test_a_page_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -421,23 +421,7 @@ async def test_the_store_may_be_away_while_deliveries_are_under_way(
 async def test_of_a_deleted_account_nothing_more_is_sent_and_nothing_is_left(
     caller: Caller, engine: ScriptedEngine, receiver: Receiver
 ) -> None:
-    gate = asyncio.Event()
-
-    async def slow(writer: asyncio.StreamWriter) -> None:
-        await gate.wait()
-        writer.write(OK)
-
-    receiver.answer = slow
-    await hook(caller, receiver)
-    captures(engine, CALL_ME)
-    has_answered(caller)
-    for visitor in range(SLOTS_PER_BOT + 3):
-        await caller.send(SAID, f"v{visitor}")
-
-    async def arrived() -> bool:
-        return len(receiver.bodies) == SLOTS_PER_BOT
-
-    await eventually(arrived)
+    gate = await all_slots_taken(caller, engine, receiver, waiting=3)
     await execute(caller.app, "UPDATE accounts SET deleted_at = 1")
     gate.set()
     await asyncio.sleep(0.1)
