@@ -67,7 +67,8 @@ def begin(message: VisitorMessage, request_type: str, *, opening: str = "", befo
         draft = replace(draft, day=_day_told(message))
     form = texts.of(turn.bot, draft.language).profile.form(request_type)
     draft = replace(with_values(draft, heard), extra=fields.told_at_once(form, turn.message))
-    said = FormTurn(turn, draft if draft.name else replace(draft, name=matter.name_told(turn, message.now)), heard)
+    name = draft.name or hearing.name_beside(message.clauses, message.now, turn.bot.country) or matter.name_told(turn, message.now)
+    said = FormTurn(turn, replace(draft, name=name), heard)
     lead = texts.of(turn.bot, draft.language)(opening or f"open.{request_type}")
     beside = _asked_beside(message)
     if opening == "open.named":  # "is Deniz there?" asks for nobody's sea view

@@ -18,6 +18,7 @@ from chatsvc.engines.wordlists import WordFile
 
 _FILE = WordFile("knowledge/dialogue/followups.txt")
 _OPENINGS, _POINTING, _ACTS = _FILE.words("openings"), _FILE.words("pointing"), _FILE.words("acts")
+_WISHED = frozenset(map(stem, _FILE.words("wished")))
 _VERB = _FILE.pattern("verb")
 _OF_MATTER = frozenset({"money", "duration", "quantity", "frequency"})  # facts of a matter rather than of the business
 _PERSON = {"person"}  # a word beside "who" may be a role that the entry does not name: "doktor kim?"
@@ -27,6 +28,7 @@ _LONGEST = 9  # words of a message that may be one at all
 _TOLD_BEFORE = 3  # replies in whose entries a fact without a subject is looked for
 _RIVALS = 3  # hits of a search with earlier words that may state the fact asked for
 _SURELY = 3  # an entry has one sentence with all that is asked for
+_ROOT = 4  # letters that two forms of a verb have in common: "duruyo", "durur"
 _CONTEXTS = 2  # searches with earlier words
 _LOOKED_BACK = 2  # earlier questions, without small talk
 _SURE_TOGETHER = 0.4  # least confidence together with the earlier question, if the entry holds every word that the message adds
@@ -88,6 +90,18 @@ def of_entry_spoken_of(turn: Turn, said: Sequence[str], finding: SearchResult) -
         if unsure and _touches(entry, asked) and _is_near(finding, entry, asked):
             return _found(finding, entry)
     return None
+
+
+def of_entry_with_verb(turn: Turn, said: Sequence[str]) -> SearchResult | None:
+    """Return the entry spoken of for a question for its place: "where are they kept?".
+
+    The message points to the entry and has one of its verbs.
+    """
+    if "place" not in facts.asked(turn.message) or _POINTING.isdisjoint(said):
+        return None
+    roots = tuple(word[:_ROOT] for word in said if _is_act(word))
+    current = next((entry for entry in spoken.last(turn) if any(word.startswith(roots) for word in words(entry.answer))), None)
+    return SearchResult(language.of(turn), "answer", confidence.ANSWER, (Hit(current, 1.0),)) if current else None
 
 
 def _titled_otherwise(current: Sequence[Entry], asked: _FollowUp, finding: SearchResult) -> Entry | None:
@@ -172,6 +186,11 @@ def naming_words(message: str) -> list[str]:
     return [word for word in facts.subject(words(message)) if not (word in beside or _is_act(word) or facts.is_person(word))]
 
 
+def naming_words_of_wish(opening: str) -> list[str]:
+    """Return the words that name the subject of a message that begins a form. Words for the request itself are left out."""
+    return [word for word in naming_words(opening) if not (stem(word) in _WISHED or any(map(str.isdigit, word)))]
+
+
 def _is_act(word: str) -> bool:
     """Return whether a word is a verb that names no subject of its own."""
     return word in _ACTS or bool(_VERB.fullmatch(word))
@@ -239,7 +258,7 @@ def answered_together(together: SearchResult, message: str, context: str) -> Sea
     Of a bare question for a fact it is the first near hit that states the fact of a word of the earlier question.
     """
     said, kinds = words(message), facts.asked(message)
-    own = facts.subject(said)
+    own = [word for word in facts.subject(said) if not (kinds and _is_act(word))]
     if _is_sure_together(together, said, own, kinds):
         return replace(together, decision="answer")
     if own or not kinds:

@@ -39,6 +39,7 @@ _PARTS_OF_DAY, _ABOUT_TIMES = _FILE.pattern("parts_of_day"), _FILE.pattern("abou
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
+_FROM = re.compile(r"(?:[^\W\d_]+ ){2,3}(?:from|at|of) ")
 _LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
 _INTRODUCED = _FILE.pattern("introduced")
 _SPAN_OF_DAYS = re.compile(r" \d\d?\w{0,3} (?:ile|ila|ve) (\d\d?)\w{0,3} aras")  # "20si ile 23ü arası"
@@ -306,6 +307,18 @@ def name_in_passing(message: str, now: datetime, country: str) -> str | None:
         return reading.slots.name
     told = told_names.find(message, reading, asked=True, least=told_names.CAPITAL)
     return reading.slots.name or (told.value if told is not None and (" " in told.value or told.value == message.strip()) else None)
+
+
+def name_beside(clauses: Iterable[str], now: datetime, country: str) -> str | None:
+    """Return the full name that one of the clauses gives: "a quote please. Ann Hill from Dale Ltd"."""
+    for clause in clauses:
+        if len(words(clause)) > _LONGEST_INTRODUCTION or asks(clause) or is_nod(clause):
+            continue
+        least = told_names.CAPITAL if _FROM.match(clause.strip()) else told_names.KNOWN
+        told = told_names.find(clause, examine(clause, now=now, country=country), asked=True, least=least)
+        if told is not None and " " in told.value and told.value.istitle() and clause.strip().startswith(told.value):
+            return contacts.own_name(told.value, [clause])
+    return None
 
 
 def bare_name(message: str, before: str | None) -> str | None:

@@ -83,7 +83,7 @@ def _found(turn: Turn) -> SearchResult:
         return _of_business(turn, finding) if followups.is_open(said) else finding
     if not followups.is_open(said) or intents.of(turn.message) & _OF_BOOKINGS:
         return finding
-    current = followups.of_entry_spoken_of(turn, said, finding)
+    current = followups.of_entry_spoken_of(turn, said, finding) or followups.of_entry_with_verb(turn, said)
     if current is not None:
         return current
     if finding.decision == "answer" and not followups.is_unanswered(said, finding):
@@ -105,22 +105,45 @@ def find_in_form(turn: Turn, opening: str, more: Sequence[str] = ()) -> SearchRe
     So is a short one that has no answer by itself; `more` are further messages about the matter.
     """
     finding = find(matter.without_forms(turn))
+    named = followups.naming_words_of_wish(opening)
+    if named and followups.is_bare_question(turn.message):
+        about = _of_form(turn, finding, named)
+        if "answer" in (finding.decision, about.decision):
+            return about
+        finding = about
     if finding.decision != "answer" and not finding.hedged and followups.is_open(words(turn.message)):
         told = (text for text in (*reversed(more), opening) if text)
         known = (find(replace(turn, history=(HistoryMessage("user", text),))) for text in islice(told, _MATTERS))
         return next((one for one in known if one.decision == "answer"), finding)
-    if finding.decision != "answer" or not opening or not followups.is_bare_question(turn.message):
+    return finding
+
+
+def _of_form(turn: Turn, finding: SearchResult, named: Sequence[str]) -> SearchResult:
+    """Search for the fact asked for in the entries about a form's matter, which `named` words name."""
+    if finding.decision == "answer" and _is_about(finding.hits[0].entry, turn, named):
         return finding
-    entry, named = finding.hits[0].entry, followups.naming_words(opening)
-    if entry in spoken.last(turn) or all(followups.holds_words(entry, [word]) for word in named):
-        return finding
-    together = search(turn, " ".join(named), others=False)
     kinds = facts.asked(turn.message)
-    stating = [hit for hit in together.hits if hit.entry.id != entry.id and facts.states_any(hit.entry.answer, kinds)]
-    fitting = next((hit for hit in stating if all(followups.holds(hit.entry, [word]) for word in named)), None)
-    if fitting is None:
-        return replace(finding, decision="abstain", confidence=0.0)
-    return replace(finding, decision="ask", hedged=True, hits=(fitting, *(hit for hit in finding.hits if hit.entry.id != fitting.entry.id)))
+    stating = [hit for hit in search(turn, " ".join(named), others=False).hits if facts.states_any(hit.entry.answer, kinds)]
+    fitting = max(stating, key=lambda hit: _count_held(hit.entry, named), default=None)
+    if fitting is None or not _is_largely_held(_count_held(fitting.entry, named), len(named)):
+        return replace(finding, decision="abstain", confidence=0.0) if finding.decision == "answer" else finding
+    others = tuple(hit for hit in finding.hits if hit.entry.id != fitting.entry.id)
+    if followups.holds(fitting.entry, named):
+        return replace(finding, decision="answer", confidence=confidence.ANSWER, hits=(fitting, *others))
+    return replace(finding, decision="ask", hedged=True, hits=(fitting, *others))
+
+
+def _is_about(entry: Entry, turn: Turn, named: Sequence[str]) -> bool:
+    return entry in spoken.last(turn) or followups.holds_words(entry, named)
+
+
+def _is_largely_held(held: int, all_words: int) -> bool:
+    """Return whether an entry holds enough words of a subject: each, or at least two and half of them."""
+    return held == all_words or (held > 1 and 2 * held >= all_words)
+
+
+def _count_held(entry: Entry, named: Sequence[str]) -> int:
+    return sum(followups.holds(entry, [word]) for word in named)
 
 
 def _of_child(turn: Turn, finding: SearchResult) -> SearchResult:

@@ -18,7 +18,10 @@ _BUSINESS, _BESIDE_HOLIDAY, _PROPOSES = _FILE.pattern("business"), _FILE.pattern
 _WEEKLY, _FOUNDED = _FILE.pattern("weekly"), _FILE.pattern("founded")
 _DAYS_EN = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _DAYS_TR = ("pazartesi", "sali", "carsamba", "persembe", "cuma", "cumartesi", "pazar")
-_NAMED = [(f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases]
+# The longest first: "yılbaşı günü" is another day than "yılbaşı".
+_NAMED = sorted(
+    ((f" {phrase} ", name) for name, phrases in _FILE.group("day ").items() for phrase in phrases), key=lambda one: -len(one[0])
+)
 _HOLIDAYS = {country: frozenset(days) for country, days in _FILE.group("holidays ").items()}
 _LOOKED_AHEAD = 60  # days in which the next opening is looked for
 _THANKSGIVING, _THURSDAY = " thanksgiving ", 3
