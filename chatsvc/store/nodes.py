@@ -72,6 +72,16 @@ async def remove(db: Transactions, node_id: str) -> None:
     await db.write(unit)
 
 
+async def leave(db: Transactions, node_id: str) -> None:
+    """Remove one of several processes, which ends, with its turns."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
+        open_turns.delete_of(connection, [node_id])
+
+    await db.write(unit)
+
+
 async def living(db: Transactions) -> list[ServiceNode]:
     """List the processes that live, those that work first."""
 
