@@ -119,7 +119,7 @@ def find_in_form(turn: Turn, opening: str, more: Sequence[str] = ()) -> SearchRe
 
 
 def _of_form(turn: Turn, finding: SearchResult, named: Sequence[str]) -> SearchResult:
-    """Search for the fact asked for in the entries about a form's matter, which `named` words name."""
+    """Search for the fact asked for in the entries that the words `named` name."""
     if finding.decision == "answer" and _is_about(finding.hits[0].entry, turn, named):
         return finding
     kinds = facts.asked(turn.message)
