@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
-from chatsvc.doctor import files, mail, model, network, team
+from chatsvc.doctor import files, mail, model, network, postgres, team
+from chatsvc.doctor.postgres import ExamineServer
 from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
 from chatsvc.domain.errors import CommandError
 from chatsvc.domain.times import now_ms
@@ -31,10 +32,10 @@ class Extent(NamedTuple):
 WHOLE = Extent()
 
 
-def examine(load: Callable[[], Config], service: Service, extent: Extent = WHOLE) -> Iterator[Finding]:
+def examine(load: Callable[[], Config], service: Service, server: ExamineServer, extent: Extent = WHOLE) -> Iterator[Finding]:
     """Check the installation whose configuration `load` returns; raises nothing for its faults.
 
-    `service` checks the running service, or whether it could listen.
+    `service` checks the running service, or whether it could listen; `server` examines the server of a store in PostgreSQL.
     """
     try:
         config = load()
@@ -49,17 +50,17 @@ def examine(load: Callable[[], Config], service: Service, extent: Extent = WHOLE
         yield configuration_untrusted(fault=str(refusal))
         return
     try:
-        yield from _of_installation(config, service, extent)
+        yield from _of_installation(config, service, server, extent)
     except PermissionError as closed:
         yield folder_closed(file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
 
 
-def _of_installation(config: Config, service: Service, extent: Extent) -> Iterator[Finding]:
+def _of_installation(config: Config, service: Service, server: ExamineServer, extent: Extent) -> Iterator[Finding]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)
     yield from files.temporary()
-    findings, examined = files.store(config, extent.database_s)
+    findings, examined = files.store(config, extent.database_s) if config.store is None else postgres.store(config, server)
     yield from findings
     yield from files.master_key(config, examined)
     yield from files.clock(now, examined)

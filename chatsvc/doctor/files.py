@@ -15,9 +15,10 @@ from chatsvc.doctor.report import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE, TOKEN_REFUSED, WHATSAPP
 from chatsvc.domain.times import DAY_MS, with_millis
 from chatsvc.store.database import SchemaTooNew, StoreUnavailable
+from chatsvc.store.examination import Examined
 from chatsvc.store.folder import Folder
 from chatsvc.store.master_key import MASTER_KEY, MasterKey
-from chatsvc.store.sqlite.examination import Examined, examine, sqlite_is_fixed, sqlite_version
+from chatsvc.store.sqlite.examination import examine, sqlite_is_fixed, sqlite_version
 
 LITTLE_BYTES = 100 << 20
 TIGHT_BYTES = 1 << 30

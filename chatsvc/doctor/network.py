@@ -17,7 +17,7 @@ from chatsvc.domain.addresses import TargetRefused
 from chatsvc.domain.targets import check_url
 from chatsvc.outbound.own_addresses import own_addresses
 from chatsvc.outbound.tls import client_context
-from chatsvc.store.sqlite.examination import Examined
+from chatsvc.store.examination import Examined
 from chatsvc.tls.certificates import validity
 
 SOON_S = 14 * 86400

@@ -10,7 +10,7 @@ from chatsvc.doctor import report
 from chatsvc.doctor.report import Finding
 from chatsvc.domain.channels import TOKEN_ELSEWHERE
 from chatsvc.outbound.egress import Egress
-from chatsvc.store.sqlite.examination import Examined
+from chatsvc.store.examination import Examined
 
 _FAULTS = {TOKEN_ELSEWHERE: report.notices_token_elsewhere}
 LIMIT_S = 5.0  # for each call

@@ -78,12 +78,13 @@ async def _refresh(services: Services) -> None:
 async def _examine(services: Services, extent: Extent) -> Examination:
     from chatsvc.doctor import report
     from chatsvc.doctor.examination import examine
+    from chatsvc.usecases import stores
 
     at = services.clock()
     findings: list[Finding] = []
 
     def collect() -> None:
-        for finding in examine(partial(_load, services.config), partial(_service, services), extent):
+        for finding in examine(partial(_load, services.config), partial(_service, services), stores.examine_server, extent):
             findings.append(finding)  # noqa: PERF402  # those found before the time is over count
 
     try:

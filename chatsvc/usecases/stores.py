@@ -20,12 +20,18 @@ from chatsvc.store.sqlite.group_commit import GroupCommitDatabase
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from chatsvc.store.examination import Examined, ServerState
     from chatsvc.store.postgres.connection import PostgresTarget
     from chatsvc.store.postgres.copying import CopyTarget
 
 # Imported by root before it gives up its rights.
 LATE = (
-    *("chatsvc.store.postgres.group_commit", "chatsvc.store.postgres.session", "chatsvc.store.postgres.copying"),
+    *(
+        "chatsvc.store.postgres.group_commit",
+        "chatsvc.store.postgres.session",
+        "chatsvc.store.postgres.copying",
+        "chatsvc.store.postgres.examination",
+    ),
     *("cryptography.hazmat.primitives.ciphers.aead", "chatsvc.control.handing_over"),
 )
 
@@ -80,3 +86,12 @@ def copy_target(settings: PostgresSettings, check: bytes, *, anew: bool) -> tupl
 
     place = postgres_target(settings)
     return place.name, CopyTarget.opened(place, check, anew=anew)
+
+
+def examine_server(config: Config, tiers: frozenset[str]) -> tuple[ServerState, Examined | None]:
+    """Examine the store in PostgreSQL for `doctor`; raises StoreUnavailable and SchemaTooNew."""
+    from chatsvc.store.postgres.examination import examine
+
+    if config.store is None:
+        raise RuntimeError("the store is SQLite")
+    return examine(postgres_target(config.store), tiers)

@@ -52,7 +52,7 @@ def target(parameters: Mapping[str, str], password: str | None, authorities: str
     hosts, port = parameters["host"].split(","), parameters.get("port", "5432")
     chosen: dict[str, Any] = {**_CLIENT, **_FIXED, "port": port, "connect_timeout": CONNECT_S, **parameters}
     if "sslmode" not in chosen:
-        chosen["sslmode"] = "disable" if all(host.startswith("/") or host in _LOCAL for host in hosts) else "verify-full"
+        chosen["sslmode"] = "disable" if all(map(_is_here, hosts)) else "verify-full"
     if chosen["sslmode"].startswith("verify") and authorities:
         chosen.setdefault("sslrootcert", authorities)
     if "sslcert" in chosen:
@@ -61,6 +61,15 @@ def target(parameters: Mapping[str, str], password: str | None, authorities: str
         chosen["password"] = password
     places = ", ".join(f"{host}:{number}" for host, number in zip(hosts, port.split(","), strict=True))
     return PostgresTarget(chosen, f"PostgreSQL at {places}, database {parameters['dbname']}")
+
+
+def _is_here(host: str) -> bool:
+    return host.startswith("/") or host in _LOCAL
+
+
+def is_local(place: PostgresTarget) -> bool:
+    """Report whether connections to a database stay on this machine."""
+    return all(map(_is_here, str(place.parameters["host"]).split(",")))
 
 
 class _Flag(Dumper):

@@ -1,0 +1,79 @@
+"""Read-only examination of a store, for `chatsvc doctor`: what both kinds of store are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from chatsvc.store.database import Connection
+from chatsvc.store.facts import CHECK, TEAM_FAULT
+
+_CHANNEL_FAULTS = 15  # the schema's version from which on they are kept
+_FAULTY = """
+    SELECT bots.name, channels.channel, channels.fault FROM channels JOIN bots ON bots.id = bot_id
+    WHERE fault IS NOT NULL AND state = 'active' ORDER BY number LIMIT 100
+"""
+
+_CALLED = """
+    SELECT bots.name, verified_at, max(coalesce(seen_at, 0), coalesce(verified_at, 0)) FROM channels JOIN bots ON bots.id = bot_id
+    WHERE channel = 'whatsapp' AND state = 'active' ORDER BY number LIMIT 100
+"""
+
+
+class Examined(NamedTuple):
+    """Result of an examination.
+
+    checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
+    mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
+    and the fault that its platform has told. called_channels: names of bots, the time when WhatsApp verified the callback, and that of the
+    last call. team_fault: why the answers of the team's group do not come.
+    """
+
+    problems: list[str]
+    checked: bool
+    schema_version: int
+    newest: int
+    check: bytes | None
+    webhooks: list[tuple[str, str]]
+    mute: list[str]
+    faulty_channels: list[tuple[str, str, str]]
+    called_channels: list[tuple[str, int | None, int]]
+    team_fault: str | None = None
+
+
+class ServerState(NamedTuple):
+    """State of a PostgreSQL server.
+
+    clock_ms: its clock. settings: those that durability depends on. may_create: the user may make tables. connections: in use and
+    possible. is_encrypted: None for a connection that leaves no machine.
+    """
+
+    version: str
+    clock_ms: int
+    settings: Mapping[str, str]
+    may_create: bool
+    connections: tuple[int, int]
+    is_encrypted: bool | None
+
+
+def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examined:
+    """Read a store with the schema `version`.
+
+    tiers: those that answer from a bot's knowledge alone.
+    """
+    known = dict(connection.execute("SELECT name, value FROM store_facts").fetchall())
+    newest = connection.execute(
+        "SELECT max((SELECT coalesce(max(created_at), 0) FROM usage_records), (SELECT coalesce(max(updated_at), 0) FROM accounts))"
+    ).fetchone()[0]
+    bots = connection.execute(
+        "SELECT name, model FROM bots WHERE active = 1 AND id NOT IN (SELECT bot_id FROM knowledge_entries) ORDER BY number LIMIT 100"
+    ).fetchall()
+    hooks = connection.execute(
+        "SELECT bots.name, url FROM webhooks JOIN bots ON bots.id = bot_id WHERE url IS NOT NULL ORDER BY number LIMIT 100"
+    ).fetchall()
+    # Before a migration there are none.
+    faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
+    called = connection.execute(_CALLED).fetchall() if version >= _CHANNEL_FAULTS else []
+    mute = [name for name, model in bots if model in tiers]
+    team_fault = known[TEAM_FAULT].decode() if TEAM_FAULT in known else None
+    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, called, team_fault)
