@@ -121,6 +121,15 @@ async def note_seen(db: Database, channel_id: str, now: int) -> None:
     await db.write(unit)
 
 
+async def note_verified(db: Database, channel_id: str, now: int) -> None:
+    """Write that the platform has verified the callback."""
+
+    def unit(connection: Connection) -> None:
+        connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
+
+    await db.write(unit)
+
+
 async def of_kind(db: Database, channel: str) -> list[SealedChannel]:
     """List the channels of a kind in all accounts."""
 

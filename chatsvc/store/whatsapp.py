@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from chatsvc.domain.channels import WHATSAPP
@@ -19,7 +19,6 @@ from chatsvc.store.exchanges import id_by_time, new_ids
 from chatsvc.store.incoming_messages import NewMessage, StoredMessage, addressed, store_all
 
 PHONE_OPERATOR = "phone"  # who has a conversation that the owner answers in the app
-_SEEN_MS = 30_000  # between two notes of a channel's last update
 _MINUTE_MS = 60_000
 
 
@@ -62,24 +61,16 @@ class StoredCallback(NamedTuple):
     users: set[str]
 
 
-async def receive(db: Database, callback: ReceivedCallback, now: int, applied: Callable[[StoredCallback], None]) -> StoredCallback:
-    """Store a callback. What came before changes nothing."""
-
-    def unit(connection: Connection) -> StoredCallback:
-        connection.execute(
-            "UPDATE channels SET seen_at = ?1 WHERE id = ?2 AND coalesce(seen_at, 0) NOT BETWEEN ?1 - ?3 AND ?1",
-            (now, callback.channel_id, _SEEN_MS),
-        )
-        received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
-        messages = {digest: message for digest, message in received if message is not None}
-        users = {message.user_id for message in messages.values()}
-        for move in callback.moves:
-            _move(connection, callback.bot_id, move, now)
-        users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
-        users |= {user for one in callback.statuses if (user := _status(connection, callback.bot_id, one)) is not None}
-        return StoredCallback(messages, users)
-
-    return await db.write(unit, applied)
+def receive_one(connection: Connection, callback: ReceivedCallback, now: int) -> StoredCallback:
+    """Store a callback within a unit. What came before changes nothing."""
+    received = ((one.message.digest, _receive(connection, one, now)) for one in callback.messages)
+    messages = {digest: message for digest, message in received if message is not None}
+    users = {message.user_id for message in messages.values()}
+    for move in callback.moves:
+        _move(connection, callback.bot_id, move, now)
+    users |= {user for one, sent in callback.echoes if (user := _echo(connection, one, sent, now)) is not None}
+    users |= {user for one in callback.statuses if (user := _status(connection, callback.bot_id, one)) is not None}
+    return StoredCallback(messages, users)
 
 
 def _receive(connection: Connection, one: AddressedMessage, now: int) -> StoredMessage | None:
@@ -305,12 +296,3 @@ async def last_word_at(db: Database, conversation_id: str) -> int | None:
         return row[0]  # type: ignore[no-any-return]
 
     return await db.read(unit)
-
-
-async def note_verified(db: Database, channel_id: str, now: int) -> None:
-    """Write that the platform has verified the callback."""
-
-    def unit(connection: Connection) -> None:
-        connection.execute("UPDATE channels SET verified_at = ? WHERE id = ?", (now, channel_id))
-
-    await db.write(unit)

@@ -210,6 +210,18 @@ async def test_a_webhook_set_elsewhere_is_removed_without_dropping_updates(calle
     assert (await listed(caller)).fault is None
 
 
+async def test_a_proxy_that_does_not_wait_for_updates_is_not_asked_without_a_pause(bot: Caller, api: BotApi) -> None:
+    api.is_impatient = True
+    # The call under way ends with this message.
+    api.message(text="one")
+    await api.until(lambda: len(api.sent) == 1)
+    asked = len(api.of("getUpdates"))
+    await asyncio.sleep(1.5)
+    assert len(api.of("getUpdates")) <= asked + 3
+    api.message(text="two")
+    await api.until(lambda: len(api.sent) == 2)
+
+
 async def test_a_busy_or_broken_platform_is_asked_again(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
     await api.until(lambda: bool(api.of("getUpdates")))
     monkeypatch.setattr("chatsvc.channels.telegram.update_loop._LONGEST_PAUSE_S", 0.05)

@@ -9,7 +9,7 @@ import pytest
 from chatsvc.domain import profiles, times
 from chatsvc.domain.models import Bot
 from chatsvc.domain.profiles import Profile
-from chatsvc.store import whatsapp as stored_whatsapp
+from chatsvc.store import channels as stored_channels
 from chatsvc.store import whatsapp_sends
 from chatsvc.usecases import channel_states
 from tests.dashboard.client import Client, encoded
@@ -213,7 +213,7 @@ async def test_an_owner_sets_whatsapp_and_reads_what_to_enter_where(site: Site, 
     assert ("could not be reached" in page.body, "has not verified" in page.body, "of-mine" in page.body) == (True, True, False)
     (whatsapp,) = await site.do("channel.list", bot=site.mine.bot)
     assert (whatsapp.identity, whatsapp.settings["monthly_limit"]) == ("1055", 5000)
-    await stored_whatsapp.note_verified(site.app.services.db, whatsapp.id, site.clock.now)
+    await stored_channels.note_verified(site.app.services.db, whatsapp.id, site.clock.now)
     await whatsapp_sends.reserve_send(site.app.services.db, site.mine.bot, times.month(site.clock.now), None)
     page = await owner.get(path)
     assert ("Callback verified" in page.body, "1 message sent this month. Your limit is 5,000." in page.text) == (True, True)

@@ -22,6 +22,7 @@ _REFUSED_PAUSE_S = 60.0
 _ELSEWHERE_PAUSE_S = 15.0
 _STORE_PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 30.0
+_IMPATIENT_PAUSE_S = 1.0
 _UNAUTHORIZED, _CONFLICT = ("telegram_401", "telegram_404"), "telegram_409"
 
 
@@ -55,7 +56,7 @@ class UpdateLoop:
     async def _once(self) -> float:
         """Ask once; return the seconds to wait before the next call."""
         try:
-            await self._poll()
+            pause_s = await self._poll()
         except RetryLater as later:
             return later.seconds
         except SendingRefused as refusal:
@@ -69,9 +70,10 @@ class UpdateLoop:
             log.error("%s: messages of Telegram wait: %s", self._name, fault)
             return _STORE_PAUSE_S
         self._failures = 0
-        return 0.0
+        return pause_s
 
-    async def _poll(self) -> None:
+    async def _poll(self) -> float:
+        """Ask for updates; return the seconds to pause where a proxy does not wait."""
         if self._me is None:
             self._me = _myself(await self._client.call("getMe", {}))
             # A webhook set elsewhere excludes polling. What it has not delivered is kept.
@@ -81,6 +83,8 @@ class UpdateLoop:
         asked: dict[str, object] = {"timeout": patience, "limit": OF_A_CALL, "allowed_updates": list(updates.WANTED)}
         if self._offset:
             asked["offset"] = self._offset
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         found = await self._client.call("getUpdates", asked, POLL_S + ANSWER_S)
         await self._note_fault(None)
         numbered = [
@@ -88,6 +92,8 @@ class UpdateLoop:
         ]
         if numbered:
             await self._read(sorted(numbered, key=lambda pair: pair[0]), self._me)
+            return 0.0
+        return _IMPATIENT_PAUSE_S if loop.time() - began < patience / 2 else 0.0
 
     async def _read(self, numbered: Sequence[tuple[int, Mapping[str, object]]], me: Myself) -> None:
         """Hand over the messages of updates, then confirm them all."""
