@@ -37,6 +37,7 @@ from chatsvc.http.parser import check_parser
 from chatsvc.http.skin import Mounts, Skin
 from chatsvc.listening.access import AccessLog
 from chatsvc.listening.listeners import Listeners
+from chatsvc.loops import run_loops
 from chatsvc.outbound.egress import Egress
 from chatsvc.store import accounts, facts
 from chatsvc.store.batches import OpenStore, StoreDatabase
@@ -44,7 +45,7 @@ from chatsvc.store.database import StoreInUse, StoreUnavailable
 from chatsvc.store.folder import Folder, FolderInUse
 from chatsvc.store.master_key import MasterKey
 from chatsvc.supervisor import Supervisor
-from chatsvc.usecases import backups, handling, messages, retention, search, stores, unanswered, unfinished_turns
+from chatsvc.usecases import backups, messages, stores, unfinished_turns
 from chatsvc.usecases.account_cache import AccountCache
 from chatsvc.usecases.nodes import NodeBeat, new_node
 from chatsvc.usecases.services import Services
@@ -52,17 +53,8 @@ from chatsvc.usecases.services import Services
 log = logging.getLogger(__name__)
 
 LOCK_WAIT_S = 10.0
-# Pauses of the background tasks, in seconds.
-SEARCH_EVERY_S = 1.0
-COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
-FILES_EVERY_S = 3.0
-BACKUP_CHECK_S = 60.0
-RETENTION_EVERY_S = 600.0
-RETURN_EVERY_S = 5.0
-WARM_RETRY_S = 60.0
 SETTLE_RETRY_S = 10.0
 GRACE_S = 5.0
-MANY_OBJECTS = 20_000  # are collected in some 10 ms
 MAX_FILES = 65_536
 
 
@@ -132,7 +124,7 @@ class App:
             self._undo.append(services.engines[kind].close)
         self._undo.append(self.services.account_cache.flush_key_uses)
         backups.clear_outgoing(self.config)
-        loops = self._run_loops(db)
+        loops = run_loops(services, db)
         starting = [asyncio.create_task(_started(kind, engine)) for kind, engine in services.engines.items()]
         self._undo.append(lambda: background.cancel(*loops, *starting))
         interface = Interface(self.services, self._limiter)
@@ -254,46 +246,6 @@ class App:
         self._undo.append(listener.close)
         self.metrics_port = listener.port
 
-    def _run_loops(self, db: StoreDatabase) -> list[asyncio.Task[None]]:
-        services = self.services
-        store = (StoreUnavailable,)
-
-        async def flush_key_uses() -> None:
-            await services.account_cache.flush_key_uses()
-
-        async def mask() -> None:
-            await unanswered.mask(services)
-
-        async def check_files() -> None:
-            before = db.fault
-            db.check()
-            if db.fault and db.fault != before:
-                log.error("nothing is written any more: %s", db.fault)
-
-        return [
-            background.run("database files", check_files, FILES_EVERY_S),
-            background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
-            background.run("deletion of accounts", self._sweep, SWEEP_EVERY_S, expected=store),
-            background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
-            background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
-            background.run("scheduled backup", self._back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
-            background.run("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S, expected=store),
-            background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
-            background.run("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S, expected=store),
-            background.run(
-                "search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True
-            ),
-        ]
-
-    async def _sweep(self) -> None:
-        while await accounts.sweep(self.services.db):
-            pass
-
-    async def _back_up(self) -> None:
-        made = await backups.keep(self.services)
-        if made:
-            log.info("backup %s written to %s", made, self.config.backup.folder)
-
     async def stop(self) -> None:
         """Stop all parts in reverse order, whatever one of them raises."""
         while self._undo:
@@ -318,23 +270,6 @@ def _front_ends(services: Services, interface: Interface) -> Mounts:
 
     mounts: dict[str, Skin] = {API_ROOT: interface, **channels, **dict.fromkeys(PAGES, outside)}
     return Mounts(mounts, default=Dashboard(services), unparsed=interface, pathless=outside)
-
-
-class CycleCollector:
-    """Collects reference cycles, except within a burst of requests.
-
-    Many objects of a burst trigger a collection themselves; what a smaller one leaves is collected after it.
-    """
-
-    def __init__(self) -> None:
-        self._before = 0
-
-    async def collect(self) -> None:
-        """Collect if there are few objects, or hardly more than at the last call."""
-        count = gc.get_count()[0]
-        if count < MANY_OBJECTS or count - self._before < MANY_OBJECTS // 10:
-            gc.collect(1)
-        self._before = gc.get_count()[0]
 
 
 async def _started(kind: str, engine: Engine) -> None:

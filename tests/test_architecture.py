@@ -102,7 +102,9 @@ REACH: dict[str, set[str]] = {
         "log",
         "supervisor",
         "listening",
+        "loops",
     },
+    "loops": {"background", "store", "usecases"},
     "file_reader": {"domain"},
     "__main__": {"cli", "file_reader", "usecases"},
 }

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import chatsvc
-from chatsvc import app as wiring
+from chatsvc import app, loops
 from chatsvc.app import App
 from chatsvc.channels.telegram import pollers
 from chatsvc.config import Config, Tls
@@ -56,16 +56,24 @@ OTHERS = {
     "answer",
     "answer to a button",
     "closing of webhook connections",
+    "commands of other processes",
     "connection to PostgreSQL",
+    "end of a turn",
+    "events of other processes",
+    "events to other processes",
     "examination of the installation",
+    "list of processes",
     "new connection",
     "notices of the team",
     "outbox queue",
     "poller of the team's group",
+    "rate limit",
     "read receipt",
     "sending of a message",
     "telegram poller",
+    "turns in line",
     "typing mark",
+    "watchdog",
     "webhook delivery",
     "webhook queue",
 }
@@ -91,8 +99,9 @@ class Planted:
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that every loop runs several times in a test."""
-    for name in [name for name in vars(wiring) if name.endswith(("_EVERY_S", "_CHECK_S", "_RETRY_S"))]:
-        monkeypatch.setattr(wiring, name, 0.02)
+    for module in (app, loops):
+        for name in [name for name in vars(module) if name.endswith(("_EVERY_S", "_CHECK_S", "_RETRY_S"))]:
+            monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(listeners, "CERTIFICATE_RETRY_S", 0.02)
     monkeypatch.setattr(files, "LOOK_EVERY_S", 0.02)
     monkeypatch.setattr(dispatcher, "STORE_PAUSE_S", 0.02)
@@ -132,13 +141,14 @@ def test_every_loop_is_among_them() -> None:
                 named.add(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else ast.unparse(node.args[0]))
     # Their tasks are awaited by a caller, who gets the fault.
     assert started - {"background.py"} <= AWAITED
-    assert named == {*LOOPS, *OTHERS, "name", "f'knowledge {computation.kind}'"}
+    assert named == {*LOOPS, *OTHERS, "name", "f'knowledge {computation.kind}'", "f'command {command}'"}
 
 
 AWAITED = {
     "http/connection.py",
     "app.py",
     "outbound/dialler.py",
+    "store/postgres/session.py",
     "usecases/conversation_locks.py",
     "usecases/knowledge_cache.py",
     "usecases/web_visits.py",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc import app as wiring
+from chatsvc import loops
 from chatsvc.app import App
 from chatsvc.config import Config
 from tests.api.support import fetch
@@ -20,8 +20,8 @@ from tests.fakes import FakeClock, ScriptedEngine
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a test need not wait."""
-    assert wiring.FILES_EVERY_S < 10
-    monkeypatch.setattr(wiring, "FILES_EVERY_S", 0.02)
+    assert loops.FILES_EVERY_S < 10
+    monkeypatch.setattr(loops, "FILES_EVERY_S", 0.02)
 
 
 def replaced(database: Path) -> None:

@@ -1,0 +1,82 @@
+"""Background loops of the running service."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+
+from chatsvc import background
+from chatsvc.store import accounts
+from chatsvc.store.batches import StoreDatabase
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.usecases import backups, handling, retention, search, unanswered
+from chatsvc.usecases.services import Services
+
+log = logging.getLogger(__name__)
+
+# Pauses, in seconds.
+SEARCH_EVERY_S = 1.0
+COLLECT_EVERY_S = SWEEP_EVERY_S = FLUSH_EVERY_S = MASK_EVERY_S = 10.0
+FILES_EVERY_S = 3.0
+BACKUP_CHECK_S = 60.0
+RETENTION_EVERY_S = 600.0
+RETURN_EVERY_S = 5.0
+WARM_RETRY_S = 60.0
+MANY_OBJECTS = 20_000  # are collected in some 10 ms
+
+
+def run_loops(services: Services, db: StoreDatabase) -> list[asyncio.Task[None]]:
+    """Start the loops; they run until their tasks are cancelled."""
+    store = (StoreUnavailable,)
+
+    async def flush_key_uses() -> None:
+        await services.account_cache.flush_key_uses()
+
+    async def mask() -> None:
+        await unanswered.mask(services)
+
+    async def sweep() -> None:
+        while await accounts.sweep(services.db):
+            pass
+
+    async def back_up() -> None:
+        made = await backups.keep(services)
+        if made:
+            log.info("backup %s written to %s", made, services.config.backup.folder)
+
+    async def check_files() -> None:
+        before = db.fault
+        db.check()
+        if db.fault and db.fault != before:
+            log.error("nothing is written any more: %s", db.fault)
+
+    return [
+        background.run("database files", check_files, FILES_EVERY_S),
+        background.run("garbage collection", CycleCollector().collect, COLLECT_EVERY_S),
+        background.run("deletion of accounts", sweep, SWEEP_EVERY_S, expected=store),
+        background.run("times of last use of keys", flush_key_uses, FLUSH_EVERY_S, expected=store),
+        background.run("masking of questions", mask, MASK_EVERY_S, expected=store),
+        background.run("scheduled backup", back_up, BACKUP_CHECK_S, expected=(StoreUnavailable, OSError)),
+        background.run("search of conversations", lambda: search.work_off(services), SEARCH_EVERY_S, expected=store),
+        background.run("retention", lambda: retention.once(services), RETENTION_EVERY_S, expected=store),
+        background.run("return of conversations", lambda: handling.return_overdue(services), RETURN_EVERY_S, expected=store),
+        background.run("search indexes", lambda: services.knowledge.warm(services.account_cache), WARM_RETRY_S, expected=store, once=True),
+    ]
+
+
+class CycleCollector:
+    """Collects reference cycles, except within a burst of requests.
+
+    Many objects of a burst trigger a collection themselves; what a smaller one leaves is collected after it.
+    """
+
+    def __init__(self) -> None:
+        self._before = 0
+
+    async def collect(self) -> None:
+        """Collect if there are few objects, or hardly more than at the last call."""
+        count = gc.get_count()[0]
+        if count < MANY_OBJECTS or count - self._before < MANY_OBJECTS // 10:
+            gc.collect(1)
+        self._before = gc.get_count()[0]
