@@ -8,7 +8,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from chatsvc.dashboard import browsers, catalogue, formats
+from chatsvc.dashboard import browsers, catalogue, formats, qr
 from chatsvc.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def environment() -> Environment:
     # Imported at the first page: an installation without visitors here saves 3 MB.
     from jinja2 import DictLoader, Environment, StrictUndefined
     from jinja2.ext import ExprStmtExtension
+    from markupsafe import Markup
 
     folder = resources.files("chatsvc.dashboard").joinpath("templates")
     made = Environment(
@@ -42,6 +43,7 @@ def environment() -> Environment:
     )
     made.globals["static"] = static_files().url
     made.globals["machine_time"] = formats.machine_time
+    made.globals["qr_code"] = lambda text: Markup(qr.svg(text))  # noqa: S704  # drawn here, of squares alone
     made.globals["browser_name"] = browsers.name
     return made
 

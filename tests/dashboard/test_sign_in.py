@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from chatsvc.dashboard import qr
 from chatsvc.domain.operators import IDLE_MS, SECOND_FACTOR_MS
 from tests.dashboard.client import Client, Shown
 from tests.dashboard.site import PASSWORD, Site
@@ -109,7 +110,10 @@ async def test_a_new_session_token_comes_with_every_step_of_the_sign_in(site: Si
 async def test_a_half_finished_sign_in_ends_after_ten_minutes(site: Site) -> None:
     client = await join(site, "half@example.com")
     shown = await client.submit("/me", "totp.enable", password=PASSWORD)
-    await client.submit("/me", "totp.confirm", code=code_of(shown.secrets()[0], site.clock))
+    secret, address = shown.secrets()
+    assert address.startswith("otpauth:")
+    assert qr.svg(address) in shown.body
+    assert "QR code of the secret" not in (await client.submit("/me", "totp.confirm", code=code_of(secret, site.clock))).body
     waiting = await site.client()
     await sign_in(waiting, "half@example.com", PASSWORD)
     assert (await waiting.get("/login/code")).status == 200
