@@ -31,7 +31,7 @@ _NARROW = 1 << 16  # word numbers up to this fit in two bytes
 _MOST_PAIRS = 1 << 19  # hashed counters of bigrams; a collision only makes a bigram look less rare
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?…:])\s+|\n+")
 _A_SENTENCE, _SENTENCES = 12, 24  # least characters of a sentence, and sentences of a passage that are indexed
-CACHED = 2_048  # phrasings whose features are cached, a few megabytes
+CACHED = 4_096  # phrasings whose features are cached, about 3 KB each
 PHRASINGS = 64  # of an entry that are scored one by one; all of them count in its sum
 
 
@@ -145,7 +145,7 @@ class Corpus:
             row = self.tokens(phrasing)
             known = set(chain.from_iterable(map(self.terms.of_word.__getitem__, row))), set(self._pairs_of(row))
             if len(self._recent) >= self._cached:
-                self._recent.clear()
+                del self._recent[next(iter(self._recent))]
             self._recent[phrasing] = known
         return known
 
