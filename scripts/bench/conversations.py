@@ -2,7 +2,7 @@
 
 A set is a folder with three files for each business and language: `KIND.LANG.md` (knowledge), `KIND.LANG.json` (settings of the bot) and
 `KIND.LANG.conversations.json` (visitors' turns, each with what a good clerk would do). The service is real: real store, real HTTP, and a
-clock that stands at the time the conversation names. Half of the conversations are marked `held_out`: they are for measuring alone.
+clock that stands at the time the conversation names. Some of the conversations are marked `held_out`: they are for measuring alone.
 """
 
 from __future__ import annotations

@@ -99,3 +99,26 @@ def test_persons_named_by_the_knowledge_and_orders_are_noted(message: str) -> No
     tongue = "tr" if "bana" in message else "en"
     told = Caller(tongue).say(message).text
     assert told.endswith(("What would you like to talk about?", "May I have your name?", "Adınızı alabilir miyim?"))
+
+
+def test_what_to_do_about_a_situation_gets_the_offer_again() -> None:
+    caller = after("tr", "kedim iki gündür çok hasta")
+    assert caller.say("ne yapayım").text == "Bu konuda bildiğim bu kadar. Ekibimizin size dönmesi için not alayım mı?"
+    assert caller.say("evet").text.endswith("Adınızı alabilir miyim?")
+
+
+def test_a_question_about_something_else_beside_an_offer_stays_without_an_answer() -> None:
+    caller = after("tr", "kedim iki gündür çok hasta")
+    with pytest.raises(EngineError):
+        caller.say("sürüngen mamanız var mı")
+
+
+def test_the_only_entry_near_is_told_and_not_asked_for() -> None:
+    caller = Caller("tr")
+    assert caller.say("fasıl olucak mı").choices == ()
+    assert "fasıl var" in caller.history[-1].content
+
+
+def test_a_visitor_called_ben_is_no_turkish_introduction() -> None:
+    caller = after("en", "i want to book a room for friday", "6pm", "Ben Shaw")
+    assert "- Name: Ben Shaw\n" in caller.say("ben@shaw.example").text

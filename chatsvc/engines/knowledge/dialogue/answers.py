@@ -46,6 +46,9 @@ def unsure(turn: Turn, finding: SearchResult) -> Reply | None:
         return None
     if not finding.hedged:
         asked = ask_back.ask(turn, _supported(turn, finding))
+        alone = asked is not None and len(asked.choices) == 1 and lookup.stands_apart(finding)
+        if alone and not support.is_lacking(finding.hits[0].entry, turn.message, turn.knowledge):
+            return _opened(turn, finding, "back.hedged")
         return replace(asked, evidence=Evidence.of(finding)) if asked else None
     entry = finding.hits[0].entry
     if support.is_lacking(entry, turn.message, turn.knowledge):

@@ -67,8 +67,13 @@ def _reply(message: VisitorMessage) -> Reply:
 
 
 def _beside_an_offer(message: VisitorMessage, draft: RequestDraft) -> Reply:
-    """Reply to a message about something else; the offer stays open for a while."""
-    said = _first_of(message, READINGS)
+    """Reply to a message about something else; the offer stays open for a while. A question without a subject gets it again."""
+    try:
+        said = _first_of(message, READINGS)
+    except EngineError:
+        if draft.asked != "offer" or not message.heard.question or followups.naming_words(message.text):
+            raise
+        return Reply(_say(message)("offer.again"), dialogue=flow.kept(draft, message.turn))
     if said.dialogue is not None or said.captured is not None or message.small_talk == "goodbye":
         return said
     return replace(said, dialogue=flow.kept(draft, message.turn))

@@ -21,6 +21,7 @@ _ENDS = 400  # characters read at either end of a long message, since reading al
 _WHOLE = 1_000
 _BARE = 200  # characters; a longer message is no bare answer
 _LONGEST_NAME = 4  # words
+_SAYS_BEN = frozenset({"TR", "CY", "AZ"})  # countries whose visitors introduce themselves with "ben"
 _LONGEST_INTRODUCTION = 10  # words of a message that gives a name among other things
 _DIGITS_OF_A_NUMBER = 7
 _KINDS = {"date": "date", "time": "time", "contact": "phone", "phone": "phone"}
@@ -172,6 +173,8 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     named = told_names.trimmed(slots.name) if slots.name else None
     if named is None and (asked == "name" or _FIELDS["name"].search(line)):
         named = _pointed_name(text)
+    if named is not None and country not in _SAYS_BEN and text.strip(" .!") == f"Ben {named}":  # no "I am" of a Turkish visitor
+        named = f"Ben {named}"
     least = told_names.CAPITAL if question or is_nod(text) or _REFUSES.search(line) else told_names.PLAIN
     told = told_names.find(text, reading, asked=asked == "name", least=least)
     if told and (named is None or folded(told.value).startswith(folded(named))):

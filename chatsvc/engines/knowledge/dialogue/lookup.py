@@ -40,6 +40,7 @@ _SHORT = 6  # words of a message whose words alone may point to an entry
 _OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
 _LIKELY, _APART = 0.3, 5.0  # score of an entry that stands apart, and how much greater than the next one it is
 _PLAIN, _TWICE = 0.33, 2.0  # the same for a message without a subject
+_PHRASE = 2  # words of a subject, one of which may only qualify the other
 _MATTERS = 3  # messages about the matter of a form with which a question is searched
 _TITLES = 300  # entries whose titles are looked at for the address of the business
 _LIKE = 0.05  # score from which two may be counterparts
@@ -181,12 +182,20 @@ def likely(turn: Turn, finding: SearchResult) -> SearchResult | None:
         return None
     if all(any(followups.holds(hit.entry, [word]) for hit in finding.hits) for word in naming) and finding.hedged:
         return finding
-    first, second = finding.hits[0], finding.hits[1].score if len(finding.hits) > 1 else 0.0
+    first = finding.hits[0]
     held = len(_held(first.entry, words(turn.message), naming))
-    apart = first.score >= max(_LIKELY, _APART * second)
+    if finding.hedged and finding.confidence >= confidence.HEDGE and stands_apart(finding) and len(naming) < _PHRASE:
+        return finding
+    apart = stands_apart(finding)
     if not held or not ((2 * held >= len(naming) and apart) or (held == len(naming) and finding.decision == "ask")):
         return None
     return replace(finding, decision="ask", hedged=True)
+
+
+def stands_apart(finding: SearchResult) -> bool:
+    """Return whether the first entry is the only one near a message."""
+    second = finding.hits[1].score if len(finding.hits) > 1 else 0.0
+    return finding.hits[0].score >= max(_LIKELY, _APART * second)
 
 
 def _held(entry: Entry, said: Sequence[str], naming: Sequence[str]) -> list[str]:

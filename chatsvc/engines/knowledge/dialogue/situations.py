@@ -8,10 +8,13 @@ from dataclasses import replace
 from chatsvc.engines import Reply, SearchResult
 from chatsvc.engines.knowledge.dialogue import answers, flow, followups, hearing, matter
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
+from chatsvc.engines.knowledge.search import lexicon
+from chatsvc.engines.knowledge.search.stopwords import is_light
 from chatsvc.engines.reading.language_detection import is_word
 
 _FEWEST, _MOST = 3, 40  # words
 _PLAINLY_TOLD = 5  # known words of a statement that need not concern the business
+_MEANT = 2  # words that the lexicon knows
 _LISTED = 0.3  # confidence from which several entries are offered to choose from
 _FIRST = 1.5  # how much greater the score of the first entry is than that of the second, for a hedged answer
 
@@ -28,16 +31,22 @@ def reply(message: VisitorMessage) -> Reply | None:
         return None
     finding, naming = message.finding, followups.naming_words(message.text)
     known = [word for word in naming if any(followups.holds_words(hit.entry, [word]) for hit in finding.hits)]
-    if not known and sum(map(is_word, message.said)) < _PLAINLY_TOLD:
+    if not known and sum(map(is_word, message.said)) < _PLAINLY_TOLD and not _is_plain(message.said):
         return None
     if known and finding.decision == "ask" and finding.confidence >= _LISTED and not _is_near(finding, known):
         return None  # several entries may be meant
-    near = finding.decision == "ask" and bool(known) and _is_near(finding, known)
-    said = answers.unsure(turn, replace(finding, hedged=True)) if near else None
+    named = known == naming and len(known) > 1  # "i need a birthday cake": the entry has them all
+    near = bool(known) and (finding.decision == "ask" or named) and _is_near(finding, known)
+    said = answers.unsure(turn, replace(finding, decision="ask", hedged=True)) if near else None
     offered = flow.offer(
         message, matter.request_type(turn, message.text), said.text if said else "", "offer" if said else "offer.situation"
     )
     return replace(offered, evidence=said.evidence) if said else offered
+
+
+def _is_plain(said: Sequence[str]) -> bool:
+    """Return whether two words of a message have a meaning that the lexicon knows: "dişim çok ağrıyor"."""
+    return sum(bool(lexicon.of_word(word)) for word in said if not is_light(word)) >= _MEANT
 
 
 def _is_near(finding: SearchResult, known: Sequence[str]) -> bool:
