@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from chatsvc.domain.models import Account, Bot
-from chatsvc.store import open_turns
-from chatsvc.store.bots import bots_of
-from chatsvc.store.database import Connection, Database, assign
+from chatsvc.store.bots import BOT_OF_ACCOUNT, bots_from_json
+from chatsvc.store.database import Connection, Database, Together, assign
 from chatsvc.store.owners import Accounts, listed
 from chatsvc.store.tables import CHILDREN_FIRST, IMPORTING, deletion
 
@@ -26,11 +27,6 @@ class Holding(NamedTuple):
     bots: list[Bot]
     used: dict[str, int]
     held: dict[str, int]
-
-
-def _find(connection: Connection, account_id: str) -> Account | None:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM accounts WHERE id = ? AND deleted_at IS NULL", (account_id,)).fetchone()
-    return Account(*row) if row else None
 
 
 _USED = "coalesce((SELECT messages_used FROM allowances WHERE account_id = id AND month = ?2), 0)"
@@ -95,15 +91,28 @@ async def hold(db: Database, account_id: str, applied: Callable[[Holding | None]
 
 async def read(db: Database, account_id: str) -> Holding | None:
     """Read an account with its bots, counts and held messages."""
-    return await db.read(lambda connection: _holding(connection, account_id))
+    return await db.read(Together(_holdings, account_id))
+
+
+# One statement: where other processes write, it runs for each request.
+_HOLDING = f"""
+    SELECT {_COLUMNS}, (SELECT json_group_array(json_array({BOT_OF_ACCOUNT})) FROM bots b WHERE b.account_id = accounts.id),
+        (SELECT json_group_object(u.month, u.messages_used) FROM allowances u WHERE u.account_id = accounts.id),
+        (SELECT json_group_array(h.month) FROM open_turns h WHERE h.account_id = accounts.id AND h.month IS NOT NULL)
+    FROM accounts WHERE id = ?1 AND deleted_at IS NULL
+"""
+
+
+def _holdings(connection: Connection, account_ids: list[str]) -> list[Holding | None]:
+    return [_holding(connection, account_id) for account_id in account_ids]
 
 
 def _holding(connection: Connection, account_id: str) -> Holding | None:
-    account = _find(connection, account_id)
-    if account is None:
+    row = connection.execute(_HOLDING, (account_id,)).fetchone()
+    if row is None:
         return None
-    used = connection.execute("SELECT month, messages_used FROM allowances WHERE account_id = ?", (account_id,))
-    return Holding(account, bots_of(connection, account_id), dict(used.fetchall()), open_turns.held(connection, account_id))
+    *account, bots, used, held = row
+    return Holding(Account(*account), bots_from_json(bots), json.loads(used), Counter(json.loads(held)))
 
 
 async def update(db: Database, account_id: str, changes: Mapping[str, object], applied: Callable[[Account | None], None]) -> Account | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import Bot
@@ -19,10 +20,13 @@ def _bot(row: tuple[object, ...]) -> Bot:
     return bot._replace(active=bool(bot.active), ask_back=ask_back, hand_off=bool(bot.hand_off))
 
 
-def bots_of(connection: Connection, account_id: str) -> list[Bot]:
-    """The account's bots, oldest first."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM bots WHERE account_id = ? ORDER BY number", (account_id,))
-    return [_bot(row) for row in rows]
+# Columns of a row of bots_from_json, of the table `b`.
+BOT_OF_ACCOUNT = f"b.number, {_OF_BOT}"
+
+
+def bots_from_json(text: str) -> list[Bot]:
+    """Read bots of a JSON array of arrays with BOT_OF_ACCOUNT, oldest first."""
+    return [_bot(tuple(values)) for _, *values in sorted(json.loads(text))]
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[str, int] | None = None) -> list[tuple[Bot, int]]:

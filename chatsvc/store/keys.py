@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from chatsvc.domain.models import ApiKey
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.owners import ACCOUNT_IN_SCOPE, SOME_ACCOUNTS, Accounts, listed
 
 _COLUMNS = "id, account_id, label, prefix, created_at, expires_at, revoked_at, last_used_at"
@@ -30,12 +30,12 @@ async def create(db: Database, key: ApiKey, digest: bytes) -> None:
 
 async def find(db: Database, digest: bytes) -> ApiKey | None:
     """The key with this digest, revoked and expired ones too."""
+    return await db.read(Together(_found, digest))
 
-    def unit(connection: Connection) -> ApiKey | None:
-        row = connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone()
-        return ApiKey(*row) if row else None
 
-    return await db.read(unit)
+def _found(connection: Connection, digests: list[bytes]) -> list[ApiKey | None]:
+    rows = [connection.execute(f"SELECT {_COLUMNS} FROM api_keys WHERE digest = ?", (digest,)).fetchone() for digest in digests]
+    return [ApiKey(*row) if row else None for row in rows]
 
 
 async def page(db: Database, accounts: Accounts, limit: int, after: tuple[int, str] | None = None) -> list[ApiKey]:

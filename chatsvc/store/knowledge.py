@@ -10,7 +10,7 @@ from chatsvc.domain.entries import PackedEntries
 from chatsvc.domain.knowledge_changes import ChangeOrigin
 from chatsvc.domain.models import Entry, Synonyms
 from chatsvc.store import knowledge_changes as changes
-from chatsvc.store.database import Connection, Database
+from chatsvc.store.database import Connection, Database, Together
 from chatsvc.store.knowledge_changes import Rows, StoredEntry, StoredSynonyms
 
 _COLUMNS = "id, question, alt, answer, language, source"
@@ -77,12 +77,12 @@ async def large(db: Database, least: int) -> list[str]:
 
 async def version(db: Database, bot_id: str) -> int:
     """Return the number of the latest change of a bot's knowledge, 0 without any."""
+    return await db.read(Together(_versions, bot_id))
 
-    def unit(connection: Connection) -> int:
-        row = connection.execute("SELECT number FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
-        return row[0] if row else 0
 
-    return await db.read(unit)
+def _versions(connection: Connection, bot_ids: list[str]) -> list[int]:
+    sql = "SELECT coalesce(max(number), 0) FROM knowledge_changes WHERE bot_id = ?"
+    return [connection.execute(sql, (bot_id,)).fetchone()[0] for bot_id in bot_ids]
 
 
 async def whole(db: Database, bot_id: str) -> Whole:
