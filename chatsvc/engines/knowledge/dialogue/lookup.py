@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry, HistoryMessage
 from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
-from chatsvc.engines.knowledge.dialogue import facts, followups, intents, matter, smalltalk, spoken, stories
+from chatsvc.engines.knowledge.dialogue import facts, followups, intents, matter, smalltalk, spoken, stories, support
 from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.reading import mask_contacts
@@ -36,6 +36,7 @@ _PHRASINGS = 6  # other phrasings that help to find it
 _counterparts: WeakKeyDictionary[Knowledge, dict[tuple[str, str], Entry | None]] = WeakKeyDictionary()
 _RIVALS = 3  # hits that may be named by the same words, or state the fact asked for
 _NEAR = 0.6  # share of the first score from which another hit may come before it
+_OFFERED = 0.5  # and from which it may be offered
 _SHORT = 6  # words of a message whose words alone may point to an entry
 _OF_BOOKINGS = frozenset({"own", "cancel", "move"})  # intents of messages about a booking, not about an entry
 _LIKELY, _APART = 0.3, 5.0  # score of an entry that stands apart, and how much greater than the next one it is
@@ -49,22 +50,26 @@ _LIKE = 0.05  # score from which two may be counterparts
 def find(turn: Turn) -> SearchResult:
     """Search for the message. An unsure result gets a hedged answer where its entry stands out."""
     finding = _found(turn)
-    return replace(finding, decision="ask", hedged=True) if _stands_out(turn, finding) else finding
+    likely = _standing_out(turn, finding)
+    if likely is None:
+        return finding
+    return replace(finding, decision="ask", hedged=True, hits=(likely, *(hit for hit in finding.hits if hit is not likely)))
 
 
-def _stands_out(turn: Turn, finding: SearchResult) -> bool:
-    """Return whether the first entry of an unsure result is the likely one.
+def _standing_out(turn: Turn, finding: SearchResult) -> Hit | None:
+    """Return the likely entry of an unsure result, or None.
 
     It states the fact asked for and knows all words of the subject; or the message names no subject, and no other entry is near.
     """
     if finding.decision == "answer" or finding.hedged or not finding.hits:
-        return False
+        return None
     first, naming, kinds = finding.hits[0], followups.naming_words(turn.message), facts.asked(turn.message)
     if naming:
-        near = [hit.entry for hit in finding.hits if hit.score >= _NEAR * first.score]
-        return bool(kinds) and [entry for entry in near if _states_of_all(entry, naming, kinds)] == [first.entry]
+        near = [hit for hit in finding.hits if hit.score >= _OFFERED * first.score and _states_of_all(hit.entry, naming, kinds)]
+        fitting = [hit for hit in near if not support.is_lacking(hit.entry, turn.message, turn.knowledge)]
+        return fitting[0] if kinds and len(fitting) == 1 else None
     second = finding.hits[1].score if len(finding.hits) > 1 else 0.0
-    return not turn.history and first.score >= max(_PLAIN, _TWICE * second)
+    return first if not turn.history and first.score >= max(_PLAIN, _TWICE * second) else None
 
 
 def _states_of_all(entry: Entry, naming: Sequence[str], kinds: frozenset[str]) -> bool:
