@@ -66,13 +66,15 @@ def _supported(turn: Turn, finding: SearchResult) -> SearchResult:
 def _near(turn: Turn, finding: SearchResult) -> Reply | None:
     """Return the nearest entry, and say that it may not answer the question. None for one that has nothing to do with it.
 
-    Another entry that knows all the words comes before it.
+    The only other one that names the thing asked for comes before it.
     """
     naming = followups.naming_words(turn.message)
-    knowing = (hit for hit in finding.hits[1:] if naming and followups.holds(hit.entry, naming))
-    other = next((hit for hit in knowing if not support.is_lacking(hit.entry, turn.message, turn.knowledge)), None)
-    if other is not None:
-        return _opened(turn, replace(finding, hits=(other, *(hit for hit in finding.hits if hit is not other))), "back.hedged")
+    if support.lacks_thing(finding.hits[0].entry, turn.message):
+        knowing = [hit for hit in finding.hits[1:] if followups.holds(hit.entry, naming)]
+        stating = [hit for hit in knowing if not support.lacks_fact(hit.entry, turn.message, strictly=True)]
+        other = [hit for hit in stating if not support.is_lacking(hit.entry, turn.message, turn.knowledge)]
+        if len(other) == 1:
+            return _opened(turn, replace(finding, hits=(other[0], *(hit for hit in finding.hits if hit is not other[0]))), "back.hedged")
     entry = finding.hits[0].entry
     if entry not in spoken.last(turn) and not support.is_related(entry, turn.message, turn.knowledge):
         return None

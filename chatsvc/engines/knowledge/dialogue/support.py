@@ -27,7 +27,8 @@ _LIKE = 0.5  # share of the best score from which a word alone still finds the e
 
 _FILE = WordFile("knowledge/dialogue/support.txt")
 _ANYTHING = _FILE.words("anything")
-_ASKS_MEASURE, _STATES_MEASURE = _FILE.pattern("asks measure"), _FILE.pattern("in measure")
+# (what asks for a kind of statement, what is one) of kinds that only count here
+_STATEMENTS = [(_FILE.pattern(f"asks {kind}"), _FILE.pattern(f"in {kind}")) for kind in ("measure", "beginning")]
 _GENERAL = _FILE.group("general ")
 
 
@@ -56,7 +57,7 @@ def is_lacking(entry: Entry, message: str, knowledge: Knowledge) -> bool:
     said = words(message)
     if not 0 < len(said) <= _LONGEST:
         return False
-    if lacks_fact(entry, message) or _lacks_thing(entry, said):
+    if lacks_fact(entry, message) or lacks_thing(entry, message):
         return True
     # words of another language would all be missing
     return guess(message) in (None, primary(entry.language)) and _lacks_words(entry, message, knowledge)
@@ -85,8 +86,9 @@ def lacks_fact(entry: Entry, message: str, *, strictly: bool = False) -> bool:
 
     A number may be a price without a currency, but not `strictly`.
     """
-    if _ASKS_MEASURE.search(f" {fold(message)} "):
-        return not _STATES_MEASURE.search(f" {fold(entry.answer)} ")
+    for asks, states in _STATEMENTS:
+        if asks.search(f" {fold(message)} "):
+            return not states.search(f" {fold(entry.answer)} ")
     if facts.names_amount(message):
         return not facts.states_any(entry.answer, {"money"} if strictly else _AMOUNTS)
     kinds = facts.asked(message)
@@ -95,9 +97,9 @@ def lacks_fact(entry: Entry, message: str, *, strictly: bool = False) -> bool:
     return bool(kinds) and kinds <= _RELIABLE and not facts.states_any(entry.answer, kinds)
 
 
-def _lacks_thing(entry: Entry, said: Iterable[str]) -> bool:
+def lacks_thing(entry: Entry, message: str) -> bool:
     """Return whether a message names a thing that the entry does not name."""
-    held = words("\n".join((entry.question, *entry.alt, entry.answer)))
+    said, held = words(message), words("\n".join((entry.question, *entry.alt, entry.answer)))
     return any(not _has(held, thing.forms) and not _has(held, thing.general) for thing in _THINGS if _has(said, thing.forms))
 
 
