@@ -114,6 +114,10 @@ class Database(Protocol):
         """
         ...
 
+    async def size(self) -> int:
+        """Return the size of the store in bytes; raises StoreUnavailable."""
+        ...
+
     def backup_source(self) -> Callable[[Any], None]:
         """Return the function that fills a new SQLite file. It writes one instant of the store, and runs in any thread."""
         ...

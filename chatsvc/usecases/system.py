@@ -11,7 +11,6 @@ from chatsvc import __version__
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.tallies import Histogram
 from chatsvc.store import webhook_events
-from chatsvc.store.folder import Folder
 from chatsvc.store.webhook_events import Outstanding
 from chatsvc.usecases.services import Services
 
@@ -51,9 +50,7 @@ async def show(services: Services, caller: Caller) -> SystemReport:
     """Show version, place and size of the installation."""
     del caller
     config = services.config
-    database = Folder(config.data_dir).database
-    files = (database, database.with_name(f"{database.name}-wal"))
-    size = sum(file.stat().st_size for file in files if file.exists())
+    size = await services.db.size()
     return SystemReport(__version__, platform.python_version(), services.started_at, config.data_dir, size, _memory())
 
 

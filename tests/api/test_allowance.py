@@ -15,6 +15,9 @@ from chatsvc.usecases import accounts, bots, keys
 from tests.api.support import envelope, until
 from tests.conftest import Answer, Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.postgres import open_store
+
+pytestmark = pytest.mark.postgres
 
 NOVEMBER_ENDS = 1_796_083_200_000  # 2026-12-01T00:00:00.000Z
 
@@ -200,7 +203,7 @@ async def test_the_counts_are_the_same_after_a_restart(app: App, make_caller: Ma
     assert [(await caller.send(user_id="v")).status for _ in range(2)] == [200, 200]
     before = await _counted(caller)
     await app.stop()
-    async with App(config, clock) as again:
+    async with App(config, clock, open_store=open_store) as again:
         again.services.engines["anthropic"] = ScriptedEngine()
         caller.base_url = f"{again.url}/api/v2"
         assert await _counted(caller) == before

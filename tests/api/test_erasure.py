@@ -15,12 +15,18 @@ from chatsvc.usecases import erasure
 from tests.api.support import execute, until
 from tests.conftest import Caller
 from tests.fakes import ADMIN, ScriptedEngine
+from tests.postgres import RUNNING
+from tests.store.support import dump
 from tests.webhooks.support import BOTH, SAID, captures, hook
+
+pytestmark = pytest.mark.postgres
 
 NOTHING = {"conversations": 0, "messages": 0, "requests": 0, "appointments": 0, "events": 0, "attempts": 0, "questions": 0}
 
 
 def readable(config: Config, *texts: str) -> list[Path]:
+    if RUNNING:
+        return [Path(line) for line in dump(config.data_dir / "chatsvc.db") if any(text in line for text in texts)]
     files = [file for file in config.data_dir.iterdir() if file.is_file()]
     return [file for file in files if any(text.encode() in file.read_bytes() for text in texts)]
 

@@ -18,6 +18,8 @@ from tests.conftest import Caller
 from tests.fakes import START, FakeClock, ScriptedEngine
 from tests.webhooks.support import BOTH, SAID, captures, hook
 
+pytestmark = pytest.mark.postgres
+
 DAY_S = 86_400
 
 
@@ -78,8 +80,8 @@ async def test_an_event_goes_with_its_attempts_unless_it_was_sent_again_lately_o
         await execute(
             caller.app,
             "INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, body, at, success)"
-            " VALUES (hex(randomblob(8)), :1, :2, 'd', x'00', :3, :4)",
-            *(number, caller.bot, at, success),
+            " VALUES (:5, :1, :2, 'd', x'00', :3, :4)",
+            *(number, caller.bot, at, success, f"{number} {at}"),
         )
     await execute(caller.app, "UPDATE webhook_events SET state = 0 WHERE number = :1", numbers[3])
     clock.advance(10 * DAY_S + 1)

@@ -115,8 +115,8 @@ async def attempt(caller: Caller, success: int | None, event: str = "request.cre
         caller.app,
         """
         INSERT INTO webhook_attempts (id, event_number, bot_id, delivery_id, url, body, at, success, status_code, error, duration_ms)
-        SELECT :3, max(number), bot_id, :4, 'https://example.com', CAST('{}' AS BLOB), created_at, :2, 200, NULL, 5
-        FROM webhook_events WHERE event = :1
+        SELECT :3, number, bot_id, :4, 'https://example.com', x'7b7d', created_at, CAST(:2 AS BIGINT), 200, NULL, 5
+        FROM webhook_events WHERE event = :1 ORDER BY number DESC LIMIT 1
         """,
         event,
         success,

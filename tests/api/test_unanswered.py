@@ -109,7 +109,9 @@ async def test_neither_names_nor_contact_data_are_kept(
     (kept,) = await groups(caller)
     assert not [text for text in gone if text.lower() in kept["question"].lower()], kept["question"]
     assert "umbrella" in kept["question"] or "emsiye" in kept["question"]
-    (row,) = await execute(caller.app, "SELECT q.folded, q.question, a.wording FROM unanswered_questions q JOIN unanswered_askers a")
+    (row,) = await execute(
+        caller.app, "SELECT q.folded, q.question, a.wording FROM unanswered_questions q JOIN unanswered_askers a ON a.question = q.number"
+    )
     assert not [text for text in gone for column in row if text.lower() in column.lower()]
 
 

@@ -17,7 +17,7 @@ from chatsvc.store import exchanges, webhook_events
 from chatsvc.store.database import Connection, Database
 from chatsvc.store.webhook_events import Event
 from tests import postgres
-from tests.postgres import RUNNING
+from tests.postgres import RUNNING, USER
 
 Rows = list[tuple[Any, ...]]
 
@@ -86,7 +86,15 @@ def locked(database: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def out_of_reach(app: App, table: str) -> AsyncIterator[None]:
-    """Have SQLite refuse every statement on a table, on all connections, like a failing disk."""
+    """Have the store refuse every statement on a table, like a failing disk."""
+    if RUNNING:
+        name = str(RUNNING[0].database_of(app.config.data_dir / "chatsvc.db").parameters["dbname"])
+        RUNNING[0].run_in(name, f"ALTER TABLE {table} OWNER TO admin")
+        try:
+            yield
+        finally:
+            RUNNING[0].run_in(name, f"ALTER TABLE {table} OWNER TO {USER}")
+        return
     database: Any = app.services.db
 
     def refuse(_: int, name: str | None, *__: object) -> int:

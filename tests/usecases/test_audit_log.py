@@ -18,6 +18,8 @@ from tests import conftest
 from tests.api.support import execute
 from tests.fakes import ADMIN, START, FakeClock
 
+pytestmark = pytest.mark.postgres
+
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 

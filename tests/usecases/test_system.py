@@ -48,6 +48,7 @@ def test_there_is_no_sentence_without_its_finding() -> None:
     assert SENTENCES.keys() == CODES.keys()
 
 
+@pytest.mark.sqlite
 async def test_the_running_service_examines_itself(app: App) -> None:
     found = await done(app, "doctor.run")
     assert codes(found) >= {"database_good", "master_key_good", "service_running", "egress_opened"}
@@ -105,6 +106,7 @@ async def test_a_configuration_that_was_broken_since_the_start_is_a_fault(app: A
     assert "unknown setting colour" in str(fault.facts["fault"])
 
 
+@pytest.mark.sqlite
 async def test_a_big_database_is_checked_for_a_limited_time(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "DATABASE_S", 1e-9)
     monkeypatch.setattr("chatsvc.store.sqlite.examination.STEPS", 1)

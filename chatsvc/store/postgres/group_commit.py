@@ -313,6 +313,11 @@ class PostgresDatabase:
         self._check_usable()
         return await self.writer.run(unit, applied)
 
+    async def size(self) -> int:
+        """See Database.size. The server's logs do not count."""
+        found: tuple[int] = await self.read(lambda connection: connection.execute("SELECT pg_database_size(current_database())").fetchone())
+        return found[0]
+
     def backup_source(self) -> Callable[[Any], None]:
         """See Database.backup_source."""
         from chatsvc.store.postgres.copying import write_to

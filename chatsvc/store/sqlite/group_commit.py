@@ -153,6 +153,11 @@ class GroupCommitDatabase:
         if self.fault:
             raise StoreUnavailable(self.fault)
 
+    async def size(self) -> int:
+        """See Database.size. The write-ahead log counts."""
+        files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
     def backup_source(self) -> Callable[[Any], None]:
         """See Database.backup_source."""
         from chatsvc.store.sqlite.backup import of_file
