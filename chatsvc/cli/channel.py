@@ -67,6 +67,8 @@ def set_(ctx: click.Context, /, bot: str, channel_name: str, as_json: bool, site
         echo(f"warning: {done['warning']}", err=True)
     if done.get("callback_url") and not done["verified_at"] and not as_json:
         echo(f"callback: enter {done['callback_url']} with your verify token at Meta's", err=True)
+        if not done["callback_url"].startswith("https://"):
+            echo("warning: WhatsApp calls public https addresses alone: see server.public_url", err=True)
     show(done, as_json)
 
 

@@ -49,6 +49,12 @@ def test_tokens_come_from_files_and_are_masked(fresh: Site) -> None:
     assert (sent["bot"], sent["sent"], sent["beyond_free"], sent["monthly_limit"]) == (bot, 0, 0, 100)
     assert "beyond_free" in fresh.run("usage").out
     assert "digits alone" in fresh.refused("channel", "set", bot, "whatsapp", "--phone-number-id", "x")
+    told = fresh.run("channel", "set", bot, "whatsapp", "--monthly-limit", "50").err
+    assert f"/channels/whatsapp/{bot} with your verify token at Meta's" in told
+    assert "warning: WhatsApp calls public https addresses alone" in told
+    with (fresh.folder / "config.yaml").open("a") as file:
+        file.write('server: {public_url: "https://chat.example.com"}\n')
+    assert "https addresses" not in fresh.run("channel", "set", bot, "whatsapp", "--monthly-limit", "60").err
 
 
 def test_a_conversation_is_taken_answered_and_released(fresh: Site) -> None:

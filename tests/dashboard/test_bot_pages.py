@@ -191,7 +191,10 @@ async def test_an_owner_sets_telegram_and_sees_what_is_wrong_with_it(site: Site,
     await channel_states.note_seen(site.app.services, telegram)
     page = await owner.get(path)
     assert "Another program asks" in page.body
-    assert "Last message" in page.body
+    assert ("Last message" in page.body, "(just now)" in page.body) == (True, True)
+    for seconds, shown in ((90, "(1 minute ago)"), (600, "(11 minutes ago)"), (3000, " ago)")):
+        site.clock.advance(seconds)
+        assert (shown in (await owner.get(path)).body) is (seconds != 3000)
     await owner.submit(path, "channel.pause")
     assert "Another program asks" not in (await owner.get(path)).body
     await owner.submit(path, "channel.remove", yes="1")
