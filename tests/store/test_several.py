@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 
 import pytest
 
@@ -194,6 +198,46 @@ async def test_one_whose_session_broke_goes_on(join: Open, place: PostgresTarget
         with pytest.raises(StoreUnavailable):
             await one.write(add_one)
     await asyncio.wait_for(one.replaced.wait(), 5)
+
+
+HANGING = """
+import asyncio, sys, time
+from chatsvc.domain.nodes import ServiceNode
+from chatsvc.store.postgres.connection import target
+from chatsvc.store.postgres.group_commit import PostgresDatabase
+def hang(connection):
+    connection.execute("UPDATE accounts SET messages_limit = 1")
+    print("inside", flush=True)
+    time.sleep(600)
+async def work():
+    place = target({"host": sys.argv[1], "user": "chatsvc", "dbname": sys.argv[2]}, None)
+    db = await PostgresDatabase.open(place, readers=0, node=ServiceNode("victim", "working", 0, "", ""))
+    await db.write(hang)
+asyncio.run(work())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+async def test_one_that_is_killed_or_hangs_within_a_transaction_holds_the_others_up_for_seconds_alone(
+    join: Open, place: PostgresTarget, number: signal.Signals
+) -> None:
+    one = await join("one")
+    await furnish(one)
+    arguments = [sys.executable, "-c", HANGING, str(place.parameters["host"]), str(place.parameters["dbname"])]
+    process = await asyncio.create_subprocess_exec(*arguments, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent.parent)
+    try:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"inside\n"
+        process.send_signal(number)
+        async with asyncio.timeout(15):
+            # Nothing of its transaction is there.
+            assert await one.write(add_one) == new_account().messages_limit
+        await one.write(age("victim"))
+        assert (await nodes.beat_among(one, node("one"), removes=True)).dead == ["victim"]
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 async def test_one_that_works_alone_meanwhile_is_waited_for(join: Open, place: PostgresTarget) -> None:
