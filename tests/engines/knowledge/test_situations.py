@@ -122,3 +122,7 @@ def test_the_only_entry_near_is_told_and_not_asked_for() -> None:
 def test_a_visitor_called_ben_is_no_turkish_introduction() -> None:
     caller = after("en", "i want to book a room for friday", "6pm", "Ben Shaw")
     assert "- Name: Ben Shaw\n" in caller.say("ben@shaw.example").text
+
+
+def test_the_wish_to_come_and_look_opens_a_form() -> None:
+    assert Caller("en").say("could we come and see the place").text.endswith("Which day would suit you?")

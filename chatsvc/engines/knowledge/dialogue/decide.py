@@ -30,6 +30,7 @@ from chatsvc.engines.knowledge.dialogue import (
     smalltalk,
     taking_up,
     texts,
+    wishes,
 )
 from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import last_reply
@@ -279,7 +280,8 @@ def _weak_wish(message: VisitorMessage) -> Reply | None:
     likely = heard.question or message.finding.confidence >= _LIKELY
     if not dated and likely and (known := _hedged(message)) is not None:
         return _with_offer(message, known)
-    if heard.question and not dated and wish.request_type == "appointment" and followups.naming_words(message.text):
+    visits = wishes.is_visit(message.text)  # "could we come and see the place" asks for nothing else
+    if heard.question and not (dated or visits) and wish.request_type == "appointment" and followups.naming_words(message.text):
         return _with_offer(message, Reply(_say(message)("unknown")))
     return flow.begin(message, wish.request_type)
 

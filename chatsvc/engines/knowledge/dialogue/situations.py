@@ -15,7 +15,7 @@ from chatsvc.engines.reading.language_detection import is_word
 _FEWEST, _MOST = 3, 40  # words
 _PLAINLY_TOLD = 5  # known words of a statement that need not concern the business
 _MEANT = 2  # words that the lexicon knows
-_LISTED = 0.3  # confidence from which several entries are offered to choose from
+_LISTED = 0.2  # confidence from which several entries are offered to choose from
 _FIRST = 1.5  # how much greater the score of the first entry is than that of the second, for a hedged answer
 
 
@@ -33,9 +33,10 @@ def reply(message: VisitorMessage) -> Reply | None:
     known = [word for word in naming if any(followups.holds_words(hit.entry, [word]) for hit in finding.hits)]
     if not known and sum(map(is_word, message.said)) < _PLAINLY_TOLD and not _is_plain(message.said):
         return None
-    if known and finding.decision == "ask" and finding.confidence >= _LISTED and not _is_near(finding, known):
+    grounded = bool(finding.hits) and any(followups.holds(finding.hits[0].entry, [word]) for word in naming)
+    if grounded and finding.decision == "ask" and finding.confidence >= _LISTED and not (known and _is_near(finding, known)):
         return None  # several entries may be meant
-    named = known == naming and len(known) > 1  # "i need a birthday cake": the entry has them all
+    named = len(naming) > 1 and followups.holds_words(finding.hits[0].entry, naming) if known else False
     near = bool(known) and (finding.decision == "ask" or named) and _is_near(finding, known)
     said = answers.unsure(turn, replace(finding, decision="ask", hedged=True)) if near else None
     offered = flow.offer(

@@ -61,7 +61,7 @@ _COMPOSED = [
     (kind, language, weight, _FILE.compile(pattern))
     for (_, kind, language, weight), pattern in ((name.split(), value) for name, value in _FILE.entries if name.startswith("composed "))
 ]
-_URGENT = _FILE.pattern("urgent")
+_URGENT, _VISITS = _FILE.pattern("urgent"), _FILE.pattern("visits")
 _ONLY_ASKS = _FILE.pattern("only_asks")
 _SHORT_FORMS = [(f" {short} ", f" {whole} ") for short, (whole,) in _FILE.group("short ").items()]
 _NOUNS = [(noun, int(limit)) for noun, _, limit in (item.partition("=") for item in _FILE.items("nouns"))]
@@ -150,6 +150,11 @@ def changes(message: str) -> bool:
 def is_urgent(message: str) -> bool:
     """Return whether the message says that it is urgent."""
     return bool(_URGENT.search(_line(message)))
+
+
+def is_visit(message: str) -> bool:
+    """Return whether the message wishes to come and look at something."""
+    return bool(_VISITS.search(_line(message)))
 
 
 _ADDRESS = re.compile(r"\S{1,64}@\S{1,255}")
