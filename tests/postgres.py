@@ -66,11 +66,12 @@ def free_port() -> int:
 class Postgres:
     """A running server; its superuser owns nothing of the service's."""
 
-    def __init__(self, *, listens: bool = False) -> None:
+    def __init__(self, *, listens: bool = False, is_durable: bool = False) -> None:
         """Start it. With `listens` it takes connections at `port` too, with the password of the user."""
         self._databases: dict[Path, str] = {}
         self.port = free_port() if listens else 5432
         self._options = [f"-cport={self.port}", f"-clisten_addresses={'127.0.0.1' if listens else ''}"]
+        self._options += [f"-c{name}={value}" for name, value in ({} if is_durable else _SETTINGS).items()]
         self._migrated: str | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="chatsvc-postgres-"))
         # Root may not run it.
@@ -109,7 +110,6 @@ class Postgres:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start it and wait until it answers."""
-        options = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         log = (self.folder / "log").open("ab")
         with log:
             process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]
@@ -120,7 +120,6 @@ class Postgres:
                     str(self.data),
                     f"-cunix_socket_directories={self.folder}",
                     *self._options,
-                    *options,
                 ],
                 stdout=log,
                 stderr=log,

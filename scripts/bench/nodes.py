@@ -1,0 +1,68 @@
+"""Cost of PostgreSQL for one process: the same service over either store.
+
+Both have the same 10,000 conversations. POST /messages at least 0.5 of SQLite's, GET /conversations and GET /chatbots at least 0.9. PostgreSQL is started here with its own
+defaults, fsync among them, and runs on all cores; its store is a copy that `chatsvc store copy` made.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from harness import CORES, LOAD_CORE, Load, Report, Wrong, interleave, main, ratio, the_same
+from instance import Instance, instances
+from messages import start, visitors
+from reads import gets
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.postgres import PASSWORD, USER, Postgres
+
+CONVERSATIONS = 10_000
+ROUNDS, SECONDS = 7, 0.6
+
+
+def move(instance: Instance, server: Postgres) -> None:
+    """Copy the store of an installation to PostgreSQL, and have its configuration name it."""
+    folder = instance.config.parent
+    url = f"postgresql://{USER}@127.0.0.1:{server.port}/{server.new_database()}"
+    (folder / "password").write_text(PASSWORD, "ascii")
+    command = [sys.executable, "-m", "chatsvc", "-c", str(instance.config), "store", "copy", "--to", url]
+    done = subprocess.run([*command, "--password-file", str(folder / "password")], capture_output=True, check=False)  # noqa: S603  # its own
+    if done.returncode:
+        raise Wrong(done.stderr.decode())
+    key = (folder / "data" / "master.key").read_text("ascii").strip()
+    with instance.config.open("a", encoding="utf-8") as config:
+        config.write(f"master_key: {key}\nstore: {{url: '{url}', password_file: password}}\n")
+
+
+async def bench() -> Report:
+    """See the module's docstring."""
+    report = Report()
+    with ExitStack() as stack:
+        os.sched_setaffinity(0, CORES)
+        server = stack.enter_context(Postgres(listens=True, is_durable=True))
+        os.sched_setaffinity(0, {LOAD_CORE})
+        here, there = stack.enter_context(instances(2))
+        for instance in (here, there):
+            instance.conversations(CONVERSATIONS)
+        move(there, server)
+        services = [start(stack, "product", one) for one in (here, there)]
+        kinds = {"POST /messages": 0.5, "GET /conversations?limit=20": 0.9, "GET /chatbots": 0.9}
+        for name, bar in kinds.items():
+            path = name.removeprefix("GET ")
+            loads = [
+                Load(f"{name}, {store}", service, visitors(one) if name.startswith("POST") else the_same(*gets(one, path)))
+                for store, service, one in zip(("SQLite", "PostgreSQL"), services, (here, there), strict=True)
+            ]
+            await interleave(loads, ROUNDS, SECONDS)
+            report.bars.append(ratio(f"{name}: PostgreSQL / SQLite", loads[1], loads[0], bar))
+            report.loads += loads
+        report.notes.append(f"Memory: SQLite {services[0].rss_mb():.0f} MB, PostgreSQL {services[1].rss_mb():.0f} MB.")
+    return report
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", bench)
