@@ -1,7 +1,8 @@
 """Cost of PostgreSQL for one process: the same service over either store.
 
-Both have the same 10,000 conversations. POST /messages at least 0.5 of SQLite's, GET /conversations and GET /chatbots at least 0.9. PostgreSQL is started here with its own
-defaults, fsync among them, and runs on all cores; its store is a copy that `chatsvc store copy` made.
+Both have the same 10,000 conversations. POST /messages at least 0.5 of SQLite's, GET /conversations and GET /chatbots at least 0.9.
+PostgreSQL is started here with its own defaults, fsync among them, and runs on all cores. Its store is
+a copy that `chatsvc store copy` made.
 """
 
 from __future__ import annotations
