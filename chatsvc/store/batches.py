@@ -103,6 +103,13 @@ class BatchThread:
         self._has_work.set()
         return await answer
 
+    def refuse_waiting(self, fault: str) -> None:
+        """Refuse the units that wait behind a batch that hangs."""
+        while self.queue:
+            answer = self.queue.popleft().answer
+            if not answer.done():
+                answer.set_exception(StoreUnavailable(fault))
+
     async def _drain(self) -> None:
         while True:
             await self._has_work.wait()

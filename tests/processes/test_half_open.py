@@ -26,9 +26,10 @@ async def proxy(server: Postgres) -> AsyncIterator[Proxy]:
         yield made
 
 
+@pytest.mark.parametrize("pause_s", [0, 2.5])  # a message finds the fault out, or the beat does
 @pytest.mark.parametrize("fault", [swallows, hangs])
 async def test_a_server_that_does_not_answer_costs_ten_seconds_and_no_restart(
-    proxy: Proxy, server: Postgres, tmp_path: Path, fault: Callable[[], Fault]
+    proxy: Proxy, server: Postgres, tmp_path: Path, fault: Callable[[], Fault], pause_s: float
 ) -> None:
     site = PostgresSite(tmp_path / "one", server, server.new_database(), proxy.port)
     made = await asyncio.to_thread(site.json, "init")
@@ -37,6 +38,7 @@ async def test_a_server_that_does_not_answer_costs_ten_seconds_and_no_restart(
     try:
         assert await asyncio.to_thread(chat, serving, made, "v") == 200
         with proxy.broken(fault()):
+            await asyncio.sleep(pause_s)
             started = time.monotonic()
             assert await asyncio.to_thread(chat, serving, made, "v") == 503
             assert time.monotonic() - started < 10

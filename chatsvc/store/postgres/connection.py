@@ -157,7 +157,7 @@ class PostgresConnection:
         self.driver.close()
 
 
-def connect(place: PostgresTarget, *, writes: bool, name: str = "") -> PostgresConnection:
+def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
     """Open a connection; raises StoreUnavailable."""
     for variable in [one for one in os.environ if one.startswith("PG")]:
         # The address alone says where the store is: libpq would fill its gaps from these.
@@ -166,7 +166,11 @@ def connect(place: PostgresTarget, *, writes: bool, name: str = "") -> PostgresC
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
     try:
         driver = psycopg.connect(
-            **place.parameters, options=options, application_name=name or "chatsvc", autocommit=True, cursor_factory=_RowCursor
+            **{**place.parameters, "connect_timeout": within_s},
+            options=options,
+            application_name=name or "chatsvc",
+            autocommit=True,
+            cursor_factory=_RowCursor,
         )
     except psycopg.Error as fault:
         raise outage(fault, place) from None

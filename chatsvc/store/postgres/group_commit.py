@@ -26,7 +26,9 @@ BEAT_S = 1.0
 HUNG_S = 5.0  # after this, a session that does nothing for this process is taken for cut off
 LOST_S = 10.0  # after this without a beat others may work
 SLOW_S = 3.0  # after this, a server that does not answer a new connection either is taken for gone
-RESOLVE_S = 5.0
+# Requests under way are refused within 10 s: these follow one after the other where the server is reached and does not answer.
+PROBE_S = 2  # the least that libpq takes
+RESOLVE_S = 2.0
 
 
 _WAITING_SESSIONS = """
@@ -167,7 +169,7 @@ class _Writer(PostgresThread):
             self._doubts.append((doubt.transaction, partial(_apply, list(batch), results)))
             while time.monotonic() < deadline:
                 try:
-                    again = connect(self._place, writes=False, name=self._name)
+                    again = connect(self._place, writes=False, name=self._name, within_s=PROBE_S)
                 except StoreUnavailable:
                     time.sleep(0.2)
                     continue
@@ -257,6 +259,8 @@ class PostgresDatabase:
                 hung = await asyncio.to_thread(self._hung, late)
             except StoreUnavailable as fault:
                 hung, self.fault = late, str(fault)
+                for batches in (self.writer, *self.readers):
+                    batches.refuse_waiting(self.fault)
             else:
                 self._reached_at = now
                 if self._threads[0] in hung:
@@ -267,12 +271,17 @@ class PostgresDatabase:
         if self.writer.under_way or self.writer.queue:
             self._reached_at = now
             return
+        await asyncio.wait([background.start("sign of life of PostgreSQL", self._ask())], timeout=BEAT_S)
+
+    async def _ask(self) -> None:
+        """Ask the server for a sign of life. Where it hangs, the next beat finds the writer late."""
+        asked = time.monotonic()
         try:
             await self.writer.run(lambda connection: connection.execute("SELECT 1").fetchone())
         except StoreUnavailable as fault:
             self.fault = str(fault)
         else:
-            self.fault, self._reached_at = None, now
+            self.fault, self._reached_at = None, asked
 
     @property
     def lost(self) -> str | None:
@@ -286,7 +295,7 @@ class PostgresDatabase:
 
     def _hung(self, late: list[PostgresThread]) -> list[PostgresThread]:
         """Return those whose session waits, while they wait for it. Raises StoreUnavailable if the server does not answer."""
-        connection = connect(self._place, writes=False)
+        connection = connect(self._place, writes=False, within_s=PROBE_S)
         try:
             waiting = connection.execute(_WAITING_SESSIONS, (HUNG_S,)).fetchall()
             return [one for one in late if (one.backend,) in waiting]
