@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from math import inf
 from urllib.parse import SplitResult, quote
@@ -62,7 +63,7 @@ class HttpPool:
             connection = self._reuse() or await self._connect()
             self._busy.add(connection)
             try:
-                with self.deadlines.until(self._loop.time() + timeout_s):
+                with self.deadlines.until(self._loop.time() + timeout_s) if timeout_s < inf else nullcontext():
                     answer = await connection.ask(make_request())
             except BaseException:
                 connection.abort()
