@@ -171,7 +171,7 @@ _NUMBER_OF = "SELECT number FROM messages WHERE conversation = c.number AND id =
 _NEWS = f"""
     SELECT {COLUMNS}, (SELECT json_group_array(json_array({_ITS_MESSAGE})) FROM (
         SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > coalesce(({_NUMBER_OF}), 0)
-            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3))
+            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3) page)
     FROM conversations c WHERE bot_id = ?4 AND channel = ?5 AND user_id = ?6
 """.replace("id = ? ", "id = ?1 ", 1).replace("id = ? ", "id = ?2 ", 1)
 

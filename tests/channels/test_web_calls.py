@@ -23,6 +23,8 @@ from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
 
+pytestmark = pytest.mark.postgres
+
 SHOP = "https://shop.example.com"
 FRAMED = {"Referer": f"{SHOP}/", "Sec-Fetch-Dest": "iframe"}
 
