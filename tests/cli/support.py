@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
@@ -228,7 +229,9 @@ class Site:
         """Run an operation as a command does, in this process: a test's preparation needs no process of its own."""
         before = os.umask(0o077)
         try:
-            return client.call(load(self.config, environment()), operation, arguments)
+            # In a thread: the test may have an event loop of its own.
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(client.call, load(self.config, environment()), operation, arguments).result()
         finally:
             os.umask(before)
 

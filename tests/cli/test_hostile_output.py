@@ -161,6 +161,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Be
             "backup create": [str(folder / "backup")],
             "backup verify": [str(faq)],
             "master-key rotate": [],
+            "nodes": [],
+            "store copy": ["--to", "postgresql://a@127.0.0.1:9/x" + NAME],
             "operator add": ["b@example.com", "--account", account, "--role", "reader"],
             "operator list": [],
             "operator set": ["a@example.com", "--name", "A"],

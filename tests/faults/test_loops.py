@@ -70,6 +70,7 @@ OTHERS = {
     "rate limit",
     "read receipt",
     "sending of a message",
+    "sign of life of PostgreSQL",
     "telegram poller",
     "turns in line",
     "typing mark",
