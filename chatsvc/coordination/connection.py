@@ -1,4 +1,7 @@
-"""Connection to Valkey or Redis. How it is opened, its deadlines, and the translation of its errors."""
+"""Client of Valkey or Redis: commands, Lua scripts and subscriptions, each with deadlines.
+
+Errors of the library become CoordinationUnavailable. A command is sent once, since a repeated one could count twice.
+"""
 
 from __future__ import annotations
 

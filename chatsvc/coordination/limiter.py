@@ -1,4 +1,4 @@
-"""The rate limit over several processes, counted by Valkey.
+"""Rate limiter shared by several processes, whose counts Valkey keeps.
 
 The counts of a window are one hash, which goes when the next window begins: memory is bounded by the active keys, and a server that was
 emptied hands out one more window at most. The server's clock decides on the window, so clocks of processes may differ.

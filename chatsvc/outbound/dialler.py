@@ -1,4 +1,6 @@
-"""Raw connections to one host and port. Name lookups are cached and attempts staggered (RFC 8305).
+"""Opens TCP or TLS connections to one host and port, without HTTP.
+
+Name lookups are cached and attempts staggered (RFC 8305).
 
 Own code, since aiohttp's client takes twice the processor time for a call of the model, and four times the memory while it waits.
 """

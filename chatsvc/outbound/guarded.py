@@ -1,4 +1,7 @@
-"""Guarded connector. Every address is checked where its socket is opened (SPEC.md 6.4), against SSRF and DNS rebinding."""
+"""Guarded connector for aiohttp: checks every address where its socket is opened (SPEC.md 6.4).
+
+It protects against SSRF and DNS rebinding, and reuses a connection only if its receiver keeps connections open. `Guard` has the rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One HTTP connection to a server; answers are parsed by aiohttp's parser.
+"""One HTTP/1.1 client connection, which sends one request at a time; aiohttp's parser reads answers.
 
 Own code, since aiohttp's client takes twice the processor time, and four times the memory while thousands of calls wait.
 """

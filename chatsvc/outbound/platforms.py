@@ -1,4 +1,6 @@
-"""Calls that confirm a token at a messaging platform. `getMe` of Telegram, the phone number at WhatsApp's Graph interface.
+"""Confirms the token of a channel by one call to Telegram or WhatsApp.
+
+It calls `getMe` of Telegram, or reads the phone number at WhatsApp's Graph interface. Nothing is sent to visitors here.
 
 The token of a Telegram bot stands in the address, so no text of a fault repeats one.
 """

@@ -1,4 +1,7 @@
-"""Posting of JSON to a messaging platform. It tells whether a request was surely not sent, or nobody knows."""
+"""JSON POST client of the messaging platforms, over a connection pool.
+
+Its faults (outbound/sending.py) tell whether a request was surely not sent, or nobody knows.
+"""
 
 from __future__ import annotations
 

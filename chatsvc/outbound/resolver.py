@@ -1,4 +1,7 @@
-"""Name lookups of guarded connections: bounded in time, and every address checked."""
+"""DNS lookups with a time limit, whose every address is checked against the guard's rules.
+
+`check_target` checks a webhook's URL in this way when it is set.
+"""
 
 from __future__ import annotations
 

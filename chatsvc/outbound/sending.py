@@ -1,4 +1,7 @@
-"""Faults of sending a message by a messaging platform. They tell whether it was surely not sent, or nobody knows."""
+"""Exceptions of sending by a messaging platform; each tells whether the message was sent.
+
+It was surely not sent, or nobody knows.
+"""
 
 from __future__ import annotations
 

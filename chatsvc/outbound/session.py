@@ -1,4 +1,4 @@
-"""aiohttp sessions that count in the egress ledger. With a guard they are protected against SSRF."""
+"""Opens aiohttp sessions that count in the egress ledger, with or without the SSRF guard."""
 
 from __future__ import annotations
 

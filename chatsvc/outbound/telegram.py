@@ -1,4 +1,4 @@
-"""Client of Telegram's Bot API, and the sender of messages by it.
+"""Client of Telegram's Bot API, and the sender of a bot's messages by it.
 
 The token stands in the address, so no text of a fault repeats one.
 """

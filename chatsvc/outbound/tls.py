@@ -1,4 +1,4 @@
-"""TLS contexts of outbound connections. The system's root certificates and, where given, a file of further ones."""
+"""TLS context of outbound connections, with the system's root certificates and, where given, further ones."""
 
 from __future__ import annotations
 

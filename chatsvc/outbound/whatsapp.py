@@ -1,4 +1,7 @@
-"""Client of WhatsApp's Graph interface, and the sender of messages by it."""
+"""Client of WhatsApp's Graph interface, and the sender of a bot's messages by it.
+
+The sender splits texts and makes buttons or lists of choices; `mark_read` marks a visitor's message as read.
+"""
 
 from __future__ import annotations
 

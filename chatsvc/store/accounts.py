@@ -1,4 +1,7 @@
-"""Accounts and their monthly allowances."""
+"""Queries of accounts, with their monthly allowances: create, list, read, change and delete.
+
+Deletion only marks an account; `sweep` removes its records in batches. Also the visibility of an imported account.
+"""
 
 from __future__ import annotations
 

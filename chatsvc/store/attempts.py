@@ -1,4 +1,7 @@
-"""Queries about webhook events and their delivery attempts (SPEC.md 6.5)."""
+"""Read queries for delivery attempts and events of webhooks (SPEC.md 6.5).
+
+store/deliveries.py writes attempts, store/webhook_events.py events.
+"""
 
 from __future__ import annotations
 

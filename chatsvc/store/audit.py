@@ -1,4 +1,7 @@
-"""Audit log of administrative operations: recorded before they run, completed with their outcome after."""
+"""Audit log of administrative operations: writes records, completes them with the outcome, and lists them.
+
+A record is written before its operation runs. An account keeps its newest records alone; repeated refusals share one.
+"""
 
 from __future__ import annotations
 

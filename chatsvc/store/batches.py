@@ -1,6 +1,7 @@
-"""Batches of units for one connection, whatever the driver. Units that arrive while a batch runs form the next batch.
+"""Queue of units for one database connection, run in batches; shared by SQLite and PostgreSQL.
 
-Neighbouring units of one kind in a batch run together.
+Units that arrive while a batch runs form the next one, and neighbouring units of one kind run together. The transactions of a batch are in
+the `group_commit` module of each driver. Also the protocol of the service's database.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Chatbots. Every query names the owner, so that another account's bot is not found."""
+"""Queries of chatbots: list, create and change; nothing deletes a single bot.
+
+Every query names the owner, so that another account's bot is not found.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Requests and appointments: written with the exchange that captured them, their webhook events beside them."""
+"""Requests and appointments: written with their exchange and webhook events, listed, and changed.
+
+store/inbox.py filters and searches them.
+"""
 
 from __future__ import annotations
 

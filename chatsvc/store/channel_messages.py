@@ -1,4 +1,6 @@
-"""Turns and replies of the channels. Replies are stored before they are sent.
+"""Queries about turns on channels: unsettled messages, their settlement, new messages, delivery states and feedback.
+
+Arriving messages are stored by store/incoming_messages.py, and replies of an engine by store/exchanges.py.
 
 A visitor's message is `pending` until its turn is settled: by a reply, by a sentence in place of one, or by silence while an operator
 has the conversation. A reply with the delivery state `queued` waits to be sent.

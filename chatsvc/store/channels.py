@@ -1,4 +1,4 @@
-"""Channels of bots, with their sealed secrets."""
+"""Queries of bots' channels: write, list and remove them, with sealed secrets, state and faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One conversation as the team sees it. A window of its messages, its requests, and the visitor's other conversations."""
+"""Read queries for one conversation's page: a window of its messages, requests, and other conversations.
+
+The other conversations are those of the same visitor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Queries of conversations and their messages; store/exchanges.py writes them."""
+"""Read queries for conversations: newest pages, one with its messages, and an engine's history.
+
+store/exchanges.py writes them; store/search_queries.py has filtered lists.
+"""
 
 from __future__ import annotations
 

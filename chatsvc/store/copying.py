@@ -1,4 +1,4 @@
-"""Copy of all rows from one store to another, and the digests that compare both.
+"""Copies all rows from one store to another, and compares both by digests.
 
 Rows are copied in the order of their keys, page by page, each page in one transaction: an interrupted copy goes on behind the last
 key that the target has.

@@ -1,4 +1,8 @@
-"""Database protocol: units of work that read one snapshot or write in one transaction."""
+"""Protocols and exceptions of the store: database, connection, cursor, and units of work.
+
+A unit reads one snapshot or writes in one transaction; `Together` is one that may run with others of its kind. store/sqlite/ and
+store/postgres/ implement the protocols.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attempts to deliver events: the next ones of a bot, tests and repetitions, and their outcomes."""
+"""Writes delivery attempts of webhook events: next ones, tests and repetitions, and their outcomes.
+
+The queue that sends them is webhooks/dispatcher.py; store/attempts.py lists them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Erasure of a conversation with its requests, appointments and webhook events, in small batches.
+"""Erases conversations with their requests, appointments and webhook events, in small batches.
 
 Each batch is one transaction that keeps the counts right: other writers hardly wait, and a crash between two batches leaves a
 shorter but consistent conversation. Visitors' requests and retention use the same batches.

@@ -1,4 +1,4 @@
-"""Read-only examination of a store, for `chatsvc doctor`: what both kinds of store are asked."""
+"""Result types of `chatsvc doctor`'s store examination, and the queries both stores share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exchanges: a message and its reply with all that depends on them, written atomically.
+"""Writes exchanges: a message and its reply with all that depends on them, atomically.
 
 That is usage record, counters, allowance and idempotency record.
 The exchanges of one batch are written table by table, with few statements and each counter once.

@@ -1,4 +1,8 @@
-"""Facts of the installation: the master key that its store belongs to, and what is wrong with the team's group."""
+"""Named values of the whole installation, such as the check value of its master key.
+
+`belongs_to` puts the store's master key in force, and `answers` checks that the store can be read. A fault of the team's group is kept here
+as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data folder: 0700, files 0600, and the lock that admits one process to it."""
+"""The data folder: made with 0700 and files with 0600, and locked for one process."""
 
 from __future__ import annotations
 

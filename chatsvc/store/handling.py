@@ -1,4 +1,4 @@
-"""Conversations that a person takes over. Taken, answered, given back, and returned to the bot after a while."""
+"""Queries that hand conversations over: taken by a person, answered, given back, returned when overdue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lists of requests with their appointments. By status, assignee, kind and words, newest first, in bounded work."""
+"""Lists requests with their appointments by status, assignee, kind and words, in bounded work.
+
+The newest come first. store/captures.py writes them.
+"""
 
 from __future__ import annotations
 

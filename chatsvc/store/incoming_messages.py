@@ -1,4 +1,7 @@
-"""Messages that arrive by the channels. Stored before they are answered, each once; those of one batch are stored together."""
+"""Stores visitors' messages of the channels before they are answered, each once.
+
+Those of one batch are stored together. A limit on new conversations in a day may refuse one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""API keys: their digests alone (SPEC.md 5.3)."""
+"""Queries of API keys: create, find, list, revoke, and note use (SPEC.md 5.3).
+
+Only digests of keys are stored.
+"""
 
 from __future__ import annotations
 

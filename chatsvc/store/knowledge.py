@@ -1,4 +1,7 @@
-"""Knowledge of bots: entries and synonyms, in the order of their addition."""
+"""Queries of bots' knowledge: read, add, replace, change and remove entries and synonyms.
+
+They are read in the order of their addition. Each change is recorded in store/knowledge_changes.py, which has the history.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""History of changes to bots' knowledge: the rows before and after each change, compressed.
+"""History of changes to bots' knowledge: records, lists and undoes them by their rows.
 
-A bot keeps its newest MOST_CHANGES changes within MOST_BYTES. The history is that of this installation: like the audit log it names
-operators, and no account's export contains it.
+The rows before and after each change are kept compressed. A bot keeps its newest MOST_CHANGES changes within MOST_BYTES. The history is
+that of this installation: like the audit log it names operators, and no account's export contains it.
 """
 
 from __future__ import annotations

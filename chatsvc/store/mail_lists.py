@@ -1,4 +1,4 @@
-"""Mails as they are listed and counted."""
+"""Read queries for mails: pages, the number queued, and states by conversation message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Notices and answers for the queue of mails. Each is written in the transaction of its cause."""
+"""Queues notices to operators and answers to visitors as mails, in their cause's transaction.
+
+store/mails.py has the rest of the queue.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Queue of mails. A notice is written in the transaction of its cause, one row for each operator who wants it.
+"""Queue of mails: lists due ones, marks them before sending, and writes outcomes and retries.
+
+store/mail_notices.py queues notices and answers, each in the transaction of its cause.
 
 A queued row takes up the causes that follow: an operator has one queued mail of each kind and account, however much happens. A mail is
 marked as `sending` before its message is written to the server; one that is still marked when a process starts may have been sent.

@@ -1,4 +1,4 @@
-"""The master key: read from the configuration or the data folder, and rotated.
+"""The master key: read or made, derived for each purpose, and replaced in a rotation.
 
 A rotation has three steps: write the new key beside the old one (`master.key.next`); seal all secrets with it and replace the store's
 check value, in one transaction; rename the new file. The check value tells which key is in force, so the store opens after a crash

@@ -1,4 +1,7 @@
-"""Processes over one store. Each notes its state every few seconds, by the clock of the store."""
+"""Heartbeats of processes over one store: write, list and remove them by the store's clock.
+
+Among several working processes one leads, and those not seen for a while are removed with their turns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns that are being answered, where several processes work on one store. They hold allowance, conversation and Idempotency-Key.
+"""Turns being answered by several processes: each row holds allowance, conversation and Idempotency-Key.
 
 A row lasts as long as its turn, and is deleted in the transaction that records the turn's exchange. One of a process that ended goes with
 that process. With one process all this is in memory, and the table is empty.

@@ -1,4 +1,7 @@
-"""Operators, their roles and set-up links. Account scopes are ?1 where a statement has one."""
+"""Queries of operators: find, list, create, change and remove them, their roles and set-up links.
+
+Account scopes are ?1 where a statement has one. store/sessions.py has sessions, passwords and second factors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ownership of records. The account that a record belongs to, looked up inside a scope of accounts."""
+"""Account scopes in SQL, and the lookup of the account that a record belongs to."""
 
 from __future__ import annotations
 

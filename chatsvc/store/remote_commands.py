@@ -1,4 +1,7 @@
-"""Commands that another process hands to the one that works. Requests, answers and files are sealed."""
+"""Commands handed to the working process through the store, with their answers and files.
+
+Requests, answers and files arrive here sealed: the callers seal and open them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletion of old rows by the table registry's rules. In batches that hardly delay other writers."""
+"""Deletes old rows by the table registry's rules, in batches that hardly delay other writers."""
 
 from __future__ import annotations
 

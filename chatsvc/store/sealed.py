@@ -1,4 +1,7 @@
-"""Secrets sealed with the master key, in all tables that declare them."""
+"""Seals all stored secrets anew for another master key, in one transaction.
+
+Also names the row to which a secret is bound. webhooks/sealing.py has the encryption.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Search index of conversations. A document of words for each conversation, and an inverted table of words.
+"""Search index of conversations: queues changed ones and indexes their words, in batches.
+
+Each conversation has a document of words, and an inverted table has the words. store/search_queries.py searches.
 
 A conversation is queued in the transaction that changes it; `index` works the queue off in the background, and each batch is one
 transaction, so a crash loses nothing. Not FTS5: before SQLite 3.42 it keeps deleted words in its segments, and PostgreSQL has none.

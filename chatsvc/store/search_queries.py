@@ -1,4 +1,6 @@
-"""Lists of conversations. The newest, those of a search, those that wait for a person or have one.
+"""Lists conversations: the newest, those of a search, and those waiting for a person.
+
+The last list has those that a person handles as well.
 
 The work of a search is bounded, however many conversations there are; a page may then be short although more follow. Its order is that
 of the conversations' beginnings, by which the index is kept, the newest first; the order of the other lists is that of the last messages.

@@ -1,4 +1,4 @@
-"""Terms of a search as SQL. The owners searched, the entries of a term, and the condition on a conversation's document.
+"""Turns search terms into SQL: scope, candidates by rare terms, and conditions on documents.
 
 In a statement ?1 is the scope, ?2 the bot, ?3 and ?4 the bounds of a term, ?7 the patterns of all terms.
 """

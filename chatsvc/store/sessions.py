@@ -1,4 +1,4 @@
-"""Operators' sessions by the digest of their token, passwords, second factors and recovery codes."""
+"""Queries of operators' sessions by token digest, passwords, second factors and recovery codes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Registry of all tables: owner, export, erasure of a visitor, retention, last change.
+"""Registry of all tables: owner, export, erasure of a visitor, retention, secrets, and last change.
 
-Deletion of an account, erasure, export, import, retention and the checks of a backup are derived from TABLES.
-A table that is not declared here fails a test.
+Deletion of an account, erasure, export, import, retention and the checks of a backup are derived from TABLES. A table that is not declared
+here fails a test.
+
+An account stays invisible during its import: it counts as deleted at the time IMPORTING.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Notices in the team's group that visitors wait. They lead from an answer to the conversation."""
+"""Queries of notices to the team's group about waiting visitors: due, note, and find.
+
+An answer leads to its conversation by the digest of the notice's message.
+"""
 
 from __future__ import annotations
 

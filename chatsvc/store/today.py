@@ -1,4 +1,4 @@
-"""Open work of an account's team today. Appointments, questions without answers, failed webhooks, and first steps."""
+"""Query of a team's open work: appointments, unanswered questions, failed webhooks, and first steps."""
 
 from __future__ import annotations
 

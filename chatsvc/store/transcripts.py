@@ -1,4 +1,7 @@
-"""Whole conversations, read page by page in bounded memory. By bot, channel and visitor, which no new message changes."""
+"""Reads whole conversations page by page in bounded memory, and visitors' questions to a bot.
+
+Conversations come by bot, channel and visitor, which no new message changes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Export and import of one account, page by page in bounded memory and time.
+"""Queries that export an account page by page and insert imported records.
 
-Records refer to one another by identifiers, never by numbers, which differ between databases. An account stays invisible during its
-import: it counts as deleted at the time IMPORTING.
+Records refer to one another by identifiers, never by numbers, which differ between databases. store/accounts.py lets an imported account be
+seen.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Questions that a bot had no answer to. Each text once, with its count and the visitors who asked it."""
+"""Queries of questions without an answer: count, list, delete and mask them.
+
+Each text is stored once, with its count and the visitors who asked it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sums of usage records (SPEC.md 2.5). Their time depends on the cap and not on the history."""
+"""Query that sums the newest usage records of a period by day, bot and channel.
+
+Its time depends on the cap of records and not on the history (SPEC.md 2.5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Events of webhooks and the attempts to deliver them (SPEC.md section 6).
+"""Webhook events: writes new ones, and marks pending or interrupted ones as failed.
+
+Also counts the outstanding ones. Deliveries are recorded by store/deliveries.py (SPEC.md section 6).
 
 An attempt is written before its connection is opened, its outcome after. An event without an attempt is pending; an attempt without
 an outcome is in flight, or was interrupted by a crash.

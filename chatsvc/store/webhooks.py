@@ -1,4 +1,4 @@
-"""Webhooks of bots: their addresses, events and signing keys (SPEC.md section 6)."""
+"""Queries of bots' webhooks: set, find, rotate the signing key and remove (SPEC.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""WhatsApp's callbacks: messages, echoes, delivery statuses and changed numbers, stored in one transaction.
+"""Stores one WhatsApp callback: messages, echoes, delivery statuses and changed numbers, in one transaction.
+
+Also looks up visitors' addresses. store/whatsapp_arrivals.py stores several callbacks together.
 
 An address, which is a phone number or a business-scoped id, leads to a conversation. Where two conversations turn out to be one
 person's, the older one goes on; the younger one keeps its messages and its address, which is not current any more.

@@ -1,4 +1,7 @@
-"""WhatsApp's callbacks as they arrive. Those of one batch are stored together, with few statements for a crowd of visitors."""
+"""Stores WhatsApp's callbacks as they arrive, those of one batch together with few statements.
+
+Callbacks whose order matters are stored one by one by store/whatsapp.py.
+"""
 
 from __future__ import annotations
 

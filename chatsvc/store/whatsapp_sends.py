@@ -1,4 +1,4 @@
-"""Counts of the messages that bots have sent by WhatsApp in a month."""
+"""Counts messages that bots send by WhatsApp in a month, up to each bot's limit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cache of API keys, accounts and bots, kept consistent with the store by every write.
 
-One process writes the database, and each write updates the cache right after its commit. A request needs no query, and a
-revoked key, a changed plan or a spent allowance counts from the next request on.
+It is that of a process that works alone: each write updates it right after its commit. A request needs no query, and a revoked key, a
+changed plan or a spent allowance counts from the next request on. usecases/shared_caches.py serves several processes.
 """
 
 from __future__ import annotations

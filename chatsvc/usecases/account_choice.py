@@ -1,4 +1,4 @@
-"""Accounts that an operator can choose in the dashboard, and an account's time zone."""
+"""Account selection in the dashboard: accounts in scope, a record's account, and time zone."""
 
 from __future__ import annotations
 

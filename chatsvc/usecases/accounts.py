@@ -1,4 +1,7 @@
-"""Accounts: create, list, change and delete them."""
+"""Accounts: create, list, show, change and delete them, and `resolve` one in the caller's scope.
+
+`plain_text` checks names and labels.
+"""
 
 from __future__ import annotations
 

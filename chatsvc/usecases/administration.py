@@ -1,4 +1,7 @@
-"""Administrative operations: one table, and the one function that performs them for every front end."""
+"""Table of administrative operations with their least roles, and the function that performs them.
+
+It authorises the caller, records the operation in the audit log, and calls the use-case. All front ends call it.
+"""
 
 from __future__ import annotations
 

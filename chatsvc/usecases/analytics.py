@@ -1,4 +1,4 @@
-"""Usage of an account: GET /analytics (SPEC.md 2.5, 4.6) and `usage`."""
+"""Sums an account's usage over some days: GET /analytics (SPEC.md 2.5, 4.6) and `usage`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log of administrative operations."""
+"""Lists records of the audit log; usecases/administration.py writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Backups: create them while the service runs, verify and restore them."""
+"""Backups: create, list, read, verify and restore them, and write the scheduled ones.
+
+They are made while the service runs. The format of the files is in store/sqlite/backup.py.
+"""
 
 from __future__ import annotations
 

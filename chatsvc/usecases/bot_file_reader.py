@@ -1,4 +1,7 @@
-"""Reader of a bot's file. Settings, closed days, texts and forms, from YAML or from plain values, with all faults."""
+"""Reader of a bot's file: checks settings, closed days, texts and forms; collects all faults.
+
+It reads YAML or plain values. usecases/bot_files.py applies the result.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A bot in one file (DECISIONS.md section 9). Its settings, closed days, texts and forms as YAML."""
+"""A bot as one YAML file: export, apply and compare it (DECISIONS.md section 9).
+
+Also changes single settings and texts, and lists the default sentences of the dialogue. usecases/bot_file_reader.py reads the file.
+"""
 
 from __future__ import annotations
 

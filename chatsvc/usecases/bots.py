@@ -1,4 +1,7 @@
-"""Chatbots: create, list and change them, switch them on and off (SPEC.md section 3)."""
+"""Chatbots: create, list, show, change and switch them, and `resolve` one (SPEC.md section 3).
+
+`checked` checks settings. The message interface reads bots by usecases/chatbots.py.
+"""
 
 from __future__ import annotations
 

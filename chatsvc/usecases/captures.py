@@ -1,4 +1,7 @@
-"""Requests and appointments: records made from what an engine captured; list them, change their status."""
+"""Requests and appointments: make records of an engine's captures, list them, and change them.
+
+Status, note and assignee can be changed. usecases/inbox.py has the filtered list.
+"""
 
 from __future__ import annotations
 

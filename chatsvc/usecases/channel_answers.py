@@ -1,6 +1,6 @@
-"""Answers to messages of the messaging platforms, in the background.
+"""Answers messages of messaging platforms in background tasks, a limited number at once.
 
-The platform has been told that they are stored.
+The platform has been told that the messages are stored. usecases/channel_messages.py answers each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Messages that arrive by a channel. Stored first, then answered by the bot, by a sentence in place of an answer, or by a person.
+"""Stores messages that arrive by a channel, and settles the turn of each.
+
+A turn is settled by the bot's reply, by a sentence in place of one, or silently while a person has the conversation.
 
 A channel shows every visitor something: where the bot has no answer, or may not give one, one of its sentences takes the place of the
 reply, and the turn is not charged. While a person has the conversation the bot is silent (DECISIONS.md sections 7 and 8).

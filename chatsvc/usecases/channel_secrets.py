@@ -1,4 +1,4 @@
-"""Secrets of channels. Sealed with the master key as one JSON object, and cached in memory beside the channel."""
+"""Secrets of channels, sealed with the master key as JSON; cache of opened channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States of channels that their platforms show: faults of a token, the last update."""
+"""Notes faults and last updates of channels, and lists the active channels of a kind."""
 
 from __future__ import annotations
 

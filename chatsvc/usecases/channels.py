@@ -1,4 +1,7 @@
-"""Channels of a bot: set, list, pause, resume and remove them. The snippet of the web widget (DECISIONS.md section 7)."""
+"""Channels of a bot: set, list, pause, resume and remove them; the widget's snippet.
+
+See DECISIONS.md section 7.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""GET /chatbots and GET /chatbots/{id} (SPEC.md 4.1, 4.2)."""
+"""Bots of an account for the interface: GET /chatbots and GET /chatbots/{id} (SPEC.md 4.1, 4.2).
+
+Both read the account's state in memory. usecases/bots.py creates and changes bots.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""News of conversations inside the process. Wakes those who wait for a message, and remembers for seconds who is typing."""
+"""News of conversations in one process: wakes waiting callers, and remembers for seconds who types.
+
+usecases/shared_events.py serves several processes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Locks of conversations, and the requests in flight. One reply at a time for a conversation, one for an Idempotency-Key."""
+"""Locks of conversations, reservations of allowance, and requests in flight by Idempotency-Key.
+
+There is one reply at a time for a conversation, and one for a key. This is the version of a process that works alone;
+usecases/shared_turns.py serves several.
+"""
 
 from __future__ import annotations
 

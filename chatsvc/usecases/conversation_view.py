@@ -1,4 +1,7 @@
-"""One conversation for the team. Messages with the origin of each reply, requests, and the visitor's other conversations."""
+"""One conversation's page for the team: messages with the origin of each reply, and requests.
+
+Also the visitor's other conversations, the message that a search finds, and the visitor's last question.
+"""
 
 from __future__ import annotations
 

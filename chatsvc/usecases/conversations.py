@@ -1,4 +1,7 @@
-"""Conversations: pages and single ones for the interface, lists and exports for administration. See SPEC.md 4.4 and 4.5."""
+"""Conversations: pages and single ones for the interface, lists and exports for administration.
+
+See SPEC.md 4.4 and 4.5. The list can be searched by words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work in daemon threads, which do not keep the process from ending."""
+"""Runs long work in a daemon thread, which does not keep the process from ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examination of the installation by the running service; the dashboard shows the cached result."""
+"""Runs `chatsvc doctor`'s examination in the running service, and caches the result for the dashboard."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reading of knowledge files in a child process (`chatsvc.file_reader`).
+"""Reads knowledge files in a child process (`chatsvc.file_reader`), as its parent.
 
-The child is killed at a deadline, and when its parent ends.
+The child is killed at a deadline, and when its parent ends. `program` and `environment` also start other children.
 """
 
 from __future__ import annotations

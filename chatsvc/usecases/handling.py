@@ -1,4 +1,7 @@
-"""A person takes a conversation over, writes in it and gives it back. The bot takes it back after a while (DECISIONS.md section 8)."""
+"""Hand-off of conversations: a person takes one over, writes in it and gives it back.
+
+`return_overdue` gives conversations back to the bot after a while (DECISIONS.md section 8).
+"""
 
 from __future__ import annotations
 

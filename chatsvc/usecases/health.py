@@ -1,4 +1,4 @@
-"""Readiness of the service, and its outbound connections."""
+"""Readiness of the service, and a report of its outbound connections and the store's fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cache of recent conversation histories. The next message of a conversation needs no query."""
+"""Cache of recent conversation histories, so that the next message needs no query.
+
+Least recently used ones are evicted.
+"""
 
 from __future__ import annotations
 

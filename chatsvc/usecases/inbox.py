@@ -1,4 +1,7 @@
-"""Inbox of a team. Requests and appointments with filters, and the operators who may be put in charge."""
+"""Lists requests and appointments with filters, and operators who may be put in charge.
+
+usecases/captures.py changes requests.
+"""
 
 from __future__ import annotations
 

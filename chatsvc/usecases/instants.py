@@ -1,4 +1,4 @@
-"""Parsing of times that callers give."""
+"""Parses an ISO 8601 date or time that a caller gives."""
 
 from __future__ import annotations
 

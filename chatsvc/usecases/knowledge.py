@@ -1,4 +1,7 @@
-"""Knowledge of a bot. Add files, list, search, export, write and remove entries, take changes back."""
+"""Knowledge of a bot: add files; list, search, export, write and remove entries; undo changes.
+
+Also lists the history of changes. Files are read by usecases/file_reading.py.
+"""
 
 from __future__ import annotations
 

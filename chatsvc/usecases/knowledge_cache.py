@@ -1,4 +1,4 @@
-"""Cache of search indexes. Each is built once, in a thread, and kept until its entries change."""
+"""Cache of bots' search indexes, each built in a thread and kept until entries change."""
 
 from __future__ import annotations
 

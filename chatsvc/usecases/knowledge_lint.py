@@ -1,4 +1,4 @@
-"""Weak spots of a bot's knowledge. Entries that hide one another, occur twice, or will probably be missed.
+"""Finds weak spots of a bot's knowledge: entries that are hidden, duplicate, or probably missed.
 
 Two passes take searches: whether a phrasing finds its own entry, and whether questions generated from an entry (`generated`) do. Each is
 limited to MOST_SEARCHED searches, taken from all entries in turn; the first one searches for every phrasing on request. 50,000 entries

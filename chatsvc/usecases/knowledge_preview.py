@@ -1,4 +1,6 @@
-"""Preview of a change to a bot's knowledge. The past questions that would get another answer, gain one or lose theirs.
+"""Compares answers to past questions before and after a change to a bot's knowledge.
+
+It finds questions that would get another answer, gain one or lose theirs. usecases/previews.py runs it in the background.
 
 The engine is deterministic, so the preview is exact for a question asked at the start of a conversation. Each distinct question is
 searched for twice, in the knowledge before and after the change: 2 to 3 ms. Many questions are divided among processes.

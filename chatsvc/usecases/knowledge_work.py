@@ -1,4 +1,6 @@
-"""Searches over a whole knowledge in a child process. Visitors' messages lose no processor time to them.
+"""Runs previews and checks of a whole knowledge in a child process: both sides.
+
+Visitors' messages lose no processor time to them.
 
 The parent writes one JSON object and closes the child's standard input; the child answers with lines of JSON: `["progress", step, done,
 of]`, `["item", {...}]` for each result, and `["end"]`. Work that ends without it has failed.

@@ -1,4 +1,4 @@
-"""Third-party software of this installation with its licences."""
+"""Lists third-party software of this installation with its licences."""
 
 from __future__ import annotations
 

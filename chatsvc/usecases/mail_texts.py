@@ -1,4 +1,7 @@
-"""Texts of mails in Turkish and English: short, plain, without words or contact data of visitors in notices to operators."""
+"""Composes mails in Turkish and English: notices to operators, and answers to visitors.
+
+They are short and plain. Notices contain no words or contact data of visitors. usecases/mailer.py sends.
+"""
 
 from __future__ import annotations
 

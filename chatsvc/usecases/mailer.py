@@ -1,4 +1,4 @@
-"""Sending of the queued mails by the configured server.
+"""Background sender of queued mails and test mails by the configured SMTP server, with retries.
 
 A mail is marked in the store right before its message is written, so that none is sent twice: after a break behind that point nobody
 knows whether the server took it, and it is `unknown`. Everything before is tried again, with growing pauses, for a day.

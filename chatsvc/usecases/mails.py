@@ -1,4 +1,4 @@
-"""Mails of the installation for its administrator: a list with faults, and a test."""
+"""Mails for the administrator: lists queued and sent ones with faults, and sends a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotation of the master key. A new key takes effect, and every sealed secret is sealed again with it."""
+"""Rotation of the master key: all sealed secrets are sealed again with the new one."""
 
 from __future__ import annotations
 

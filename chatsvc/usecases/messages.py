@@ -1,4 +1,7 @@
-"""Sending a message to a bot by the interface: POST /messages (SPEC.md 4.3). Message and reply are written in one transaction."""
+"""Answers one message of the interface, once per Idempotency-Key: POST /messages (SPEC.md 4.3).
+
+The steps of the turn are in usecases/turns.py. Message and reply are written in one transaction.
+"""
 
 from __future__ import annotations
 

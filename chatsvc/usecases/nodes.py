@@ -1,4 +1,4 @@
-"""Processes over one store: how they are named, that they live, and who works."""
+"""Processes over one store: names this one, lists the living, and writes heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sending of stored messages by the messaging platforms. Each bot and channel has a queue, each conversation its order.
+"""Background sender of stored messages by messaging platforms, with a queue per bot and channel.
+
+Messages of a conversation keep their order.
 
 A message is marked in the store before its request is written: whatever ends the process, it is sent at most once. Where nobody knows
 whether it was sent its delivery is `unknown`. A platform that cannot be reached holds up its own queue alone.

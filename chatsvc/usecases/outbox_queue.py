@@ -1,4 +1,4 @@
-"""Queue of the messages of one bot and channel, and the protocol of their sender."""
+"""Sending state of one bot and channel, and the protocol of platform senders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session of the operator who calls, and the confirmation of his or her password."""
+"""The calling operator's own session, and checks of a password with limits on attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of lists with cursors (SPEC.md 2.1)."""
+"""One page of a list with its cursor, limit and `pagination` object (SPEC.md 2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work divided among processes that are copies of the calling one.
+"""Divides work among forked processes, copies of the calling one.
 
 A copy shares what is in memory, such as a search index, and starts at once. Only a process with one thread can be copied safely; any
 other does the work by itself.

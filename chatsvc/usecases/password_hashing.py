@@ -1,4 +1,7 @@
-"""Password hashing with Argon2id. 19 MiB, two passes, one lane (the OWASP minimum; 30 ms), in threads, few at a time."""
+"""Hashes and verifies passwords with Argon2id, in threads, few at a time.
+
+19 MiB, two passes, one lane (the OWASP minimum; 30 ms).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Senders of the messaging platforms by channel; a new platform adds its line."""
+"""Table of functions that make the sender of a channel, by messaging platform.
+
+A new platform adds its line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Previews of changes to a bot's knowledge, and checks of it. Computed in the background and kept for a while.
+"""Background computations of knowledge previews and checks: started, shown with progress, and kept a while.
+
+usecases/knowledge_preview.py and usecases/knowledge_lint.py compute them.
 
 A preview holds the draft as well, so that it can be saved once somebody has looked at it. All is in memory, bounded, and gone with the
 process.

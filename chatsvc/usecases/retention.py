@@ -1,4 +1,7 @@
-"""Retention: deletion of old conversations, webhook events and usage records. The configuration sets the days."""
+"""Deletes old records of all kinds that have a retention rule, by the configured days.
+
+Conversations, webhook events and usage records are among them, and settled mails after a month.
+"""
 
 from __future__ import annotations
 

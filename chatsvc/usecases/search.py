@@ -1,4 +1,7 @@
-"""Search of conversations. Keeps the index up to date, in the background and before a search."""
+"""Keeps the search index of conversations up to date, in background and before searches.
+
+Also finds the words of texts and the terms of queries. usecases/conversations.py lists the results.
+"""
 
 from __future__ import annotations
 

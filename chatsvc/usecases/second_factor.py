@@ -1,4 +1,7 @@
-"""Second factor of operators. TOTP (RFC 6238) with SHA-1, six digits and 30 seconds, as all authenticator apps have it."""
+"""Second factor of operators by TOTP: offer, confirm, disable, and verify codes.
+
+TOTP (RFC 6238) with SHA-1, six digits and 30 seconds, as all authenticator apps have it. Also makes and counts recovery codes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Parts of a process that use-cases work with, in the service and in a command."""
+"""Container of the parts of one process with which use-cases work.
+
+Many parts are made when first used. The service and a command have one each. `Turns` limits expensive work.
+"""
 
 from __future__ import annotations
 

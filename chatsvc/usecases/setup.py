@@ -1,4 +1,4 @@
-"""First account with a bot and a key, for immediate use."""
+"""Creates the first account with a bot and an API key, optionally with an administrator."""
 
 from __future__ import annotations
 

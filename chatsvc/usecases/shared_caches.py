@@ -1,4 +1,7 @@
-"""Caches of one of several processes. What others may change is read from the store each time, and large indexes are kept by version."""
+"""Caches of accounts, histories, indexes and channels for one of several processes.
+
+Data that others may change is read from the store each time; search indexes are kept by version.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""News of conversations over several processes: a message that one stores wakes those who wait for it at another."""
+"""News of conversations over several processes, sent through Valkey: new messages and typing marks.
+
+A message that one process stores wakes those who wait for it at another.
+"""
 
 from __future__ import annotations
 

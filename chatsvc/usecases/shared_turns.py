@@ -1,4 +1,7 @@
-"""Turns over several processes. The store holds the allowance, the order of a conversation and Idempotency-Keys (store/open_turns.py)."""
+"""Conversation locks, allowance and Idempotency-Keys of one of several processes, kept in the store.
+
+See store/open_turns.py. usecases/conversation_locks.py is the version of a process that works alone.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Secrets that a page shows once. Sealed for the browser's cookie, so that any process can show them and none keeps them.
+"""Seals secrets that a page shows once into a cookie value, and opens them once.
 
-The session's row has a digest until the secret is shown: a copy of the cookie shows nothing afterwards.
+Any process can show them and none keeps them. The session's row has a digest until the secret is shown: a copy of the cookie shows nothing
+afterwards.
 """
 
 from __future__ import annotations

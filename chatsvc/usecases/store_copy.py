@@ -1,4 +1,4 @@
-"""Copy of a stopped SQLite installation, or of a backup, into an empty PostgreSQL database."""
+"""Copies a stopped SQLite installation, or a backup, into an empty PostgreSQL database."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Choice of the store: SQLite in the data folder, or PostgreSQL where `store.url` is set. Nothing else chooses.
+"""Chooses and opens the store: SQLite in the data folder, or PostgreSQL by `store.url`.
 
-The driver of PostgreSQL is imported only where it is used.
+Nothing else chooses. Also gives the master key, sessions, copies and examinations of the chosen store. The driver of PostgreSQL is imported
+only where it is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Suggested questions of a bot, which visitors see before their first message."""
+"""Selects suggested questions of a bot, which visitors see before their first message.
+
+They are those of recent replies, else the first ones of the knowledge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Notices in the team's group: somebody waits. An answer to a notice goes to the visitor (DECISIONS.md section 8)."""
+"""Notices to the team's group about waiting visitors: due ones, wording, and passing answers on.
+
+An answer to a notice goes to the visitor (DECISIONS.md section 8). The group's platform is reached elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open work of an account's team. Requests, appointments, questions, failed webhooks, allowance, first steps."""
+"""Open work of an account: requests, appointments, questions, failed webhooks, allowance and first steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Export and import of an account with all its records."""
+"""Export and import of an account, its records page by page, adapted for this installation.
+
+Imported webhooks get new signing keys, and channels with secrets are paused.
+"""
 
 from __future__ import annotations
 

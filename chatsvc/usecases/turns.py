@@ -1,4 +1,7 @@
-"""Turns of a conversation. A message is accepted, answered by the bot's engine within a deadline, and recorded with its charge."""
+"""Steps of a turn: accept a message, ask the bot's engine, and record the exchange.
+
+The engine has a deadline; the exchange is recorded with its charge. usecases/messages.py and usecases/channel_messages.py call these steps.
+"""
 
 from __future__ import annotations
 

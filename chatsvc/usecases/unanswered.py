@@ -1,4 +1,7 @@
-"""Unanswered questions. Stored when a reply fails for lack of knowledge, listed in groups of similar ones."""
+"""Unanswered questions: stored without personal data, listed in groups of similar ones, answered and deleted.
+
+They are stored when a reply fails for lack of knowledge. A group becomes the draft of an entry, or phrasings of one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Turns that the end of the process interrupted. Settled in the background when the service starts again, for all channels.
+"""Settles turns that the end of the process interrupted, after the next start.
+
+It works in the background and for all channels.
 
 Nobody has to write again for a reply: a widget reads it when it is opened, and a messaging platform is sent it.
 """

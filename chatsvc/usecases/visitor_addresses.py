@@ -1,4 +1,4 @@
-"""E-mail address and language of visitors of the widget who have gone."""
+"""Finds a widget visitor's e-mail address, language and stop link, for mails with answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Visits by the web widget. What it shows before the first message, messages sent and read, thumbs."""
+"""Visits by the web widget: opening, messages sent and read, waiting, thumbs, and limits.
+
+It checks the tokens of sites and visitors. Also stops mails to a visitor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Webhooks: set, rotate, remove and test them, list deliveries and send them again. See SPEC.md section 6."""
+"""Webhooks of bots: set, show, rotate, remove and test them; list deliveries and repeat them.
+
+See SPEC.md section 6. The sending itself is in the package webhooks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WhatsApp's callbacks. Stored before they are acknowledged, answered in the background afterwards."""
+"""Receives WhatsApp's callbacks: stores them before acknowledgement, then has messages answered and marked read."""
 
 from __future__ import annotations
 

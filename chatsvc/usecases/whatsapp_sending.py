@@ -1,4 +1,7 @@
-"""Sending on WhatsApp: the monthly limit is kept in the store, and a refused token noted with the channel."""
+"""WhatsApp sender with a monthly limit, which the store counts; notes a refused token.
+
+It wraps the sender of outbound/whatsapp.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that an account's bots have sent by WhatsApp this month, with their limits."""
+"""Counts of messages that an account's bots have sent by WhatsApp this month, with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Webhook courier. Builds an event's request, signs it with the webhook's current key, posts it and reports the outcome."""
+"""Webhook courier: builds an event's request, signs it, posts it and returns the outcome.
+
+It also checks the address of a webhook that is to be set. `make_courier` builds it from the configuration; the HTTP client is
+webhooks/delivery.py, the queue webhooks/dispatcher.py.
+"""
 
 from __future__ import annotations
 

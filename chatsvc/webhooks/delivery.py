@@ -1,4 +1,7 @@
-"""Delivery of one webhook: a POST to a customer's server, and its outcome (SPEC.md 6.5)."""
+"""HTTP sender for all webhooks: one POST per attempt, its outcome, and connection reuse.
+
+The outcome follows SPEC.md 6.5. webhooks/courier.py builds and signs the requests; nothing is retried here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of deliveries, byte for byte (SPEC.md 6.2)."""
+"""Body and headers of webhook requests, byte for byte (SPEC.md 6.2)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""PostgreSQL behind the Database protocol: connections, the lock of the worker, group commit and migrations."""
+"""PostgreSQL behind the Database protocol: connections, locks, group commit, migrations and copies."""

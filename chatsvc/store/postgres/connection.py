@@ -1,4 +1,7 @@
-"""PostgreSQL connections. How they are opened, their transactions, and the translation of their errors."""
+"""PostgreSQL connections: addresses, opening, execution of the store's SQL, and translation of errors.
+
+SQL is translated by store/postgres/dialect.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""PostgreSQL as one side of a copy: a database that takes the rows of a file, or one that is read at one instant.
+"""PostgreSQL as the target of a copy, or as a source read at one instant.
+
+`CopyTarget` takes the rows of another store; `write_to` writes a database into a file, for backups.
 
 An unfinished copy has no schema version, so that no service opens it; its source is noted, and it goes on where it ended.
 """

@@ -1,4 +1,4 @@
-"""Read-only examination of a database in PostgreSQL, for `chatsvc doctor`."""
+"""Read-only examination of a PostgreSQL server and database, for `chatsvc doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Group commit over PostgreSQL. The database of a process: one session that writes, and several that read."""
+"""Database of a process over PostgreSQL: one session writes in batches, and several read.
+
+It reconnects after a break, finds out whether the last commit took place, and notes every few seconds that the process lives.
+"""
 
 from __future__ import annotations
 

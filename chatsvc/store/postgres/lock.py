@@ -1,7 +1,8 @@
-"""The locks of the processes over one database: that of the worker, and that of a transaction where several work.
+"""Advisory locks of processes over one database: the worker's, and that of a shared transaction.
 
-It is an advisory lock of the session that writes, so a process that has lost it cannot commit. The table of the schema's version names the
-process that took it last: one whose session broke goes on only if no other has worked meanwhile.
+The second serves where several processes work. A process that has lost its session cannot commit, since the lock is that of the session
+that writes. The table of the schema's version names the process that took it last: one whose session broke goes on only if no other has
+worked meanwhile.
 """
 
 from __future__ import annotations

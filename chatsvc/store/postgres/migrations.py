@@ -1,4 +1,4 @@
-"""The schema in PostgreSQL: the same migrations as SQLite's, translated, with the functions that they need."""
+"""Schema in PostgreSQL: applies SQLite's migrations in translation, and checks schema version and master key."""
 
 from __future__ import annotations
 

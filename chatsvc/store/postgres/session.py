@@ -1,4 +1,4 @@
-"""A session of a process that stands by, or of a command."""
+"""Database session of a standby process or a command; units run one at a time."""
 
 from __future__ import annotations
 

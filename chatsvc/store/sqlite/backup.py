@@ -1,4 +1,7 @@
-"""Backups: the database at one instant in one file. A trailer describes and authenticates it."""
+"""Backup files of SQLite databases: create, examine, prepare and install them.
+
+A backup is the database at one instant, with a trailer that describes and authenticates it (store/sqlite/backup_trailer.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trailer of a backup file. A description, a digest and an authentication tag behind the SQLite database.
+"""Trailer of a backup file: description, digest and authentication tag behind the database.
 
     <database> {"format": 2, ...}\\n <SHA-256>\\n <HMAC-SHA-256>\\n <length of the trailer>\\n
 

@@ -1,4 +1,4 @@
-"""SQLite connections. How they are opened, their transactions and purges, and the translation of their errors.
+"""SQLite connections: opening with migration, transactions, purges, and translation of errors.
 
 SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write and checkpoint at the same instant. That cannot
 happen here: the lock of the data folder (store/folder.py) admits one process, in which one connection writes and checkpoints; the

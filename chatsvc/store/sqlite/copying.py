@@ -1,4 +1,7 @@
-"""SQLite as one side of a copy: a file that is read and stays as it is, or a new one."""
+"""SQLite as one side of a copy: a source for reading, or a new target.
+
+Rows are copied by store/copying.py.
+"""
 
 from __future__ import annotations
 

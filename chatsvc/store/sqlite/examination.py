@@ -1,4 +1,4 @@
-"""Read-only examination of a database, for `chatsvc doctor`."""
+"""Read-only examination of a SQLite database, and of the SQLite version, for `chatsvc doctor`."""
 
 from __future__ import annotations
 

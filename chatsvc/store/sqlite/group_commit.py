@@ -1,4 +1,4 @@
-"""Group commit. The database of a process, with one thread that writes and several that read.
+"""Database of a process over SQLite: one thread writes in batches, and several read.
 
 A durable commit costs an fsync, however much it writes. While one batch is being flushed, the units that arrive form the next; each
 caller is answered after the commit of its batch. A single caller waits no longer than with a commit of its own. Neighbouring units of

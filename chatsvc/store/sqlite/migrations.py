@@ -1,4 +1,7 @@
-"""Migrations: an append-only list whose length is the schema version. A released step is never edited."""
+"""Migrations of both stores: an append-only list whose length is the schema version.
+
+A released step is never edited. `migrate` applies them to SQLite; store/postgres/migrations.py translates them.
+"""
 
 from __future__ import annotations
 
