@@ -19,10 +19,11 @@ _EN_NOTED = (
 _EN_SUBJECT = r"appointment|booking|reservation|order|request|refund|visit|payment|table|room|cancellation|complaint|message|details?"
 _EN_HELP = r"(?:just |already |now |also |successfully |gone ahead and )*"
 
-_EN_OBJECT = rf"(?:your|you|it|that|them|(?:a|an|the|this) (?:\w+ ){{0,2}}(?:{_EN_SUBJECT})s?)"
+_EN_OBJECT = rf"(?:your|you|it|that|them|(?:a|an|the|this) (?:\w{{1,30}} ){{0,2}}(?:{_EN_SUBJECT})s?)"
 
 _TR_DONE = (
-    r"iptal et|iptal ettir|oluştur|ayarla|onayla|değiştir|güncelle|taşı|ertele|ayır|ayırt|rezerve et|iade et|tamamla|sipariş\w* ver|planla"
+    r"iptal et|iptal ettir|oluştur|ayarla|onayla|değiştir|güncelle|taşı|ertele|ayır|ayırt|rezerve et|iade et|tamamla"
+    r"|sipariş\w{0,20} ver|planla"
 )
 _TR_NOTED = "ilet|kaydet|gönder|bildir|not al|not et|ekle|talebinizi al"
 _TR_SUBJECT = "randevu|rezervasyon|sipariş|talep|talebi|kayd|kayıt|iade|ödeme|başvuru|şikayet|şikâyet|oda|masa"
@@ -35,26 +36,26 @@ def _turkish(active: str, passive: str, subject: str) -> str:
     """Build a pattern: "I have done", "we have done your ...", "your ... has been done"."""
     return (
         rf"\b(?:{active})[dt][ıiuü]m\b"
-        rf"|\w+n[ıiuü]z\w*\b[^.!?\n]{{0,60}}\b(?:{active})[dt][ıiuü]k\b"
+        rf"|\b\w{{1,30}}n[ıiuü]z\w{{0,20}}\b[^.!?\n]{{0,60}}\b(?:{active})[dt][ıiuü]k\b"
         rf"|{subject}[^.!?\n]{{0,60}}\b(?:{passive}){_TR_PAST}\b"
     )
 
 
 _DONE = re.compile(
     rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_DONE})(?: {_EN_OBJECT}\b|[.!]*$)"
-    rf"|\b(?:your|the|this|that) (?:\w+ )?(?:{_EN_SUBJECT})s?\b[^.!?\n]{{0,40}} (?:has|have|is|was|were)(?: now| already)?(?: been)?"
-    rf" (?:now |already |successfully )*(?:{_EN_DONE})\b|" + _turkish(_TR_DONE, _TR_PASSIVE, rf"\b(?:{_TR_SUBJECT})\w*\b")
+    rf"|\b(?:your|the|this|that) (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s?\b[^.!?\n]{{0,40}} (?:has|have|is|was|were)(?: now| already)?(?: been)?"
+    rf" (?:now |already |successfully )*(?:{_EN_DONE})\b|" + _turkish(_TR_DONE, _TR_PASSIVE, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}\b")
 )
 _NOTED = re.compile(
     rf"\b(?:i|we)(?:'ve|’ve| have)? {_EN_HELP}(?:{_EN_NOTED})(?: {_EN_OBJECT}\b|[.!]*$)"
-    rf"|\byour (?:\w+ )?(?:{_EN_SUBJECT})s? (?:has|have)(?: now| already)? been (?:{_EN_NOTED})\b|"
-    + _turkish(_TR_NOTED, _TR_PASSIVE_NOTED, rf"\b(?:{_TR_SUBJECT})\w*n[ıiuü]z\w*\b")
+    rf"|\byour (?:\w{{1,30}} )?(?:{_EN_SUBJECT})s? (?:has|have)(?: now| already)? been (?:{_EN_NOTED})\b|"
+    + _turkish(_TR_NOTED, _TR_PASSIVE_NOTED, rf"\b(?:{_TR_SUBJECT})\w{{0,30}}n[ıiuü]z\w{{0,20}}\b")
 )
 # A sentence with one of these tells what happens in general, or asks.
 _NOT_A_CLAIM = re.compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|as soon as|eğer|takdirde|halinde|durumda|sonra|önce|kadar|olmadıkça)\b"
     r"|\b(?:have|has|had|did|do|does|is|was|were|am|are|can|could|will|would) not\b|n['’]t\b|\b(?:never|cannot|değil|yok)\b"
-    r"|\w+(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
+    r"|\w(?:ınca|ince|unca|ünce|dığında|diğinde|duğunda|düğünde|tığında|tiğinde)\b"
     r"|\b(?:mı|mi|mu|mü)(?:yım|yim|yız|yiz)?\b[^.!]*\?|\?\s*$"
 )
 # First letters of the verbs. Most sentences have none of them and claim nothing; the patterns take ten times as long to find that.

@@ -7,6 +7,7 @@ that the visitor or the reply names.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -21,7 +22,22 @@ SMALL_COUNT = 10
 MAX_PRICES = 40
 """Known prices that arithmetic is tried on."""
 
-_NUMBER = re.compile(r"(?<![\w.,])[+-]?\d+(?:[.,  ’']\d+)*(?!\w*@)")
+MAX_PERCENTAGES = 10
+"""Known discounts that arithmetic is tried on."""
+
+MAX_COMPUTED = 20
+"""Unknown amounts of one reply that arithmetic is tried on. Further ones count as unknown."""
+
+LONGEST_WORD = 100
+"""Characters that are read of one word, so that no pattern takes longer than in proportion to the text."""
+
+NEAR_TEXT = 40
+"""Characters before and after a number in which its unit is looked for."""
+
+_LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
+
+_AMOUNT = r"\d{1,20}+(?:[.,  ’']\d{1,20}+){0,8}"
+_NUMBER = re.compile(rf"(?<![\w.,])[+-]?{_AMOUNT}(?!\w{{0,20}}@)")
 _LINK = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+"
     r"|\b(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|net|org|info|biz|io|app|dev|co|eu|de|uk|fr|shop|store|online|tr|gov|edu)\b[^\s<>\"')\],;]*",
@@ -63,9 +79,8 @@ _UNIT_BEFORE = re.compile(r"(?:[%₺$€£]|tl|yüzde|saat|usd|eur|at)\s*$")
 _CURRENCY = r"(?:[₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|avro|pound|dollar|kuruş|cent)"
 _MONEY_AFTER = re.compile(rf"\s*{_CURRENCY}")
 _MONEY_BEFORE = re.compile(rf"{_CURRENCY}\s*$")
-_AMOUNT = r"\d+(?:[.,  ’']\d+)*"
-_PRICE = re.compile(rf"({_AMOUNT})\s*{_CURRENCY}|{_CURRENCY}\s*({_AMOUNT})")
-_PERCENT = re.compile(rf"({_AMOUNT})\s*(?:%|percent|per cent)|(?:%|yüzde)\s*({_AMOUNT})")
+_PRICE = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}{_CURRENCY}|{_CURRENCY}\s{{0,3}}({_AMOUNT})")
+_PERCENT = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}(?:%|percent|per cent)|(?:%|yüzde)\s{{0,3}}({_AMOUNT})")
 _MINUTES = re.compile(r"\s*(?:saat|dakika|dk|hour|min)")
 _HOUR_BEFORE = re.compile(r"\b(?:saat|at|from|until|till)\s*$")
 _HALF_DAY = re.compile(r"\s*(?:am|pm|a\.m|p\.m|o'clock)|['’][dty]|\s*gibi")
@@ -84,8 +99,13 @@ _WORD = re.compile("|".join(rf"\b{word}" for word in sorted(_WORDS, key=len, rev
 Clock = tuple[int, int]
 
 
+def _shorten_words(text: str) -> str:
+    return _LONG_WORD.sub(r"\1", text)
+
+
 def folded(text: str) -> str:
-    """Lower-case a text for comparison; Turkish capital letters become their own small ones."""
+    """Lower-case a text for comparison and shorten overlong words. Turkish capital letters become their own small ones."""
+    text = _shorten_words(text)
     return text.replace("İ", "i").replace("I", "ı" if re.search("[çğışöüÇĞİŞÖÜ]", text) else "i").lower()
 
 
@@ -139,6 +159,7 @@ class Sources:
         self._known = (*known, Known("\n".join((*self._near, *self._spoken))))
         self._now = now
         near_days = ((now + timedelta(days=n)).date() for n in range(-NEAR_DAYS, NEAR_DAYS + 1))
+        self._parts = dict[tuple[Decimal, ...], frozenset[Decimal]]()
         self._days = {(day.month, day.day) for day in (*near_days, *days)}
 
     def _says(self, words: str) -> bool:
@@ -149,6 +170,7 @@ class Sources:
 
     def unknown(self, reply: str) -> list[str]:
         """List the parts of a reply that no source has, in their order."""
+        reply = _shorten_words(reply)
         text, found = folded(reply), list[str]()
         text = _IDIOMS.sub(" ", text)
         for match in _LINK.finditer(text):
@@ -163,7 +185,14 @@ class Sources:
         found += dates
         found += [match[0] for match in _CLOCK.finditer(text) if not self._has_clock(int(match[1]), int(match[2]))]
         text = _CLOCK.sub(" ", text)
-        found += [match[0].strip() for match in _NUMBER.finditer(text) if not self._has_number(match, text)]
+        named = Counter(_all_values(folded("\n".join((text, *self._spoken)))))
+        computed = 0
+        for match in _NUMBER.finditer(text):
+            if self._has_number(match):
+                continue
+            computed += 1
+            if computed > MAX_COMPUTED or not self._is_computed(match, named):
+                found.append(match[0].strip())
         return found
 
     def _without_phones(self, text: str) -> tuple[str, list[str]]:
@@ -208,11 +237,11 @@ class Sources:
             return True
         return minute in (0, 30) and self._has_value(Decimal(h) for h in hours)
 
-    def _has_number(self, match: re.Match[str], text: str) -> bool:
+    def _has_number(self, match: re.Match[str]) -> bool:
         values = _values(match[0])
         if not values or self._has_value(values):
             return True
-        before, after = text[: match.start()], text[match.end() :]
+        before, after = _around(match)
         value = min(values)
         whole = value == value.to_integral_value()
         if whole and 0 <= value <= 24 and (_HALF_DAY.match(after) or _HOUR_BEFORE.search(before)):
@@ -222,10 +251,8 @@ class Sources:
             return True
         if whole and int(value) in (self._now.year, self._now.year + 1, self._now.day, self._now.hour, self._now.minute):
             return True
-        if whole and not before.strip(" \n-*").split("\n")[-1] and after[:1] in (".", ")") and value <= 20:
-            return True  # the number of a list's item
-        money = _MONEY_AFTER.match(after) or _MONEY_BEFORE.search(before)
-        return self._is_computed(values, before + after, after, money=money is not None)
+        is_list_number = not before.rpartition("\n")[2].strip(" -*") and after[:1] in (".", ")")
+        return whole and is_list_number and value <= 20
 
     @cached_property
     def _prices(self) -> tuple[Decimal, ...]:
@@ -233,23 +260,42 @@ class Sources:
         found = (value for match in _PRICE.finditer(near) for value in _values(match[1] or match[2]))
         return tuple(dict.fromkeys(found))[:MAX_PRICES]
 
-    def _is_computed(self, values: set[Decimal], rest: str, after: str, *, money: bool) -> bool:
-        """Try one step of arithmetic. An amount from prices and counts, or the time until a known time of day."""
-        if not money:
+    def _is_computed(self, match: re.Match[str], named: Counter[Decimal]) -> bool:
+        """Try one step of arithmetic. An amount from prices and counts, or the time until a known time of day.
+
+        `named` counts the numbers of the reply and of the visitor; the number itself is not one that it follows from.
+        """
+        values = _values(match[0])
+        before, after = _around(match)
+        if not (_MONEY_AFTER.match(after) or _MONEY_BEFORE.search(before)):
             return bool(_MINUTES.match(after)) and bool(values & self._durations)
-        named = _all_values(folded("\n".join((rest, *self._spoken))))
-        counts = {value for value in named if 1 <= value <= 366 and value == value.to_integral_value()}
-        counts = {Decimal(1), *sorted(counts)[:12]}
-        parts = {price * a * b for price in self._prices for a in counts for b in counts}
-        percentages = {percent for one in self._known for percent in one.percentages}
-        parts |= {part * (100 - percent) / 100 for part in parts for percent in sorted(percentages)[:MAX_PRICES]}
+        others = named - Counter(_all_values(match[0]))
+        counts = (value for value in others if 1 <= value <= 366 and value == value.to_integral_value())
+        parts = self._amounts(tuple(sorted({Decimal(1), *sorted(counts)[:12]})))
         return bool(values & parts) or any(value - part in parts for value in values for part in parts)
+
+    def _amounts(self, counts: tuple[Decimal, ...]) -> frozenset[Decimal]:
+        """Return the amounts that follow from the known prices, discounts and these counts."""
+        if counts not in self._parts:
+            amounts = {price * a * b for price in self._prices for a in counts for b in counts}
+            amounts |= {amount * (100 - percent) / 100 for amount in amounts for percent in self._percentages}
+            self._parts[counts] = frozenset(amounts)
+        return self._parts[counts]
+
+    @cached_property
+    def _percentages(self) -> tuple[Decimal, ...]:
+        return tuple(sorted({percent for one in self._known for percent in one.percentages}))[:MAX_PERCENTAGES]
 
     @cached_property
     def _durations(self) -> frozenset[Decimal]:
         now = 60 * self._now.hour + self._now.minute
         left = {abs(60 * hour + minute - now) for one in self._known for hour, minute in one.clocks}
         return frozenset(Decimal(n) for one in left for n in (one, one // 60, -(-one // 60), one % 60))
+
+
+def _around(match: re.Match[str]) -> tuple[str, str]:
+    """Return the text shortly before and after a match."""
+    return match.string[max(0, match.start() - NEAR_TEXT) : match.start()], match.string[match.end() : match.end() + NEAR_TEXT]
 
 
 def _values(text: str) -> set[Decimal]:
