@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import click
 
-_LINK = re.compile(r"\[([^\]]+)\]\((?:(\w+)\.md)?[^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]+)\]\((?:(\w++)\.md)?[^()]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _CODE = re.compile(r"`([^`]+)`")
-_ITEM = re.compile(r"- |[0-9]+\. ")
+_ITEM = re.compile(r"- |[0-9]{1,9}\. ")
 _CELLS = re.compile(r"(?<!\\)\|")
-_START = re.compile(r"#+ |```|\||- |[0-9]+\. |$")
+_START = re.compile(r"#{1,6} |```|\||- |[0-9]{1,9}\. |$")
 
 
 def formatted(markdown: str, width: int) -> Iterator[str]:

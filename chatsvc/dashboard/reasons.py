@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from chatsvc.dashboard import catalogue
 
 _FORMS = (
-    ("same", re.compile(r"(?P<said>.+?) = .+")),
-    ("alike", re.compile(r"(?P<said>.+?) ~ (?P<found>.+)")),
-    ("means", re.compile(r"(?P<said>.+?) -> (?P<found>.+?) \(.*\)")),
-    ("in_answer", re.compile(r"(?P<said>.+?) \(answer\)")),
-    ("topic", re.compile(r"\(about: .+\)")),
+    ("same", re.compile(r"\A(?P<said>.+?) = .+")),
+    ("alike", re.compile(r"\A(?P<said>.+?) ~ (?P<found>.+)")),
+    ("means", re.compile(r"\A(?P<said>(?:(?! -> ).)+) -> (?P<found>(?:(?! \().)+) \(.*\)")),
+    ("in_answer", re.compile(r"\A(?P<said>.+?) \(answer\)")),
+    ("topic", re.compile(r"\A\(about: .+\)")),
 )
 
 

@@ -60,7 +60,7 @@ _IGNORED = (
 _TO = "to|until|till|through|thru|ile|'?(?:den|dan|ten|tan)"
 _CLOCK = r"(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?(?:\s*(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
 _TOKEN = re.compile(
-    rf"""\s*(?:(?P<whole>(?:{_WHOLE_DAY})\b)
+    rf"""\s{{0,50}}+(?:(?P<whole>(?:{_WHOLE_DAY})\b)
     |(?P<group>(?:{"|".join(sorted(map(re.escape, _GROUPS), key=len, reverse=True))})\b)
     |(?P<closed>(?:{_CLOSED})\b)
     |{_CLOCK}

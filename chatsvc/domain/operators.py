@@ -28,7 +28,7 @@ MOST_BROWSER = 300
 RECOVERY_CODES = 10
 KNOWN_NETWORKS = 10  # from which an operator has signed in, the latest first
 # The form of <input type=email>: ASCII, so that no two spellings look the same.
-_EMAIL = re.compile(r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
+_EMAIL = re.compile(r"\A[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII)
 _RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without letters and digits that look alike
 
 

@@ -15,7 +15,10 @@ import re
 from pathlib import Path
 
 _ENGINES = Path(__file__).parent
-_PIECE = re.compile(r"\$\{([a-z_]+)\}")
+_PIECE = re.compile(r"\$\{([a-z_]{1,40})\}")
+# `*`, `+` or `{2,}` of a single character or a class. `(?s:.*)` before the end of a text is left: it is tried once.
+_OPEN = re.compile(r"(\\[wdsS]|(?<!\\)(?<!\?s:)[.\]])(?:\*|\+|\{(\d),\})(?![+?])")
+_LONGEST_REPEAT = 40  # characters of a word, or between two words, that a pattern of a file passes over
 
 
 class WordFile:
@@ -69,8 +72,16 @@ class WordFile:
         return self.compile("|".join(f"(?:{line})" for line in self._values[name].split("\n")))
 
     def compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile a regular expression in which `${name}` stands for the value of that name."""
-        return re.compile(self._expanded(pattern))
+        """Compile a regular expression in which `${name}` stands for the value of that name.
+
+        Open repeats are bounded, so that its time grows only linearly with the length of a text.
+        """
+        return re.compile(_OPEN.sub(_bounded, self._expanded(pattern)))
 
     def _expanded(self, pattern: str) -> str:
         return _PIECE.sub(lambda match: self._expanded(self._values[match[1]]), pattern.replace("\n", ""))
+
+
+def _bounded(repeat: re.Match[str]) -> str:
+    least = repeat[2] or ("1" if repeat[0].endswith("+") else "0")
+    return f"{repeat[1]}{{{least},{_LONGEST_REPEAT}}}"

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from chatsvc.http.request import HttpRequest
 
-_FOR = re.compile(r'(?:.*;)?\s*for\s*=\s*"?([^";]*)"?\s*(?:;.*)?', re.IGNORECASE)
-_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
+_FOR = re.compile(r'\A(?:.*;)?\s*+for\s*+=\s*+"?([^";]*)"?\s*+(?:;.*)?', re.IGNORECASE)
+_PORT = re.compile(r"\A(?:\[([^\]]*)\](?::[0-9]+)?|([0-9.]+):[0-9]+)")
 _UNKNOWN = "unknown"
 _IPV6_SHARE = 64  # bits of an IPv6 address that one customer of a provider usually holds
 

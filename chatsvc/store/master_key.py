@@ -18,7 +18,7 @@ from chatsvc.store.folder import Folder, sync_names
 
 MASTER_KEY = "master.key"
 NEXT = "master.key.next"
-_HEX = re.compile(rb"\s*([0-9a-fA-F]{64})\s*", re.ASCII)
+_HEX = re.compile(rb"\A\s*+([0-9a-fA-F]{64})\s*", re.ASCII)
 
 
 def derive(master_key: bytes, purpose: str) -> bytes:

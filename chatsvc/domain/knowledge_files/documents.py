@@ -23,10 +23,11 @@ _NO_END = frozenset(_ABBREVIATIONS.split())
 _HEADING, _ASKING = (60, 6), (120, 20)  # characters and words of a line of plain text that may be a heading, and of one that asks
 _PROSE = 5  # words of a line below it that are more than an address, a name or an item
 _ASKED = re.compile(
-    r"[>\s]*(?:[-*+]\s+)?[*_]{0,3}(?:(?:question|soru)\s*\d{0,4}\s*[:.)]|[qs]\s*\d{0,4}\s*:)[*_]{0,3}\s*(.*)", re.IGNORECASE
+    r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:question|soru)\s*+\d{0,4}\s*+[:.)]|[qs]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)", re.IGNORECASE
 )
 _ANSWERED = re.compile(
-    r"[>\s]*(?:[-*+]\s+)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*\d{0,4}\s*[:.)]|[ac]\s*\d{0,4}\s*:)[*_]{0,3}\s*(.*)", re.IGNORECASE
+    r"\A[>\s]*+(?:[-*+]\s++)?[*_]{0,3}(?:(?:answer|cevap|yan[ıi]t)\s*+\d{0,4}\s*+[:.)]|[ac]\s*+\d{0,4}\s*+:)[*_]{0,3}\s*+(.*)",
+    re.IGNORECASE,
 )
 _NUMBERING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,2}[.)]?|[A-Za-z][.)])\s+")
 

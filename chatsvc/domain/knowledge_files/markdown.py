@@ -29,8 +29,8 @@ _QUESTION = re.compile(r" {0,3}##(?!#)(.*)")
 _TITLE = re.compile(r" {0,3}#(\s.*)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s+(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_FIELD = re.compile(r"\s*(?:[-*+]\s+)?(alt|language|synonyms)\s*:\s*(.*)", re.IGNORECASE)
-_COMMENTS = re.compile(r"(?:\s*<!--.*?-->)+")
+_FIELD = re.compile(r"\A\s*+(?:[-*+]\s++)?(alt|language|synonyms)\s*+:\s*+(.*)", re.IGNORECASE)
+_COMMENTS = re.compile(r"\A(?:\s*+<!--.*?-->)++")
 # What means something at the beginning of a line; behind a backslash it does not.
 _MEANS = r"<!--|`{3}|~{3}|(?:[-*+]\s+)?(?:alt|language|synonyms)\s*:"
 _ESCAPED = re.compile(rf"^(\s*)\\(\\*(?:#|{_MEANS}))", re.IGNORECASE)

@@ -17,11 +17,11 @@ FEWEST = 2  # lines with a price that make a list
 _MOST = 200  # characters of a line
 _NAME = 80  # characters of a name
 _SIGNS, _CODES = "₺$€£", "TL|TRY|lira|USD|EUR|GBP|CHF|euros?|avro|dolar|dollars?|pounds?|sterlin"
-_NUMBER = r"\d[\d.,]*"
+_NUMBER = r"\d[\d.,]{0,15}"
 _AMOUNT = rf"(?:[{_SIGNS}]\s?{_NUMBER}|{_NUMBER}\s?(?:[{_SIGNS}]|(?:{_CODES})\b))"
-_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s+)?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
+_PRICE = re.compile(rf"(?:(?:from|ab|en az)\s{1, 9})?(?:{_NUMBER}\s?[-–]\s?)?{_AMOUNT}|(?:free|ücretsiz|bedava)\b", re.IGNORECASE)
 _MORE = r"[/(+,*].*|(?:per|each|kişi|adet|saat|gece|and up|ve üzeri|başı)\b.*"  # what may stand behind a price
-_ALONE = re.compile(rf"(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
+_ALONE = re.compile(rf"\A(?:{_PRICE.pattern})(?:'\w{{1,4}})?(?:\s*[-–]\s*{_AMOUNT})?\s*(?:{_MORE})?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"(?:\s*(?:\.{2,}|…+|_{2,}|\||\t|:(?=\s))|\s+[-–—=](?=\s)|\s{2,})[\s.…_|:–—=-]*")
 _BULLET = re.compile(r"^\s*(?:[-*+•·|]|\d{1,3}[.)])\s*")
 _TOTAL = re.compile(r"(?:sub)?total|toplam|kdv|vat\b|tax\b", re.IGNORECASE)

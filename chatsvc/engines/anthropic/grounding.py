@@ -39,14 +39,14 @@ _LONG_WORD = re.compile(rf"(\S{{{LONGEST_WORD}}})\S+")
 _AMOUNT = r"\d{1,20}+(?:[.,  ’']\d{1,20}+){0,8}"
 _NUMBER = re.compile(rf"(?<![\w.,])[+-]?{_AMOUNT}(?!\w{{0,20}}@)")
 _LINK = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+"
-    r"|\b(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|net|org|info|biz|io|app|dev|co|eu|de|uk|fr|shop|store|online|tr|gov|edu)\b[^\s<>\"')\],;]*",
+    r"[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+"
+    r"|\b(?:www\.)?[a-z0-9-]{1,63}+(?:\.[a-z0-9-]{1,63}+){0,8}\.(?:com|net|org|info|biz|io|app|dev|co|eu|de|uk|fr|shop|store|online|tr|gov|edu)\b[^\s<>\"')\],;]*",
     re.IGNORECASE,
 )
 _PHONE = re.compile(r"(?<!\w)\+?\(?\d[\d ()./–-]{5,}\d(?!\w)")
 _FIGURES = re.compile(r"\d|@|\w\.\w|Sok|Sk\.|Cad|Mah|Bulv|Blv|Meydan|Street|St\.|Road|Rd\.|Ave|Boulevard|Lane|Square")
 _STREET = re.compile(
-    r"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]* ){1,4})(?:Sokak|Sokağı|Sk\.|Caddesi|Cadde|Cad\.|Mahallesi|Mah\.|Bulvarı|Blv\.|Meydanı"
+    r"((?:[A-ZÇĞİÖŞÜ0-9][\w.’'-]{0,30}+ ){1,4})(?:Sokak|Sokağı|Sk\.|Caddesi|Cadde|Cad\.|Mahallesi|Mah\.|Bulvarı|Blv\.|Meydanı"
     r"|Street|St\.|Road|Rd\.|Avenue|Ave\.|Boulevard|Lane|Square)(?!\w)"
 )
 _CLOCK = re.compile(r"(?<![\d.:])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:]|[.,]\d)")
@@ -72,18 +72,18 @@ _NAMED_DAY = re.compile(
     rf"\b([0-3]?\d)(?:st|nd|rd|th)?(?:\s+of)?\s+({_MONTH})\w*(?:,?\s+(20\d\d))?|\b({_MONTH})\s+([0-3]?\d)(?:st|nd|rd|th)?\b(?:,?\s+(20\d\d))?"
 )
 _UNIT_AFTER = re.compile(
-    r"\s*(?:[%‰₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|pound|dollar|kuruş|cent|yüzde|percent|saat|dakika|gün|hafta|ay\b|yıl|hour"
+    r"\s{0,9}+(?:[%‰₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|pound|dollar|kuruş|cent|yüzde|percent|saat|dakika|gün|hafta|ay\b|yıl|hour"
     r"|min|day|week|month|year|km\b|m\b|metre|meter|mile|kg\b|am\b|pm\b|a\.m|p\.m|o'clock|'?[dt][ae]n?\b)"
 )
 _UNIT_BEFORE = re.compile(r"(?:[%₺$€£]|tl|yüzde|saat|usd|eur|at)\s*$")
 _CURRENCY = r"(?:[₺$€£]|tl\b|try\b|usd\b|eur\b|gbp\b|lira|dolar|euro|avro|pound|dollar|kuruş|cent)"
-_MONEY_AFTER = re.compile(rf"\s*{_CURRENCY}")
+_MONEY_AFTER = re.compile(rf"\s{{0,9}}+{_CURRENCY}")
 _MONEY_BEFORE = re.compile(rf"{_CURRENCY}\s*$")
 _PRICE = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}{_CURRENCY}|{_CURRENCY}\s{{0,3}}({_AMOUNT})")
 _PERCENT = re.compile(rf"(?<!\d)({_AMOUNT})\s{{0,3}}(?:%|percent|per cent)|(?:%|yüzde)\s{{0,3}}({_AMOUNT})")
-_MINUTES = re.compile(r"\s*(?:saat|dakika|dk|hour|min)")
+_MINUTES = re.compile(r"\s{0,9}+(?:saat|dakika|dk|hour|min)")
 _HOUR_BEFORE = re.compile(r"\b(?:saat|at|from|until|till)\s*$")
-_HALF_DAY = re.compile(r"\s*(?:am|pm|a\.m|p\.m|o'clock)|['’][dty]|\s*gibi")
+_HALF_DAY = re.compile(r"\s{0,9}+(?:am|pm|a\.m|p\.m|o'clock|gibi)|['’][dty]")
 _IDIOMS = re.compile(r"\b(?:24/7|7/24|7x24|24x7)\b|(?:%\s?100|\b100\s?%)")
 _NUMBER_WORDS = """
 0 zero sıfır midnight | 1 one bir single | 2 two iki double | 3 three üç | 4 four dört | 5 five beş | 6 six altı | 7 seven yedi

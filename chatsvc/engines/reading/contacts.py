@@ -34,8 +34,8 @@ _AT = r"(?: ?[\[({<] ?(?:at|et|@|kuyruklu a) ?[\])}>] ?| ?@ ?| at | et | kuyrukl
 _DOT = r"(?: ?[\[({<] ?(?:dot|nokta|\.) ?[\])}>] ?| dot | nokta | \. |\.)"
 _TLD = r"(?:com|net|org|edu|gov|info|io|co|biz|tr|uk|de|fr|eu|test|example)"
 _SPELLED = re.compile(
-    rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]*(?:{_DOT}[a-z0-9_+-]+){{0,3}}){_AT}"
-    rf"([a-z0-9-]+(?:{_DOT}[a-z0-9-]+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
+    rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]{{0,63}}+(?:{_DOT}[a-z0-9_+-]{{1,63}}+){{0,3}}){_AT}"
+    rf"([a-z0-9-]{{1,63}}+(?:{_DOT}[a-z0-9-]{{1,63}}+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
 )
 # a Turkish ending typed without its apostrophe: gmail.comdan
 _TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya|ye|dir|un|in|u|i)$")
@@ -52,8 +52,8 @@ _OTHER_NUMBER = re.compile(
     r"\b(?:siparis|order|takip|tracking|kargo|fatura|invoice|vergi|vkn|tax|vat|tckn|tc|t\.c|kimlik|pasaport|passport|musteri|customer|kart|card"
     r"|ref|referans|reference|barkod|barcode|seri|serial|hesap|account|police|policy|iban|booking|reservation|rezervasyon|talep|ticket|bilet"
     r"|urun|model|isbn|imei|ssn|id|sicil|dosya|stok|sku|parcel|shipment|gonderi|abone|subscriber|uyelik|membership|transaction|islem|dekont"
-    r"|receipt|fis|bakiye|tutar|kod|code|sase|ruhsat|kdv|registration|license|licence|ein|ups|dhl|fedex|lot|uye|case|claim|mersis|product)\w*"
-    r"(?:['\s:#.\-]+(?:no|nolu|numara\w*|number|num|nr|kod\w*|code|id|is|was|of|a|the|su|bu|olan|one|kimlik|takip|siparis|security|card))*[\s:#.,\-]*$"
+    r"|receipt|fis|bakiye|tutar|kod|code|sase|ruhsat|kdv|registration|license|licence|ein|ups|dhl|fedex|lot|uye|case|claim|mersis|product)\w{0,30}+"
+    r"(?:['\s:#.\-]{1,9}(?:no|nolu|numara\w*|number|num|nr|kod\w*|code|id|is|was|of|a|the|su|bu|olan|one|kimlik|takip|siparis|security|card)){0,6}[\s:#.,\-]{0,20}$"
 )
 _TELEPHONE = re.compile(
     r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
@@ -62,7 +62,7 @@ _TELEPHONE = re.compile(
 # any address and any long number, to be masked: more than can be read as contact data
 _ANY_CONTACT = re.compile(
     # e-mail address; telephone number; account name; "12 Hidden Street"; "Gül Sok. No: 4"
-    r"\S+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}|(?<!\w)@\w[\w.]{2,50}"
+    r"[^\s@]{1,64}+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}|(?<!\w)@\w[\w.]{2,50}"
     r"|\b\d{1,5}[A-Za-z]? (?:[A-Z][\w'’]{0,30} ){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Close|Terrace|Way)\b"
     r"|\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:Sok|Sokak|Sokağı|Sk|Cad|Cadde|Caddesi|Cd|Mah|Mahallesi|Bulvarı)\b\.?(?: No:? ?\d+)?"
 )

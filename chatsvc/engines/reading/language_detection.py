@@ -43,7 +43,7 @@ _NOT_RUSSIAN = re.compile("[іїєґўђјљњћџѓќѕәғқңөұүһҳҷӣӯ
 _FOREIGN = re.compile("[ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư]", re.IGNORECASE)
 _SPANISH = re.compile("[¿¡]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
+_ADDRESS = re.compile(r"(?<!\S)\S*(?:@|://|www\.)\S*")
 _WORD = re.compile(r"[^\W\d_]+")
 
 

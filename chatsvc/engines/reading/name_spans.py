@@ -35,7 +35,7 @@ _TIMELY = frozenset({"today", "tomorrow", "nextweek", "coming", "next", "this", 
 _IT_IS = re.compile(r"\b[Ii]t['’]?s $")  # "it's Samsung" answers what, and not who
 _SENTENCE_BEGINS = re.compile(
     r"(?:^|[.,;:!?\n]|\b(?:merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey"
-    r"|and|hocam|morning|evening|afternoon|there|yes|evet|no|hayir)) ?\w*'?\w* ?\w* ?$"
+    r"|and|hocam|morning|evening|afternoon|there|yes|evet|no|hayir)) ?\w*+(?:'\w*+)?(?: \w*+)? ?$"
 )
 
 

@@ -30,12 +30,12 @@ from chatsvc.engines.reading.name_words import (
 from chatsvc.engines.reading.tokens import Kind
 
 _SIGNED_IN = 120  # characters at the end of a text in which it may be signed
-_LAST_WORD = re.compile(rf"({LETTER}+(?:[-'’]{LETTER}+)*\.?) *$")
+_LAST_WORD = re.compile(rf"({LETTER}{{1,40}}+(?:[-'’]{LETTER}{{1,40}}+){{0,8}}+\.?) {{0,40}}+$")
 _ENGLISH = re.compile(r"\b(?:thanks|thank|regards|cheers|wishes|here|speaking|the|my|you|please|table|book)\b")
 _RATHER = re.compile(r",? degil,? ")
 _SURNAME_SAID = re.compile(r"\b(?:soyadi?m?|soyismim|surname|last name|family name)(?: is)?[ :=]*$")
 _FIRST_NAME_CUE = re.compile(
-    r"[ ,.]*(?:and |ve |da |de )?(?:my )?(?:first name|given name|name|adim|ismim|ad|isim)(?: is|:|'s| da| de)? ?(?=[a-z])"
+    r"\A[ ,.]*+(?:and |ve |da |de )?(?:my )?(?:first name|given name|name|adim|ismim|ad|isim)(?: is|:|'s| da| de)? ?(?=[a-z])"
 )
 
 

@@ -181,7 +181,7 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
 
 
 _BARE_HOUR = re.compile(r"\D{0,12}?(\d{1,2})\D{0,12}")
-_BARE_DAY = re.compile(r"(?:(?:on|the|the|ayin|for) )*#(3[01]|[12]\d|0?[1-9])\??(?:'\w+)? (?:day |ok |for |x )*[.!]? ?")
+_BARE_DAY = re.compile(r"(?:(?:on|the|ayin|for) ){0,4}#(3[01]|[12]\d|0?[1-9])\??(?:'\w{1,20}+)? (?:day |ok |for |x ){0,4}[.!]? ?")
 
 
 _COUNTS = {"half an": 0.5, "an": 1, "a": 1, "one": 1, "two": 2, "three": 3, "yarim": 0.5, "bir bucuk": 1.5, "bir": 1, "iki": 2, "uc": 3}

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 FORMAT = 2
 _CHUNK = 1 << 20  # bytes
 _MOST = 1 << 16  # bytes of a trailer
-_END = re.compile(rb"(\{.*\}\n)([0-9a-f]{64})\n([0-9a-f]{64})\n([0-9]{8})\n", re.ASCII)
+_END = re.compile(rb"\A(\{.*\}\n)([0-9a-f]{64})\n([0-9a-f]{64})\n([0-9]{8})\n", re.ASCII)
 _SIZE = 64 + 1 + 64 + 1 + 8 + 1  # bytes of all but the description
 
 

@@ -15,7 +15,7 @@ from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT
 from chatsvc.engines.wordlists import WordFile
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_ADDRESS = re.compile(r"\S*@\S*")
+_ADDRESS = re.compile(r"(?<!\S)[^\s@]*+@\S*")
 _TURKISH_NOT, _ENGLISH_NOT = "degil", "not"
 _STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
 _LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction

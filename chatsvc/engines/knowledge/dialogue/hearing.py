@@ -40,7 +40,7 @@ _PARTS_OF_DAY, _ABOUT_TIMES = _FILE.pattern("parts_of_day"), _FILE.pattern("abou
 _CLAUSES = re.compile(r"[,;!\n]|\. | ama | but ")
 _MOST_CLAUSES = 6
 _POINTS = re.compile(r"\b(?:for|to|is|as|under|olarak) ((?:[^\W\d_]+[ ]?){1,3})[.!]?$")
-_FROM = re.compile(r"(?:[^\W\d_]+ ){2,3}(?:from|at|of) ")
+_FROM = re.compile(r"\A(?:[^\W\d_]++ ){2,3}(?:from|at|of) ")
 _LETTERS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-](?=[^\W\d_]))*")
 _INTRODUCED = _FILE.pattern("introduced")
 _SPAN_OF_DAYS = re.compile(r" \d\d?\w{0,3} (?:ile|ila|ve) (\d\d?)\w{0,3} aras")  # "20si ile 23ü arası"

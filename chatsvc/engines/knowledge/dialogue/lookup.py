@@ -23,12 +23,13 @@ _COURTESY = 5  # words in one go
 _ASKED_IN = 600  # characters in which several questions are told apart
 # between two questions: a full stop or the like, a word that adds another one, or the end of a Turkish one typed without a mark
 _PARTS = re.compile(
-    r"(?<=[?!.;\n])\s+|\n+|,\s+(?:and\s+)?(?:also|ayrıca|ayrica|bir de|birde)\s+|\s+(?:and also|ve ayrıca|ve ayrica|ve bir de)\s+"
+    r"(?<=[?!.;\n])\s+|\n+|,\s++(?:and\s++)?(?:also|ayrıca|ayrica|bir de|birde)\s+|(?<!\s)\s++(?:and also|ve ayrıca|ve ayrica|ve bir de)\s+"
     r"|(?<=\bm[ıiuü])\s+(?=(?:peki|ve|ya)\s)|(?<=\bm[ıiuü]s[ıiuü]n[ıiuü]z)\s*,?\s+(?:ve\s+)?",
     re.IGNORECASE,
 )
 _CLAUSES = re.compile(
-    r"[?!.;\n]+(?=\s|$)|,\s+(?:and\s+|ve\s+)?|\s+and\s+(?=(?:do|does|is|are|can|could|what|how|when|where|who)\b)", re.IGNORECASE
+    r"(?<![?!.;\n])[?!.;\n]+(?=\s|$)|,\s+(?:and\s+|ve\s+)?|(?<!\s)\s++and\s++(?=(?:do|does|is|are|can|could|what|how|when|where|who)\b)",
+    re.IGNORECASE,
 )
 _ASIDES = re.compile(r"\b(?:bu arada|by the way|btw|out of interest|out of curiosity|while i['’]?m (?:here|at it))\b", re.IGNORECASE)
 _LOOKED_AT = 10  # entries in which the counterpart of one in another language is looked for

@@ -16,7 +16,7 @@ from chatsvc.engines.knowledge.dialogue.wishes import Wish
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.reading.folding import words
 
-_CLAUSES = re.compile(r"[.!?;\n]+(?=\s|$)|,\s")
+_CLAUSES = re.compile(r"(?<![.!?;\n])[.!?;\n]+(?=\s|$)|,\s")
 _MOST_CLAUSES = 8
 _NOW = re.compile(r" (?:now|today|tonight|currently|right now|bugun|su an|simdi|su anda|bu aksam|atm|hala|still|at the moment) ")
 

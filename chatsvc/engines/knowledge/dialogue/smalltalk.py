@@ -20,7 +20,7 @@ _MAX_WORDS = 8
 _WAVES = frozenset("👋🤚🖐✋")
 _BOWS = frozenset("🙏❤♥💐🌹👏🤝💕🥰😍😘")
 _SYMBOLS = frozenset({"So", "Sk", "Mn", "Cf", "Me"})  # categories of emoji and their modifiers
-_CLAUSES = re.compile(r"[.!,;\n]+(?=\s|$)|\s+-+\s+")
+_CLAUSES = re.compile(r"(?<![.!,;\n])[.!,;\n]+(?=\s|$)|(?<!\s)\s++-++\s+")
 _MOST_PARTING_WORDS = 14
 _STRETCHED = re.compile(r"(.)\1+")
 

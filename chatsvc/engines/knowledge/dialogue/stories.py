@@ -11,7 +11,7 @@ from chatsvc.engines.reading.folding import words
 LONG = 16  # words from which a message may be a story
 _READ = 900  # characters at the end of a message; a question tends to stand there
 _SENTENCES = re.compile(r"(?<=[?!.;\n])\s+|\n+")
-_CLAUSES = re.compile(r"[,;:()]+\s+|\s+-+\s+|\s+(?=(?:but|so|ama|acaba|yani)\s)", re.IGNORECASE)
+_CLAUSES = re.compile(r"(?<![,;:()])[,;:()]++\s+|(?<!\s)\s++-++\s+|(?<!\s)\s++(?=(?:but|so|ama|acaba|yani)\s)", re.IGNORECASE)
 _FEWEST = 3  # words of a clause that asks
 _MOST = 6  # texts to search for
 

@@ -30,7 +30,7 @@ _AROUND, _EVERYDAY = _FILE.words("around"), _FILE.words("everyday")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
 _COPULA = re.compile(r"(?<=[^\W\d_])['’](?:y?[ıiuüİ]m|[dt][ıiuü]r)$")
 # söylemek, vermem, istiyorum, geleceğim: no name ends like these
-_VERB = re.compile(r"[^\W\d_]{2,}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
+_VERB = re.compile(r"[^\W\d_]{2}(?:m[ae]k|yorum|yoruz|[ae]ce[gk]im|[ae]ca[gk]im|[ae]ce[gk]iz|[ae]ca[gk]iz)$")
 # arabamın, kedimin, plakası: of mine, of something
 _POSSESSED = re.compile(r"[^\W\d_]{2}(?:[aeiu]m[iu]n|[^aeiu][iu]m[iu]n|[aeiu]s[iu](?:n[iua])?)$")
 # Ayşe Hanımla, Can Hoca'ya: somebody else is spoken of

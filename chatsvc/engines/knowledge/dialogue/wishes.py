@@ -18,7 +18,7 @@ from chatsvc.engines.reading.edits import distance
 from chatsvc.engines.wordlists import WordFile
 
 _READ = 1_000  # characters of a message looked at
-_SENTENCES = re.compile(r"[?!.;\n]+(?=\s|$)")
+_SENTENCES = re.compile(r"(?<![?!.;\n])[?!.;\n]+(?=\s|$)")
 _FEW = 8  # words of a statement that names a day and an hour for a visit
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 
