@@ -106,7 +106,7 @@ def challenge(verify_token: str, query: Mapping[str, str]) -> str | None:
     if query.get("hub.mode") != "subscribe" or not hmac.compare_digest(given, verify_token.encode()):
         return None
     answer = query.get("hub.challenge", "")
-    return answer if 0 < len(answer) <= MOST_KEY and answer.isascii() and answer.isprintable() else None
+    return answer if 0 < len(answer) <= MOST_KEY and answer.isprintable() else None
 
 
 def sent_name(conversation_id: str, message_id: str, *, is_last: bool) -> str:

@@ -93,6 +93,7 @@ async def test_the_handshake_answers_the_challenge(phone: Phone, caller: Caller,
     assert (await ask())[0] == 403
     (before,) = await phone.act("channel.list")
     assert await ask(**names) == (200, "1158201444", "text/plain; charset=utf-8")
+    assert await ask(**{**names, "hub.challenge": "çağrı 挑戦"}) == (200, "çağrı 挑戦", "text/plain; charset=utf-8")
     (after,) = await phone.act("channel.list")
     assert (before.verified_at, after.verified_at) == (None, phone.services.clock())
     api.callback += "x"

@@ -21,7 +21,7 @@ class Say:
     def __call__(self, key: str, **values: str) -> str:
         own = self.profile.texts.get(key, {}).get(self.language)
         if own is not None:
-            return own.format(**values)
+            return wording.filled(own, values)
         return wording.say(key, self.language, familiar=self.profile.address == "familiar", **values)
 
     @property

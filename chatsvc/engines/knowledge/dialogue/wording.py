@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,15 @@ def say(key: str, language: str, *, familiar: bool = False, **values: str) -> st
     """Return a default sentence with its values filled in. English for other languages, and in familiar address if it has one."""
     name = f"{key}.{language if language in LANGUAGES else 'en'}"
     own = _SENTENCES.get(f"{name}.familiar") if familiar else None
-    return (own or _SENTENCES[name]).format(**values)
+    return filled(own or _SENTENCES[name], values)
+
+
+def filled(sentence: str, values: Mapping[str, str]) -> str:
+    """Put the values in for their names in braces. Everything else in braces stays as it is written.
+
+    A sentence may be a stranger's, from an imported account: `str.format` would follow its attributes and widths.
+    """
+    return _BRACES.sub(lambda found: values.get(found[1], found[0]), sentence)
 
 
 def names() -> list[str]:
