@@ -7,7 +7,7 @@ from datetime import date, datetime, time
 
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import hearing, intents, smalltalk, wishes, wording
+from chatsvc.engines.knowledge.dialogue import hearing, intents, smalltalk, texts, wishes
 from chatsvc.engines.reading import is_no, is_yes
 from chatsvc.engines.reading.folding import words
 
@@ -24,7 +24,7 @@ def earlier(turn: Turn, *, dropped: bool = True) -> list[str]:
     said: list[str] = []
     for past in reversed(turn.history):
         if past.role != "user":
-            if wording.is_closing(past.content) or (not dropped and wording.is_dropping(past.content)):
+            if texts.is_closing(turn.bot, past.content) or (not dropped and texts.is_dropping(turn.bot, past.content)):
                 break
             continue
         if len(said) == _LOOKED_BACK:
@@ -36,7 +36,7 @@ def earlier(turn: Turn, *, dropped: bool = True) -> list[str]:
 def name_told(turn: Turn, now: datetime) -> str | None:
     """The name that one of the visitor's last messages since the last captured request gives."""
     for past in reversed(turn.history[-2 * _LOOKED_BACK :]):
-        if past.role != "user" and wording.is_closing(past.content):
+        if past.role != "user" and texts.is_closing(turn.bot, past.content):
             return None
         if past.role == "user" and (name := hearing.name_in_passing(past.content, now, turn.bot.country)):
             return name
@@ -52,7 +52,7 @@ def visit_told(turn: Turn, now: datetime) -> tuple[date, time | None] | None:
     clock: time | None = None
     for past in reversed(turn.history[-2 * _LOOKED_BACK :]):
         if past.role != "user":
-            if wording.is_closing(past.content) or wording.is_dropping(past.content):
+            if texts.is_closing(turn.bot, past.content) or texts.is_dropping(turn.bot, past.content):
                 break
             continue
         heard = hearing.interpret(past.content, "", now, turn.bot.country)
@@ -74,11 +74,11 @@ def without_forms(turn: Turn) -> Turn:
     kept: list[HistoryMessage] = []
     answers = False
     for past in turn.history:
-        of_form = past.role != "user" and wording.is_of_form(past.content)
+        of_form = past.role != "user" and texts.is_of_form(turn.bot, past.content)
         aside = of_form and bool(kept) and kept[-1].role == "user" and hearing.asks(kept[-1].content) and "\n\n" in past.content
         if (not of_form or aside) and not (answers and past.role == "user" and not hearing.asks(past.content)):
             kept.append(past)
-        answers = of_form and not wording.is_closing(past.content)
+        answers = of_form and not texts.is_closing(turn.bot, past.content)
     return replace(turn, history=kept)
 
 

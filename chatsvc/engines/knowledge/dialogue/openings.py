@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import closures, hours, texts, wording
+from chatsvc.engines.knowledge.dialogue import closures, hours, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
@@ -38,7 +38,7 @@ def asks(message: VisitorMessage) -> bool:
 def _speaks_of_something(turn: Turn) -> bool:
     """Return whether the visitor's last message is about something else. Then "until when?" may refer to that."""
     last = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
-    return bool(turn.history) and not asked_before(turn) and not wording.is_closing(last)
+    return bool(turn.history) and not asked_before(turn) and not texts.is_closing(turn.bot, last)
 
 
 def asks_only(message: VisitorMessage) -> bool:

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from chatsvc.engines import Turn
-from chatsvc.engines.knowledge.dialogue import hearing, wording
+from chatsvc.engines.knowledge.dialogue import hearing, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.wordlists import WordFile
@@ -45,10 +45,10 @@ def names_a_day(message: VisitorMessage) -> bool:
 def is_invited(turn: Turn) -> bool:
     """Return whether the bot's last reply invites to name a day."""
     said = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
-    return bool(said) and not wording.is_of_form(said) and bool(_INVITES.search(line_of(said)))
+    return bool(said) and not texts.is_of_form(turn.bot, said) and bool(_INVITES.search(line_of(said)))
 
 
 def has_matter(turn: Turn) -> bool:
     """Return whether the conversation has a matter that no request has closed yet."""
     said = next((past.content for past in reversed(turn.history) if past.role != "user"), "")
-    return bool(said) and not wording.is_closing(said)
+    return bool(said) and not texts.is_closing(turn.bot, said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from chatsvc.domain import profiles
 from chatsvc.domain.models import Bot
@@ -32,6 +33,45 @@ class Say:
     def date(self, day: date) -> str:
         """Return a date in words."""
         return wording.day(day, self.language)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recognised:
+    """The sentences that begin or end replies of forms, in all wordings of a bot."""
+
+    closing: tuple[str, ...]
+    dropping: tuple[str, ...]
+    asking: tuple[str, ...]
+
+
+def is_closing(bot: Bot, text: str) -> bool:
+    """Return whether a reply ended a request: it was noted."""
+    return text.startswith(_recognised(bot.profile).closing)
+
+
+def is_dropping(bot: Bot, text: str) -> bool:
+    """Return whether a reply dropped a request that the visitor gave up."""
+    return text.startswith(_recognised(bot.profile).dropping)
+
+
+def is_of_form(bot: Bot, text: str) -> bool:
+    """Return whether a reply asked for a value of a form, or ended one."""
+    return is_closing(bot, text) or text.endswith(_recognised(bot.profile).asking)
+
+
+@lru_cache(maxsize=512)
+def _recognised(stored: str | None) -> _Recognised:
+    """Collect the sentences. The default ones count beside the owner's, which may have been set since the reply."""
+    profile = profiles.load(stored)
+    asks = [field.ask.values() for form in profile.forms.values() for field in form.fields]
+
+    def all_of(*keys: str) -> tuple[str, ...]:
+        said = [text for key in keys for text in (*wording.wordings(key), *profile.texts.get(key, {}).values())]
+        return tuple(text for text in said if text.strip())
+
+    asking = all_of(*(key for key in wording.names() if key.startswith("ask.")))
+    own = tuple(text for texts in asks for text in texts if text.strip())
+    return _Recognised(all_of("done", "done.appointment"), all_of("cancelled"), (*asking, *own))
 
 
 def of(bot: Bot, language: str) -> Say:

@@ -20,11 +20,6 @@ _FILE = WordFile("knowledge/dialogue/wording.txt")
 _SENTENCES = {name: _FILE.text(name) for name, _ in _FILE.entries}
 _DAYS = {language: tuple(_FILE.items(f"days.{language}")) for language in LANGUAGES}
 _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LANGUAGES}
-_CLOSINGS = tuple(
-    _SENTENCES[f"{key}.{language}"].split("{", maxsplit=1)[0] for key in ("done", "done.appointment") for language in LANGUAGES
-)
-_DROPPED = tuple(_SENTENCES[f"cancelled.{language}"] for language in LANGUAGES)
-_ASKED = tuple(sentence for key, sentence in _SENTENCES.items() if key.startswith("ask."))
 _NO_SENTENCES = frozenset({"days", "months"})
 _BRACES = re.compile(r"\{(\w+)\}")
 _STAY = re.compile(
@@ -61,26 +56,17 @@ def sentences(key: str) -> dict[str, str]:
     return {language: _SENTENCES[f"{key}.{language}"] for language in LANGUAGES}
 
 
+def wordings(key: str) -> list[str]:
+    """Return a default sentence in every language and address."""
+    of_key = re.compile(rf"{re.escape(key)}\.[a-z]{{2}}(?:\.familiar)?")
+    return [sentence for name, sentence in _SENTENCES.items() if of_key.fullmatch(name)]
+
+
 def placeholders(key: str) -> frozenset[str] | None:
     """Return the names in braces of a sentence. None if the dialogue has no such sentence."""
     if f"{key}.en" not in _SENTENCES or key in _NO_SENTENCES:
         return None
     return frozenset(_BRACES.findall(_SENTENCES[f"{key}.en"] + _SENTENCES[f"{key}.tr"]))
-
-
-def is_closing(text: str) -> bool:
-    """Return whether a reply ended a request: it was noted."""
-    return text.startswith(_CLOSINGS)
-
-
-def is_dropping(text: str) -> bool:
-    """Return whether a reply dropped a request that the visitor gave up."""
-    return text.startswith(_DROPPED)
-
-
-def is_of_form(text: str) -> bool:
-    """Return whether a reply asked for a value of a form, or ended one."""
-    return is_closing(text) or text.endswith(_ASKED)
 
 
 def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
