@@ -415,11 +415,11 @@ def test_a_form_asks_for_the_owners_fields_and_nights_and_keeps_the_answers() ->
     asked = [visitor.say(message).text for message in ("pazartesi", "3", "iki kişi", "deniz olsun", "yok", "Ayşe Yılmaz")]
     expected = ["Kaç gece", "Kaç kişisiniz?", "Hangi oda? (deniz / bahçe)", "Eklemek istediğiniz?", "Adınızı", "Verileriniz gizlidir. Size"]
     assert [part in text for part, text in zip(expected, asked, strict=True)] == [True] * 6
-    assert "- Gece sayısı: 3\n- Kişi: iki\n- Oda: deniz olsun" in visitor.say("0532 123 45 67").text
+    assert "- Gece sayısı: 3\n- Kişi: iki\n- Oda: deniz" in visitor.say("0532 123 45 67").text
     caught = visitor.say("evet").captured
     assert caught is not None
     assert (caught.date, caught.time) == (date(2026, 11, 23), time(9))
-    assert caught.details == (("nights", "3"), ("Kişi", "iki"), ("Oda", "deniz olsun"))
+    assert caught.details == (("nights", "3"), ("Kişi", "iki"), ("Oda", "deniz"))
 
 
 def test_an_answer_that_is_no_value_of_the_field_is_asked_for_again() -> None:
@@ -428,6 +428,29 @@ def test_an_answer_that_is_no_value_of_the_field_is_asked_for_again() -> None:
     assert "Hangi oda?" in visitor.say("bir insana bağlayın").text
     assert "anlayamadım" in visitor.say("kırmızı").text
     assert "Adınızı" in visitor.say("bahçe").text
+
+
+@pytest.mark.parametrize(
+    ("said", "chosen"),
+    [
+        *(("Dt. Elif", "Dt. Elif"), ("dt elif olsun", "Dt. Elif"), ("ahmet bey", "Dt. Ahmet"), ("Dt. Elif Kaya lütfen", "Dt. Elif Kaya")),
+        *(
+            ("2", "Dt. Ahmet"),
+            ("ikincisi", "Dt. Ahmet"),
+            ("sonuncusu", "Dt. Elif Kaya"),
+            ("kaya", "Dt. Elif Kaya"),
+            ("DT. AHMET", "Dt. Ahmet"),
+        ),
+    ],
+)
+def test_a_choice_is_understood_whole_in_part_or_by_its_number(said: str, chosen: str) -> None:
+    field = FormField("Hekim", "choice", {"tr": "Hangi hekim?"}, ("Dt. Elif", "Dt. Ahmet", "Dt. Elif Kaya"))
+    visitor = Visitor(profile=Profile(forms={"contact": Form("time", (field,))}))
+    visitor.say("bir insana bağlayın")
+    assert "anlayamadım" in visitor.say("dt").text
+    assert "Adınızı" in visitor.say(said).text
+    visitor.say("Ayşe Yılmaz")
+    assert f"- Hekim: {chosen}\n" in visitor.say("0532 123 45 67").text
 
 
 def test_a_profile_comes_back_from_the_store_as_it_was() -> None:

@@ -51,7 +51,8 @@ def answered(turn: Turn, find: Callable[[], SearchResult]) -> Reply | None:
     said = words(turn.message)
     if not entries or not said or len(said) > _CHOICE_WORDS:
         return None
-    chosen = _by_place(said, entries) or (None if _is_of_another(find(), entries) else _by_words(said, entries))
+    place = place_of(said, len(entries))
+    chosen = entries[place] if place is not None else None if _is_of_another(find(), entries) else _by_words(said, entries)
     if chosen is not None:
         return Reply(chosen.answer)
     if is_no(turn.message) or not _NONE.isdisjoint(said):
@@ -114,13 +115,13 @@ def offered(turn: Turn) -> list[Entry]:
     return [found[identity] for identity in wanted if identity in found]
 
 
-def _by_place(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:
-    """Return the entry that a message chooses by its place. Examples: "the second one", "2", "ilki", "sonuncusu"."""
+def place_of(said: Sequence[str], count: int) -> int | None:
+    """Return the index among `count` options that a message names. Examples: "the second one", "2", "ilki", "sonuncusu"."""
     counted = [word for word in said if word in _PLACES and (word != "one" or len(said) == 1)]
     places = {_PLACES[word] for word in counted}
     rest = set(said) - set(counted)
-    place = places.pop() if len(places) == 1 and rest <= _BESIDE else len(entries)
-    return entries[place] if place < len(entries) else None
+    place = places.pop() if len(places) == 1 and rest <= _BESIDE else count
+    return place % count if place < count else None
 
 
 def _by_words(said: Sequence[str], entries: Sequence[Entry]) -> Entry | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from chatsvc.domain.profiles import Form, FormField
-from chatsvc.engines.knowledge.dialogue import drafts, hearing
+from chatsvc.engines.knowledge.dialogue import ask_back, drafts, hearing
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.texts import Say
 from chatsvc.engines.reading.folding import folded, words
@@ -65,6 +65,21 @@ def question(field: FormField, say: Say) -> str:
     return f"{asked} ({' / '.join(field.choices)})" if field.choices else asked
 
 
+def _chosen(choices: Sequence[str], text: str) -> str | None:
+    """Return the choice that a message names whole, in part or by its number. None if it names none, or several alike."""
+    line = f" {' '.join(words(text))} "
+    whole = [choice for choice in choices if f" {' '.join(words(choice))} " in line]
+    if whole:
+        longest = max(whole, key=len)
+        return longest if all(folded(choice) in folded(longest) for choice in whole) else None
+    said = set(words(text))
+    shared = [len(said & set(words(choice))) for choice in choices]
+    if max(shared, default=0) and shared.count(max(shared)) == 1:
+        return choices[shared.index(max(shared))]
+    place = ask_back.place_of(words(text), len(choices))
+    return choices[place] if place is not None else None
+
+
 def read(field: FormField, heard: Utterance, text: str) -> str | None:
     """Return the visitor's words that answer for a field, None for no answer. "" leaves an optional field out."""
     if not field.required and (heard.refuses or hearing.denies(text)):
@@ -73,9 +88,7 @@ def read(field: FormField, heard: Utterance, text: str) -> str | None:
         found = _NUMBER.search(text)
         return found[0] if found else next((word for word in text.split() if words(word)[:1] and words(word)[0] in _COUNTS), None)
     if field.kind == "choice":
-        said = set(words(text))
-        chosen = [choice for choice in field.choices if said & set(words(choice))]
-        return text.strip() if len(chosen) == 1 else None
+        return _chosen(field.choices, text)
     if field.kind == "date":
         return text.strip() if heard.day is not None else None
     return text.strip() if words(text) and not heard.question else None

@@ -360,7 +360,10 @@ class FormTurn(FormReplies):
         if value is None:
             return self._small_talk() or self._misunderstood(self.say("hint.field"))
         extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
-        return replace(self, draft=replace(with_values(self.draft, self.heard), extra=extra)).proceed()
+        heard = self.heard
+        if field.kind == "choice" and heard.name and set(words(heard.name)) <= set(words(value)):
+            heard = replace(heard, name=None)  # of a person to choose, not the visitor's own
+        return replace(self, draft=replace(with_values(self.draft, heard), extra=extra)).proceed()
 
 
 def _known_words(line: str) -> bool:
