@@ -86,6 +86,16 @@ async def find(db: Database, email: str) -> Operator | None:
     return await db.read(unit)
 
 
+async def name_of(db: Database, operator_id: str) -> str | None:
+    """Read an operator's own name, None without one."""
+
+    def unit(connection: Connection) -> str | None:
+        found = find_in(connection, operator_id)
+        return found.name if found else None
+
+    return await db.read(unit)
+
+
 async def credentials(db: Database, operator_id: str) -> Credentials | None:
     """Read an operator's password hash and sealed secrets."""
 

@@ -145,8 +145,8 @@ async def set_password(db: Database, old: str, new: str, session: OperatorSessio
     return await db.write(unit)
 
 
-async def use_link(db: Database, link: bytes, password: str, session: OperatorSession, digest: bytes) -> Operator | None:
-    """Use up a set-up link. Write the password hash, end all sessions and the second factor, and begin `session`.
+async def use_link(db: Database, link: bytes, password: str, name: str | None, session: OperatorSession, digest: bytes) -> Operator | None:
+    """Use up a set-up link. Write password hash and name, end all sessions and the second factor, and begin `session`.
 
     Returns None where the link was used or has expired.
     """
@@ -157,8 +157,8 @@ async def use_link(db: Database, link: bytes, password: str, session: OperatorSe
         if operator is None or operator.id != session.operator_id:
             return None
         connection.execute(
-            "UPDATE operators SET password = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
-            (password, now, operator.id),
+            "UPDATE operators SET password = ?, name = ?, totp = NULL, totp_offered = NULL, totp_used = 0, updated_at = ? WHERE id = ?",
+            (password, name, now, operator.id),
         )
         for table in ("operator_links", "operator_sessions", "recovery_codes"):
             connection.execute(f"DELETE FROM {table} WHERE operator_id = ?", (operator.id,))

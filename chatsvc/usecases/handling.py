@@ -15,10 +15,10 @@ from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
 from chatsvc.domain.models import Bot, Conversation, HistoryMessage
-from chatsvc.domain.operators import actor_of
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import conversations, owners, whatsapp
 from chatsvc.store import handling as stored
+from chatsvc.store import operators as stored_operators
 from chatsvc.store.channel_messages import NoticeSentence
 from chatsvc.store.handling import Handler, OperatorMessage
 from chatsvc.usecases import captures, channel_messages, operators, turns, visitor_addresses
@@ -175,15 +175,23 @@ async def _handler(services: Services, caller: Caller, conversation: str, email:
     """Return the person who takes the conversation. The operator with this e-mail address, or the caller."""
     account_id = _existing(await _account(services, caller, conversation), conversation)
     actor = caller.actor
+    if email is None and actor.kind == "operator":
+        return await _of_operator(services, account_id, actor.id, await stored_operators.name_of(services.db, actor.id))
     if email is None:
-        return Handler(actor.id if actor.kind == "operator" else None, actor.name or f"uid {actor.id}")
+        return Handler(None, actor.name or f"uid {actor.id}")
     found = await operators.find(services, caller, email)
     if actor.kind == "operator" and actor.id != found.id:
         raise refusals.forbidden(operation="conversation.take", role="administrator")
     role = found.scope.role(account_id)
     if role is None or role < Role.EDITOR:
         raise refusals.operator_without_role(email=email, role="editor")
-    return Handler(found.id, actor_of(found).name)
+    return await _of_operator(services, account_id, found.id, found.name)
+
+
+async def _of_operator(services: Services, account_id: str, operator_id: str, name: str | None) -> Handler:
+    """Return an operator with the name that visitors see: the account's where there is no own, never the e-mail address."""
+    account = await services.account_cache.account(account_id) if name is None else None
+    return Handler(operator_id, name or (account.account.name if account else ""))
 
 
 async def _check_channel(services: Services, caller: Caller, conversation: str) -> None:

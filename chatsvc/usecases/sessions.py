@@ -18,7 +18,7 @@ from chatsvc.domain.sign_in_delays import network
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
 from chatsvc.store.operators import Credentials
-from chatsvc.usecases import password_hashing, second_factor
+from chatsvc.usecases import accounts, password_hashing, second_factor
 from chatsvc.usecases.own_session import begin_attempt, confirm_password, is_right, own
 from chatsvc.usecases.services import Services
 
@@ -97,15 +97,17 @@ async def set_password(
     password: str,
     current: str | None = None,
     token: str | None = None,
+    name: str = "",
     browser: str = "",
     address: str = "",
 ) -> NewSession:
     """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
-    A set-up link ends the second factor too. Raises `link_invalid`, `password_wrong`, or the rule that the password breaks.
+    A set-up link ends the second factor too, and `name`, unless empty, becomes the operator's.
+    Raises `link_invalid`, `password_wrong`, or the rule that the password breaks.
     """
     if token is not None:
-        return await _set_up(services, token, password, browser, address)
+        return await _set_up(services, token, password, name.strip(), browser, address)
     signed_in = await own(services, caller)
     new = passwords.check(password, signed_in.operator.email, _common())
     old = await confirm_password(services, signed_in, current or "")
@@ -116,13 +118,14 @@ async def set_password(
     return made
 
 
-async def _set_up(services: Services, token: str, password: str, browser: str, address: str) -> NewSession:
+async def _set_up(services: Services, token: str, password: str, name: str, browser: str, address: str) -> NewSession:
     operator = await operator_of_link(services, token)
     if operator is None:
         raise refusals.link_invalid()
+    chosen = accounts.plain_text(name, "operator.name") if name else operator.name
     hashed = await password_hashing.hashed(services, passwords.check(password, operator.email, _common()))
     made, digest = _new(services, operator, browser, address, verified=True)
-    changed = await stored.use_link(services.db, operators.digest(token), hashed, made.session, digest)
+    changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)
     if changed is None:
         raise refusals.link_invalid()
     return made._replace(operator=changed)

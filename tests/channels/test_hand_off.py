@@ -9,6 +9,7 @@ import pytest
 
 from chatsvc.app import App
 from chatsvc.domain.actors import Actor, Caller, Role, Scope
+from chatsvc.domain.operators import actor_of
 from chatsvc.domain.refusals import Refused
 from chatsvc.engines import Reply
 from chatsvc.usecases import handling, operators
@@ -175,6 +176,19 @@ async def operator(app: App, email: str, account: str, role: str = "editor") -> 
     made = await operators.add(app.services, ADMIN, email=email, account=account, role=role, name=email[:3])
     who = made.operator
     return Caller(Actor("operator", who.id, who.name or ""), Scope({account: Role[role.upper()]}), "web")
+
+
+async def test_visitors_see_the_account_where_an_operator_has_no_name(visitor: Visitor, caller: conftest.Caller) -> None:
+    services = caller.app.services
+    made = await operators.add(services, ADMIN, email="ada@example.com", account=caller.account, role="editor")
+    state = await services.account_cache.account(caller.account)
+    assert state is not None
+    ada = Caller(actor_of(made.operator), Scope({caller.account: Role.EDITOR}), "web")
+    await visitor.say("hello")
+    named = {"conversation": await visitor.conversation()}
+    written = await perform(services, ada, "conversation.reply", {**named, "text": "hi"})
+    assert (written.message.author, written.conversation.operator_name) == (state.account.name, state.account.name)
+    assert (await visitor.act("conversation.take", email="ada@example.com", yes=True)).operator_name == state.account.name
 
 
 async def test_anothers_conversation_is_taken_only_on_purpose(visitor: Visitor, caller: conftest.Caller) -> None:

@@ -47,11 +47,14 @@ async def test_a_set_up_link_works_once_and_a_bad_one_is_no_page(site: Site, any
     path = made.link.removeprefix(site.app.config.server.public_url)
     shown = await anyone.get(path)
     assert "link@example.com" in shown.text
-    refused = await anyone.submit(path, "password.set", password="short")
+    refused = await anyone.submit(path, "password.set", password="short", name="Nil Kaya")
+    assert "Nil Kaya" in refused.body
     assert (refused.status, refused.alert) == (422, "The password needs at least 12 characters.")
-    done = await anyone.submit(path, "password.set", password=PASSWORD, follow=False)
+    done = await anyone.submit(path, "password.set", password=PASSWORD, name=" Nil Kaya ", follow=False)
     assert (done.status, done.headers["Location"]) == (303, "/")
     assert (await anyone.get("/")).status == 200
+    (form,) = (page := await anyone.get("/me")).forms("operator.set")
+    assert dict(page.values(form))["name"] == "Nil Kaya"
     stranger = await site.client()
     expired = await site.do("operator.link", email="link@example.com")
     site.clock.advance(25 * 3600)

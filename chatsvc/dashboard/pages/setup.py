@@ -32,18 +32,20 @@ async def submit(page: Page) -> HttpResponse:
             "password.set",
             token=page.params["token"],
             password=fields.raw("password"),
+            name=fields.text("name"),
             browser=page.request.headers.get("User-Agent", ""),
             address=page.request.client_address,
         )
     except Refused as fault:
         if fault.code == "link_invalid":
             return page.fail(404)
-        return page.refused("setup.html", fault, **_values(page, operator))
+        return page.refused("setup.html", fault, **_values(page, operator, fields.text("name")))
     return page.start_session(made, HOME_PATH)
 
 
-def _values(page: Page, operator: Operator) -> dict[str, Any]:
-    return {"path": page.request.path, "email": operator.email, "least": passwords.LEAST, "most": passwords.MOST}
+def _values(page: Page, operator: Operator, typed: str | None = None) -> dict[str, Any]:
+    name = operator.name if typed is None else typed
+    return {"path": page.request.path, "email": operator.email, "name": name, "least": passwords.LEAST, "most": passwords.MOST}
 
 
 ROUTES = (Route("GET", PATH, show, Access.PUBLIC), Route("POST", PATH, submit, Access.PUBLIC))
