@@ -34,6 +34,7 @@ REACH: dict[str, set[str]] = {
     "samples": set(),
     "supervisor": set(),
     "domain": set(),
+    "language": {"domain"},
     "trusted_paths": {"domain"},
     "privileges": {"domain"},
     "config": {"domain", "trusted_paths"},
