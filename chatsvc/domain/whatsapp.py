@@ -260,7 +260,8 @@ def _key(value: object) -> str | None:
 
 
 def _phone(value: object) -> str | None:
-    return value if isinstance(value, str) and _PHONE.fullmatch(value) else None
+    number = value.removeprefix("+") if isinstance(value, str) else ""
+    return number if _PHONE.fullmatch(number) else None
 
 
 def _scoped(value: object) -> str | None:

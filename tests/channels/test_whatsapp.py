@@ -521,6 +521,14 @@ async def test_a_visitor_without_a_number_is_answered_by_the_business_scoped_id(
     assert (api.sent[0].to, "to" in api.sent[0].body) == (SCOPED, False)
 
 
+async def test_a_number_with_a_plus_and_without_one_is_one_conversation(phone: Phone, api: GraphApi) -> None:
+    for number in (PHONE, f"+{PHONE}", PHONE):
+        await phone.say("hello", phone=number)
+    await phone.until("sent", "sent", "sent")
+    assert len(await phone.conversations()) == 1
+    assert [one.to for one in api.sent] == [PHONE] * 3
+
+
 async def test_the_contacts_add_the_address_that_the_message_leaves_out(phone: Phone, api: GraphApi) -> None:
     value = api.message("hello", at=phone.now, phone=PHONE, scoped=SCOPED)
     del value["messages"][0]["from_user_id"]
