@@ -31,7 +31,7 @@ def test_most_sentences_held_out_of_the_training_are_told_by_their_act(language:
     given = sentences.read(language)
     model = linear.train((one.act, one.text, one.asked) for at, one in enumerate(given) if at % 5)
     held = given[::5]
-    assert sum(model.best(one.text, one.asked) == one.act for one in held) > 0.75 * len(held)
+    assert sum(model.best(one.text, one.asked) == one.act for one in held) > 0.7 * len(held)
 
 
 def test_what_the_bot_asked_for_decides_between_acts() -> None:
