@@ -132,7 +132,8 @@ class Message(NamedTuple):
     """One message of a conversation; `role` is "user", "assistant" or "operator" (`author` names the person).
 
     `evidence` is the origin of a reply as JSON. `delivery` (domain.channels.DELIVERIES) and `error` tell how it reached the visitor's
-    channel, `feedback` is the visitor's thumb. `number` orders the messages of a conversation; 0 where it was not read.
+    channel, `feedback` is the visitor's thumb, `choices` are the answers that a reply offers, as JSON. `number` orders the messages of a
+    conversation; 0 where it was not read.
     """
 
     id: str
@@ -144,6 +145,7 @@ class Message(NamedTuple):
     delivery: str | None = None
     error: str | None = None
     feedback: str | None = None
+    choices: str | None = None
     number: int = 0
 
 

@@ -319,9 +319,13 @@ async def test_faults_and_limits_are_told_in_words(chat: Page, caller: Caller, e
 
 
 async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: Page, caller: Caller, engine: ScriptedEngine) -> None:
-    engine.script = lambda turn: Reply("Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms" if turn.message == "prices" else
+    asked = "Did you mean one of these?\n\n- Prices of tours\n- Prices of rooms"
+    offered = ("Prices of tours", "Prices of rooms")
+    engine.script = lambda turn: Reply(asked, choices=offered) if turn.message == "prices" else Reply(
                                        f"<i>{turn.message}</i> https://example.com/a?b=1.")  # fmt: skip
     await say(chat, "prices")
+    await chat.get_by_role("group", name="Choices").wait_for()
+    await chat.reload()
     await chat.get_by_role("button", name="Prices of rooms").click()
     await sees(chat, "<i>Prices of rooms</i>")
     assert await chat.get_by_role("group", name="Choices").count() == 0
@@ -334,6 +338,36 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
     await chat.locator("[data-action=up][aria-pressed=true]").wait_for()
     shown = await perform(caller.app.services, ADMIN, "conversation.show", {"conversation": await conversation(caller)})
     assert [message.feedback for message in shown.messages] == [None, None, None, "up"]
+
+
+async def test_a_form_is_answered_by_its_buttons(chat: Page, caller: Caller) -> None:
+    text = "forms:\n  contact:\n    fields:\n      - {name: Room, kind: choice, choices: [sea, <b>garden</b>], ask: {en: Which room?}}\n"
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
+    await say(chat, "please call me back about a bike repair")
+    await sees(chat, "Which room?")
+    buttons = chat.locator("[data-action=choose]")
+    assert await buttons.all_inner_texts() == ["sea", "<b>garden</b>"]
+    await chat.reload()
+    await buttons.nth(1).click()
+    await sees(chat, "your name")
+    assert await buttons.count() == 0
+    await say(chat, "Jo Miller")
+    await sees(chat, "reach you")
+    await say(chat, "jo@example.com")
+    await sees(chat, "<b>garden</b>")
+    await chat.get_by_role("button", name="Yes", exact=True).click()
+    await until(chat, "document.querySelectorAll('.assistant').length === 5")
+    assert await buttons.count() == 0
+    caught = (await perform(caller.app.services, ADMIN, "inbox.list", {})).items
+    assert len(caught) == 1
+
+
+async def test_a_list_in_a_reply_makes_no_buttons(chat: Page, engine: ScriptedEngine) -> None:
+    engine.script = lambda _: Reply("What do we have?\n\n- Tours\n- Rooms (yes / no)")
+    await say(chat, "prices")
+    await sees(chat, "What do we have?")
+    assert await chat.locator("[data-action=choose]").count() == 0
 
 
 async def test_a_conversation_is_downloaded_and_begun_anew(chat: Page, caller: Caller) -> None:

@@ -154,7 +154,8 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpRespon
 
 def _message(m: Message) -> dict[str, object]:
     made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
-    return {**made, **{name: value for name, value in (("author", m.author), ("feedback", m.feedback)) if value is not None}}
+    more = {"author": m.author, "feedback": m.feedback, "choices": json.loads(m.choices) if m.choices else None}
+    return {**made, **{name: value for name, value in more.items() if value is not None}}
 
 
 def _json(value: object) -> HttpResponse:

@@ -139,7 +139,8 @@ def test_canceling_is_passed_on_and_never_called_done(message: str) -> None:
 
 def test_a_question_whether_it_can_be_canceled_is_asked_back_first() -> None:
     visitor = Visitor([BOOKED])
-    assert "(yes / no)" in visitor.say("can i cancel my appointment?").text
+    asked = visitor.say("can i cancel my appointment?")
+    assert ("(yes / no)" in asked.text, asked.choices) == (True, ("Yes", "No"))
     assert visitor.say("yes").captured is not None
     visitor = Visitor([BOOKED])
     visitor.say("can i cancel my appointment?")
@@ -420,6 +421,58 @@ def test_a_form_asks_for_the_owners_fields_and_nights_and_keeps_the_answers() ->
     assert caught is not None
     assert (caught.date, caught.time) == (date(2026, 11, 23), time(9))
     assert caught.details == (("nights", "3"), ("Kişi", "iki"), ("Oda", "deniz"))
+
+
+def test_a_question_of_a_form_offers_its_choices_and_yes_or_no() -> None:
+    field = FormField("Oda", "choice", {"tr": "Hangi oda?"}, ("deniz", " bahçe ", "", "deniz"))
+    visitor = Visitor(profile=Profile(forms={"contact": Form("time", (field,))}))
+    said = visitor.say("bir insana bağlayın")
+    assert said.text.endswith("Hangi oda? (deniz / bahçe)")
+    assert said.choices == ("deniz", "bahçe")
+    assert visitor.say("kırmızı").choices == ("deniz", "bahçe")
+    assert visitor.say("bahçe").choices == ()
+    visitor.say("Ayşe Yılmaz")
+    summary = visitor.say("0532 123 45 67")
+    assert (summary.text[-14:], summary.choices) == ("(evet / hayır)", ("Evet", "Hayır"))
+    assert visitor.say("Hayır").choices == ()
+    assert visitor.say("adım Ayşe Demir").choices == ("Evet", "Hayır")
+    last = visitor.say("Evet")
+    assert (last.captured is not None, last.choices) == (True, ())
+
+
+def test_choices_are_offered_with_their_question_alone() -> None:
+    field = FormField("Room", "choice", {"en": "Which room?"}, ("sea", "garden"))
+    visitor = Visitor(speaks="en", profile=Profile(forms={"contact": Form("time", (field,))}))
+    texts = ("please call me back about a bike repair", "what are your opening hours?", "do you repair bikes?")
+    said = [visitor.say(text) for text in texts]
+    assert [one.text.endswith("Which room? (sea / garden)") for one in said] == [True, True, False]
+    assert [one.choices for one in said] == [("sea", "garden"), ("sea", "garden"), ()]
+
+
+@pytest.mark.parametrize(
+    ("choices", "opening", "told"),
+    [
+        (("deniz", "bahçe"), "deniz manzaralı oda için beni arayın", True),
+        (("deniz", "bahçe"), "denize bakan oda için beni arayın", True),
+        (("A", "B"), "bir insana bağlayın", False),
+        (("A", "B"), "B sınıfı için beni arayın", True),
+        (("rıza", "eren"), "ömür boyu hizmet veren birini arıyorum, beni arayın", False),
+        (("★★", "★★★"), "bir insana bağlayın", False),
+    ],
+)
+def test_a_choice_in_the_first_message_is_taken_by_its_words(choices: tuple[str, ...], opening: str, *, told: bool) -> None:
+    visitor = Visitor(profile=Profile(forms={"contact": Form("time", (FormField("Konu", "choice", {"tr": "Hangisi?"}, choices),))}))
+    assert (visitor.say(opening).choices == ()) == told
+
+
+@pytest.mark.parametrize("chosen", ["C", "C++", "★★", "★★★", "Vazgeç", "Hayır", "Sonra", "Saat kaç?", "merhaba", "Ayşe Kaya"])
+def test_a_choice_that_comes_as_offered_is_that_choice_whatever_else_it_may_mean(chosen: str) -> None:
+    choices = ("★★★", "★★", "C++", "C", "Vazgeç", "Hayır", "Sonra", "Saat kaç?", "merhaba", "Ayşe Kaya")
+    visitor = Visitor(profile=Profile(forms={"contact": Form("time", (FormField("Konu", "choice", {"tr": "Hangisi?"}, choices, False),))}))
+    assert visitor.say("bir insana bağlayın").choices == choices
+    assert "Adınızı" in visitor.say(chosen).text
+    visitor.say("Ali Veli")
+    assert f"- Konu: {chosen}" in visitor.say("0532 123 45 67").text.split("\n")
 
 
 def test_an_answer_that_is_no_value_of_the_field_is_asked_for_again() -> None:

@@ -252,16 +252,10 @@
     };
     return make("div", { className: "thumbs" }, ...both);
   };
-  // The choices that a question of the bot offers: a list at its end, or yes and no.
-  const offered = (text) => {
-    const [head, ...rest] = text.split("\n\n"), lines = (rest.at(-1) || "").split("\n");
-    if (rest.length && head.trim().endsWith("?") && lines.length <= 6 && lines.every((line) => /^- \S/.test(line) && line.length < 160)) return lines.map((line) => line.slice(2));
-    return /\((evet \/ hayır|yes \/ no)\)\s*$/.test(text) ? text.trim().slice(0, -1).split("(").at(-1).split(" / ") : [];
-  };
+  // The answers that the newest message offers.
   const choices = (message) => {
     log.querySelector(".choices")?.remove();
-    const found = message && message.role === "assistant" ? offered(message.text) : [];
-    if (found.length) log.append(group(texts.options, found));
+    if (message?.choices) log.append(group(texts.options, message.choices));
   };
   const group = (name, options) =>
     make("div", { className: "choices", role: "group", "aria-label": name }, ...options.map((option) => make("button", { type: "button", "data-action": "choose", dir: "auto", onclick: () => { send(option); box.focus(); } }, option)));

@@ -37,13 +37,19 @@ def told_at_once(form: Form, text: str) -> tuple[tuple[str, str], ...]:
     for field in wanted:
         value = None
         if field.kind == "choice":
-            said = [choice for choice in field.choices if folded(choice) in folded(text)]
+            said = [choice for choice in offered(field) if _names(text, choice)]
             value = said[0] if len(said) == 1 else None
         elif field.kind == "number":
             value = _counted(_NIGHT if field.name == drafts.NIGHTS else words(field.name)[:1], text)
         if value is not None:
             found.append((field.name, value))
     return tuple(found)
+
+
+def _names(text: str, choice: str) -> bool:
+    """Return whether a text holds the words of a choice. The last one may have a suffix, if it is no short one such as "C"."""
+    line, said = f" {' '.join(words(text))} ", words(choice)
+    return bool(said) and f" {' '.join(said)}{'' if len(said[-1]) >= _STEM else ' '}" in line
 
 
 def _counted(names: Sequence[str], text: str) -> str | None:
@@ -62,7 +68,17 @@ def _is_number(word: str) -> bool:
 def question(field: FormField, say: Say) -> str:
     """Return the question for a field: the owner's, else its name. A choice names its choices."""
     asked = say("ask.nights") if field.name == drafts.NIGHTS else field.ask.get(say.language) or next(iter(field.ask.values()), field.name)
-    return f"{asked} ({' / '.join(field.choices)})" if field.choices else asked
+    return f"{asked} ({' / '.join(choices)})" if (choices := offered(field)) else asked
+
+
+def offered(field: FormField) -> tuple[str, ...]:
+    """Return the choices of a field as they can be shown: without blank ones, each once."""
+    return tuple(dict.fromkeys(choice.strip() for choice in field.choices if choice.strip()))
+
+
+def as_offered(field: FormField, text: str) -> str | None:
+    """Return the choice that a message is letter for letter, as a button sends it. None for other messages."""
+    return next((choice for choice in offered(field) if choice == text.strip()), None)
 
 
 def _chosen(choices: Sequence[str], text: str) -> str | None:

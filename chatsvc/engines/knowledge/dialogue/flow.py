@@ -232,12 +232,15 @@ def proceed(message: VisitorMessage, draft: RequestDraft) -> Reply:
     if turn.language:
         draft = replace(draft, language=language.among(turn, LANGUAGES, draft.language))
     heard = hearing.interpret(turn.message, draft.asked, message.now, turn.bot.country)
+    said = FormTurn(turn, draft, heard)
+    field = fields.of(said.say.profile.form(draft.request_type), draft.asked)
+    if field and (choice := fields.as_offered(field, turn.message)):  # whatever else its words may mean: "Cancel"
+        return said.choose(field, choice)
     if hearing.gives_up(turn.message, heard, draft.asked):
         return Reply(dropped(turn, draft), dialogue=drafts.dump(replace(draft, asked="dropped", missed=0), turn.now_ms))
-    said = FormTurn(turn, draft, heard)
     if "postpones" in message.intents and with_values(draft, heard) == draft:
         return said.on_postponed()
-    if field := fields.of(said.say.profile.form(draft.request_type), draft.asked):
+    if field:
         return said.on_field(field)
     if draft.asked == "confirm":
         return said.on_summary()

@@ -149,7 +149,7 @@ class FormReplies:
         elif asked == "name":
             return self.proceed(lead)
         if draft.asides > _MOST_ASIDES:
-            return self._reply(draft, asked, lead, missed=draft.missed)
+            return self._reply(draft, asked, lead, missed=draft.missed, asks=False)
         between = "\n\n" if apart else " "
         return self._reply(draft, asked, f"{lead}{between}{self._question(asked, draft)}", missed=draft.missed)
 
@@ -199,10 +199,19 @@ class FormReplies:
         hints = [hint for hint in (way, self.say("way.out")) if hint and hint not in text]
         return f"{' '.join([text.removesuffix(question).rstrip(), *hints[:1]])} {question}"
 
-    def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0) -> Reply:
+    def _choices(self, asked: str) -> tuple[str, ...]:
+        """Return the choices of the open question."""
+        if asked == "confirm":
+            return self.say.yes_no
+        field = fields.of(self._form, asked)
+        return fields.offered(field) if field else ()
+
+    def _reply(self, draft: RequestDraft, asked: str, text: str, missed: int = 0, *, asks: bool = True) -> Reply:
+        """Reply with a text, which ends with the open question if it `asks`."""
         if asked != "resume" and text == last_reply(self.turn):
             text = self._otherwise(text, draft, asked)
-        return Reply(text, dialogue=drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms))
+        state = drafts.dump(replace(draft, asked=asked, missed=missed), self.turn.now_ms)
+        return Reply(text, dialogue=state, choices=self._choices(asked) if asks else ())
 
     def _finish(self) -> Reply:
         """Capture the request if the values are still valid. Hours may have passed since the summary."""

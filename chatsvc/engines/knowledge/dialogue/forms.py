@@ -359,11 +359,15 @@ class FormTurn(FormReplies):
         value = fields.read(field, self.heard, self.turn.message)
         if value is None:
             return self._small_talk() or self._misunderstood(self.say("hint.field"))
-        extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
         heard = self.heard
         if field.kind == "choice" and heard.name and set(words(heard.name)) <= set(words(value)):
             heard = replace(heard, name=None)  # of a person to choose, not the visitor's own
-        return replace(self, draft=replace(with_values(self.draft, heard), extra=extra)).proceed()
+        return replace(self, draft=with_values(self.draft, heard)).choose(field, value)
+
+    def choose(self, field: FormField, value: str) -> Reply:
+        """Take the value of a field of the owner's form."""
+        extra = (*((name, one) for name, one in self.draft.extra if name != field.name), (field.name, value))
+        return replace(self, draft=replace(self.draft, extra=extra)).proceed()
 
 
 def _known_words(line: str) -> bool:

@@ -199,7 +199,7 @@ def _cancel(message: VisitorMessage, booked: CapturedRecord | None) -> Reply | N
         return Reply(say("status.canceled", appointment=_moment(message, booked)))
     change = PendingChange(booked.id, cancels=True)
     if message.heard.question or asks_leave(message):
-        return Reply(say("change.cancel?", appointment=_moment(message, booked)), dialogue=change.dump(turn.now_ms))
+        return Reply(say("change.cancel?", appointment=_moment(message, booked)), dialogue=change.dump(turn.now_ms), choices=say.yes_no)
     return _captured(message, booked, change)
 
 

@@ -30,6 +30,11 @@ class Say:
         """The names of the days, Monday first."""
         return wording.days(self.language)
 
+    @property
+    def yes_no(self) -> tuple[str, ...]:
+        """The choices of a question that is answered by yes or no."""
+        return wording.yes_no(self.language)
+
     def date(self, day: date) -> str:
         """Return a date in words."""
         return wording.day(day, self.language)

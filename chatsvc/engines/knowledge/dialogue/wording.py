@@ -20,7 +20,8 @@ _FILE = WordFile("knowledge/dialogue/wording.txt")
 _SENTENCES = {name: _FILE.text(name) for name, _ in _FILE.entries}
 _DAYS = {language: tuple(_FILE.items(f"days.{language}")) for language in LANGUAGES}
 _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LANGUAGES}
-_NO_SENTENCES = frozenset({"days", "months"})
+_YES_NO = {language: tuple(_FILE.items(f"yes_no.{language}")) for language in LANGUAGES}
+_NO_SENTENCES = frozenset({"days", "months", "yes_no"})
 _BRACES = re.compile(r"\{(\w+)\}")
 _STAY = re.compile(
     r"\b(?:(?:\d+|a|one|two|three|four|five|six|per|each) nights?|double|twin|suite|overnight|geceli\w*|gece|oda\w*|konakla\w*)\b(?! saat)"
@@ -81,6 +82,11 @@ def ask(asked: str, draft: RequestDraft, say: Callable[..., str]) -> str:
 def days(language: str) -> tuple[str, ...]:
     """Return the names of the days, Monday first."""
     return _DAYS[language]
+
+
+def yes_no(language: str) -> tuple[str, ...]:
+    """Return the words for yes and no."""
+    return _YES_NO[language]
 
 
 def day(value: date, language: str) -> str:
