@@ -5,6 +5,7 @@ The token stands in the address, so no text of a fault repeats one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -17,6 +18,8 @@ from chatsvc.outbound.sending import RetryLater, SendingRefused, SendingUncertai
 TIMEOUT_S = 20.0
 MOST_BYTES = 4_194_304
 MOST_UNITS = 4096
+# A keyboard beyond these is refused with its message.
+MOST_BUTTONS, MOST_KEYBOARD_BYTES = 100, 10_000
 
 
 class TelegramClient:
@@ -67,8 +70,8 @@ class TelegramSender:
     async def send(self, part: OutgoingPart) -> str:
         """See PlatformSender."""
         parameters: dict[str, object] = {"chat_id": int(part.user_id), "text": part.text}
-        if part.choices:
-            parameters["reply_markup"] = {"inline_keyboard": keyboard(part.choices)}
+        if rows := keyboard(part.choices):
+            parameters["reply_markup"] = {"inline_keyboard": rows}
         result = await self._client.call("sendMessage", parameters)
         message_id = result.get("message_id") if isinstance(result, dict) else None
         if not isinstance(message_id, int):
@@ -86,5 +89,10 @@ def message_name(chat: object, message_id: int) -> str:
 
 
 def keyboard(choices: tuple[str, ...]) -> list[list[dict[str, str]]]:
-    """Make the buttons of choices, one a line. Telegram sends the place back, which finds the text among the buttons."""
-    return [[{"text": choice, "callback_data": str(place)}] for place, choice in enumerate(choices)]
+    """Make the buttons of choices, one a line. None where they are more than a keyboard holds.
+
+    Telegram sends the place back, which finds the text among the buttons.
+    """
+    rows = [[{"text": choice, "callback_data": str(place)}] for place, choice in enumerate(choices)]
+    # Measured with escapes, which is the longest form.
+    return rows if len(rows) <= MOST_BUTTONS and len(json.dumps(rows)) < MOST_KEYBOARD_BYTES else []

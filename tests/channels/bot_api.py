@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -317,6 +318,10 @@ class BotApi(Watched):
                     return _refused(400, "Bad Request: BUTTON_URL_INVALID")
             elif set(one) != {"text", "callback_data"} or not 1 <= len(one["callback_data"].encode()) <= 64:
                 return _refused(400, "Bad Request: BUTTON_DATA_INVALID")
+            if not one["text"].strip():
+                return _refused(400, "Bad Request: text buttons are unallowed in the inline keyboard")
+        if len(buttons) > 100 or len(json.dumps(rows)) >= 10_000:
+            return _refused(400, "Bad Request: reply markup is too long")
         urls = [one["url"] for one in buttons if "url" in one]
         sent = SentMessage(call.token, chat, text, [one["text"] for one in buttons], next(self._message_ids), urls)
         self.sent.append(sent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +63,14 @@ async def until_fault(caller: Caller, fault: str | None) -> None:
             await asyncio.sleep(0.01)
 
 
+async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
+    """Let the bot's form ask for one of these rooms."""
+    field = {"name": "Room", "kind": "choice", "choices": rooms, "ask": {"en": "Which room?"}}
+    text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
+
+
 async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Caller, api: BotApi, clock: FakeClock) -> None:
     api.message(text="hello", at=clock() // 1000 - 60)
     await api.until(lambda: bool(api.sent) and api.unconfirmed() == 0)
@@ -116,6 +125,32 @@ async def test_a_question_back_has_buttons_whose_text_is_the_visitors(bot: Calle
     await api.until(lambda: len(api.sent) == 2 and bool(api.answered_queries))
     assert api.texts() == ["heard: hm", "heard: Prices?"]
     assert [one.content for one in (await thread(bot)).messages if one.role == "user"] == ["hm", "Prices?"]
+
+
+async def test_a_form_is_answered_by_its_buttons(bot: Caller, api: BotApi) -> None:
+    await offer_rooms(bot, ["Double room with a view of the sea and of the harbour", "Cancel"])
+    for place, text in enumerate(["please call me back about a bike repair", None, "Jo Miller", "jo@example.com", None], start=1):
+        if text is None:  # the last button of the question: the second room, then a no
+            api.press(api.sent[-1], 1)
+        else:
+            api.message(text=text)
+        await api.until(lambda count=place: len(api.sent) == count)  # type: ignore[misc]
+    assert [one.buttons for one in api.sent[:2]] == [["Double room with a view of the sea and of the harbour", "Cancel"], []]
+    assert [one.buttons for one in api.sent[3:]] == [["Yes", "No"], []]
+    assert "- Room: Cancel\n" in api.sent[3].text + "\n"
+    said = [one.content for one in (await thread(bot)).messages if one.role == "user"]
+    assert said == ["please call me back about a bike repair", "Cancel", "Jo Miller", "jo@example.com", "No"]
+
+
+@pytest.mark.parametrize("rooms", [[f"Room {n}" for n in range(101)], ["ö" * 500 + str(n) for n in range(4)]])
+async def test_more_choices_than_a_keyboard_holds_are_told_in_words(bot: Caller, api: BotApi, rooms: list[str]) -> None:
+    await offer_rooms(bot, rooms)
+    api.message(text="please call me back about a bike repair")
+    await api.until(lambda: bool(api.sent))
+    assert (api.sent[0].buttons, rooms[-1] in api.sent[0].text) == ([], True)
+    api.message(text=rooms[-1])
+    await api.until(lambda: len(api.sent) == 2)
+    assert "your name" in api.sent[1].text
 
 
 async def test_the_beginning_is_the_greeting_and_costs_nothing(bot: Caller, api: BotApi, engine: ScriptedEngine) -> None:

@@ -424,13 +424,13 @@ def test_a_form_asks_for_the_owners_fields_and_nights_and_keeps_the_answers() ->
 
 
 def test_a_question_of_a_form_offers_its_choices_and_yes_or_no() -> None:
-    field = FormField("Oda", "choice", {"tr": "Hangi oda?"}, ("deniz", " bahçe ", "", "deniz"))
+    field = FormField("Oda", "choice", {"tr": "Hangi oda?"}, ("deniz", " bahçe ", "", "deniz", "üst\n kat"))
     visitor = Visitor(profile=Profile(forms={"contact": Form("time", (field,))}))
     said = visitor.say("bir insana bağlayın")
-    assert said.text.endswith("Hangi oda? (deniz / bahçe)")
-    assert said.choices == ("deniz", "bahçe")
-    assert visitor.say("kırmızı").choices == ("deniz", "bahçe")
-    assert visitor.say("bahçe").choices == ()
+    assert said.text.endswith("Hangi oda? (deniz / bahçe / üst kat)")
+    assert said.choices == ("deniz", "bahçe", "üst kat")
+    assert visitor.say("kırmızı").choices == said.choices
+    assert visitor.say("üst kat").choices == ()
     visitor.say("Ayşe Yılmaz")
     summary = visitor.say("0532 123 45 67")
     assert (summary.text[-14:], summary.choices) == ("(evet / hayır)", ("Evet", "Hayır"))

@@ -72,13 +72,13 @@ def question(field: FormField, say: Say) -> str:
 
 
 def offered(field: FormField) -> tuple[str, ...]:
-    """Return the choices of a field as they can be shown: without blank ones, each once."""
-    return tuple(dict.fromkeys(choice.strip() for choice in field.choices if choice.strip()))
+    """Return the choices of a field as they can be shown: each once and in one line, without blank ones."""
+    return tuple(choice for choice in dict.fromkeys(" ".join(choice.split()) for choice in field.choices) if choice)
 
 
 def as_offered(field: FormField, text: str) -> str | None:
     """Return the choice that a message is letter for letter, as a button sends it. None for other messages."""
-    return next((choice for choice in offered(field) if choice == text.strip()), None)
+    return next((choice for choice in offered(field) if choice == " ".join(text.split())), None)
 
 
 def _chosen(choices: Sequence[str], text: str) -> str | None:
@@ -104,7 +104,7 @@ def read(field: FormField, heard: Utterance, text: str) -> str | None:
         found = _NUMBER.search(text)
         return found[0] if found else next((word for word in text.split() if words(word)[:1] and words(word)[0] in _COUNTS), None)
     if field.kind == "choice":
-        return _chosen(field.choices, text)
+        return _chosen(offered(field), text)
     if field.kind == "date":
         return text.strip() if heard.day is not None else None
     return text.strip() if words(text) and not heard.question else None
