@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from chatsvc.domain.actors import Actor
 
@@ -12,7 +12,8 @@ class AuditRecord(NamedTuple):
     """An administrative operation: time in milliseconds, caller, account and ids concerned.
 
     `outcome` is "done", "refused" or "failed"; None while it runs, and for good after a crash.
-    `number` is 0 until the record is stored. A refused act that is tried again within ten minutes has one record, with the `times`.
+    `number` is 0 until the record is stored. `own` is true where operators change what is theirs alone: session, password, language.
+    A refused act that is tried again within ten minutes has one record, with the `times`.
     """
 
     at: int
@@ -24,3 +25,10 @@ class AuditRecord(NamedTuple):
     outcome: str | None = None
     number: int = 0
     times: int = 1
+    own: bool = False
+
+
+class Unchanged(NamedTuple):
+    """Result of an operation that changed nothing, and needs no record."""
+
+    result: Any

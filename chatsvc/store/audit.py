@@ -1,6 +1,7 @@
 """Audit log of administrative operations: writes records, completes them with the outcome, and lists them.
 
-A record is written before its operation runs. An account keeps its newest records alone; repeated refusals share one.
+A record is written before its operation runs. An account keeps its newest records alone; repeated refusals share one. What operators
+change of their own counts by operator and operation, so that nobody pushes out other records with it.
 """
 
 from __future__ import annotations
@@ -16,19 +17,27 @@ from chatsvc.store.owners import Accounts, listed
 
 KEPT = 100_000
 KEPT_REFUSED = 10_000
+KEPT_OWN = 1_000  # of an operator and an operation
+AGE_MS = 730 * 86_400_000
+_BATCH = 1_000
 JOINED_MS = 600_000
 REFUSED = "refused"
 LAST = 2**63 - 1
-_COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome"
+_COLUMNS = "at, actor_kind, actor_id, actor_name, via, account_id, operation, ids, outcome, own"
 _OF_COLUMNS = ", ".join(f"r.{name}" for name in _COLUMNS.split(", "))
 # For each account the first rows of an index, merged.
 _OF_SOME = """
     json_each(?1) s CROSS JOIN audit_records r ON r.number IN (
-        SELECT n.number FROM audit_records n WHERE n.account_id = s.value AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
+        SELECT n.number FROM audit_records n
+        WHERE n.account_id = s.value AND n.own = 0 AND n.number < ?3 AND n.at >= ?2 ORDER BY n.number DESC LIMIT ?4)
 """
 _DELETE_OLD = """
-    DELETE FROM audit_records WHERE account_id IS ?1 AND number <=
-        (SELECT number FROM audit_records WHERE account_id IS ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+    DELETE FROM audit_records WHERE account_id IS ?1 AND own = 0 AND number <=
+        (SELECT number FROM audit_records WHERE account_id IS ?1 AND own = 0 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+"""
+_DELETE_OWN = """
+    DELETE FROM audit_records WHERE actor_id = ?1 AND operation = ?2 AND own = 1 AND number <=
+        (SELECT number FROM audit_records WHERE actor_id = ?1 AND operation = ?2 AND own = 1 ORDER BY number DESC LIMIT 1 OFFSET ?3)
 """
 _DELETE_REFUSED = """
     DELETE FROM audit_records WHERE account_id IS ?1 AND outcome = 'refused' AND number <=
@@ -37,14 +46,20 @@ _DELETE_REFUSED = """
 
 
 async def record(db: Database, entry: AuditRecord) -> int:
-    """Write a record and return its number. Delete all but the account's newest KEPT, of which KEPT_REFUSED may be refused ones."""
+    """Write a record and return its number.
+
+    Delete all but the account's newest KEPT, of which KEPT_REFUSED may be refused ones. Of what is the operator's own, all but KEPT_OWN.
+    """
 
     def unit(connection: Connection) -> int:
         earlier = _repeated(connection, entry) if entry.outcome == REFUSED else None
         if earlier is not None:
             return earlier
         number = record_in(connection, entry)
-        connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
+        if entry.own:
+            connection.execute(_DELETE_OWN, (entry.actor.id, entry.operation, KEPT_OWN))
+        else:
+            connection.execute(_DELETE_OLD, (entry.account_id, KEPT))
         if entry.outcome == REFUSED:
             connection.execute(_DELETE_REFUSED, (entry.account_id, KEPT_REFUSED))
         return number
@@ -55,8 +70,8 @@ async def record(db: Database, entry: AuditRecord) -> int:
 def record_in(connection: Connection, entry: AuditRecord) -> int:
     """Write a record within a unit and return its number."""
     number: int = connection.execute(
-        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
-        (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome),
+        f"INSERT INTO audit_records ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number",
+        (entry.at, *entry.actor, entry.via, entry.account_id, entry.operation, json.dumps(entry.ids), entry.outcome, int(entry.own)),
     ).fetchone()[0]
     return number
 
@@ -79,6 +94,18 @@ async def settle(db: Database, number: int, account_id: str | None, ids: Mapping
             connection.execute(_DELETE_REFUSED, (account_id, KEPT_REFUSED))
 
     await db.write(unit)
+
+
+async def forget(db: Database, number: int) -> None:
+    """Delete the record of an operation that changed nothing."""
+    await db.write(lambda connection: connection.execute("DELETE FROM audit_records WHERE number = ?", (number,)))
+
+
+async def expire(db: Database, now: int) -> bool:
+    """Delete a batch of records older than AGE_MS. Return False once none is left."""
+    oldest = "SELECT number FROM audit_records ORDER BY number LIMIT ?"
+    delete = f"DELETE FROM audit_records WHERE number IN ({oldest}) AND at < ?"
+    return await db.write(lambda connection: connection.execute(delete, (_BATCH, now - AGE_MS)).rowcount == _BATCH)
 
 
 def _repeated(connection: Connection, entry: AuditRecord) -> int | None:
@@ -119,5 +146,5 @@ async def page(db: Database, accounts: Accounts, since: int, limit: int, after: 
 
 
 def _record(row: tuple[Any, ...]) -> AuditRecord:
-    at, kind, actor_id, name, via, account_id, operation, ids, outcome, number, times = row
-    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number, times)
+    at, kind, actor_id, name, via, account_id, operation, ids, outcome, own, number, times = row
+    return AuditRecord(at, Actor(kind, actor_id, name), via, account_id, operation, json.loads(ids), outcome, number, times, bool(own))

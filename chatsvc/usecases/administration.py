@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from chatsvc.domain import refusals
 from chatsvc.domain.actors import Caller, Role, Scope
-from chatsvc.domain.audit import AuditRecord
+from chatsvc.domain.audit import AuditRecord, Unchanged
 from chatsvc.domain.knowledge_changes import ChangeContent
 from chatsvc.domain.models import AccountUsage, Bot, Entry, FirstRecords, NewKey
 from chatsvc.domain.operators import NewOperator, Operator, OperatorSession, actor_of
@@ -213,7 +213,8 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
     if operation.role is None and operation.effect is not ENTER and caller.session is None:
         # Not recorded: strangers could evict the other records.
         raise refusals.session_needed()
-    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments))
+    is_own = _needed(operation, arguments) is None
+    act = AuditRecord(services.clock(), caller.actor, caller.via, None, name, _ids(arguments), own=is_own)
     try:
         account_id, scope = await _authorised(services, caller.scope, name, operation, arguments)
     except Refused as fault:
@@ -235,6 +236,7 @@ async def perform(services: Services, caller: Caller, name: str, arguments: Mapp
 
 
 async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, Any, Any]) -> Any:
+    number: int | None
     try:
         number = await audit.record(services.db, act)
     except BaseException:
@@ -243,6 +245,9 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
     account_id, ids, outcome = act.account_id, act.ids, "failed"
     try:
         result = await work
+        if isinstance(result, Unchanged):
+            await audit.forget(services.db, number)
+            number, result = None, result.result
         new_account_id, new_ids = _made(result)
         account_id, ids, outcome = account_id or new_account_id, {**ids, **new_ids}, "done"
     except Refused:
@@ -250,7 +255,8 @@ async def _recorded(services: Services, act: AuditRecord, work: Coroutine[Any, A
         raise
     finally:
         try:
-            await audit.settle(services.db, number, account_id, ids, outcome)
+            if number is not None:
+                await audit.settle(services.db, number, account_id, ids, outcome)
         except StoreUnavailable as fault:
             # The caller gets the result of the operation itself.
             log.error("the outcome of an administrative operation is not recorded (%s): %s", outcome, fault)

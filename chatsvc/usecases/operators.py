@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from chatsvc.domain import operators, paging, refusals
 from chatsvc.domain.actors import Caller, Role
+from chatsvc.domain.audit import Unchanged
 from chatsvc.domain.operators import OF_OWNERS, NewOperator, Operator, OperatorSession
 from chatsvc.domain.paging import ResultPage
 from chatsvc.store import operators as stored
@@ -92,7 +93,7 @@ async def change(
     name: str | None = None,
     language: str | None = None,
     admin: bool | None = None,
-) -> Operator:
+) -> Operator | Unchanged:
     """Change the given fields. The role "none" takes away the role in an account, an empty name the name.
 
     Raises `last_administrator`, `operator_shared` where an owner may change the role alone, and `notice_for_owners`. Sessions follow at
@@ -122,7 +123,8 @@ async def change(
         raise refusals.last_administrator(email=found.email) from None
     if changed is None:
         raise refusals.operator_not_found(email=email)
-    return _shown(caller, changed)
+    shown = _shown(caller, changed)
+    return Unchanged(shown) if changed._replace(updated_at=found.updated_at) == found else shown
 
 
 async def link(services: Services, caller: Caller, *, email: str) -> NewOperator:
@@ -159,10 +161,12 @@ async def remove(services: Services, caller: Caller, *, email: str) -> Operator:
     return _shown(caller, found)
 
 
-async def set_language(services: Services, caller: Caller, *, language: str) -> Operator:
+async def set_language(services: Services, caller: Caller, *, language: str) -> Operator | Unchanged:
     """Change the language of the operator who calls; raises `session_needed`."""
     operator = (await own(services, caller)).operator
-    changes = {"language": operators.known_language(language), "updated_at": services.clock()}
+    if operators.known_language(language) == operator.language:
+        return Unchanged(operator)
+    changes = {"language": language, "updated_at": services.clock()}
     changed = await stored.change(services.db, operator.id, changes, {})
     if changed is None:
         raise refusals.session_needed()

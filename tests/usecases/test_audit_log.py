@@ -211,3 +211,37 @@ async def test_a_refused_act_that_is_repeated_has_one_record(app: App, caller: c
 async def test_an_outcome_of_a_record_that_is_gone_is_dropped(app: App) -> None:
     await audit.settle(app.services.db, 99, None, {}, "done")
     assert await records(app) == []
+
+
+async def test_what_an_operator_changes_of_the_own_pushes_out_no_other_records(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "KEPT", 3)
+    monkeypatch.setattr(audit, "KEPT_OWN", 2)
+    db, eve = app.services.db, Actor("operator", "7", "Eve")
+    await audit.record(db, AuditRecord(START, ADMIN.actor, "cli", None, "backup.create", {}, "done"))
+    await audit.record(db, AuditRecord(START, eve, "web", None, "session.create", {}, "done", own=True))
+    for number in range(20):
+        await audit.record(db, AuditRecord(START + number, eve, "web", None, "operator.language", {}, "done", own=True))
+    found = [(one.operation, one.at) for one in await records(app)]
+    assert found == [
+        ("backup.create", START),
+        ("session.create", START),
+        ("operator.language", START + 18),
+        ("operator.language", START + 19),
+    ]
+
+
+async def test_a_change_to_what_stands_has_no_record(app: App) -> None:
+    await perform(app.services, ADMIN, "operator.add", {"email": "eve@example.com", "name": "Eve", "admin": True})
+    for language in ("tr", "tr", "en", "en", "en"):
+        await perform(app.services, ADMIN, "operator.set", {"email": "eve@example.com", "language": language})
+    assert [one.operation for one in await records(app)] in (
+        ["operator.add", "operator.set", "operator.set"],
+        ["operator.add", "operator.set"],
+    )
+
+
+async def test_records_are_deleted_after_two_years(app: App) -> None:
+    for at in (START - audit.AGE_MS - 1, START - audit.AGE_MS + 1, START):
+        await audit.record(app.services.db, AuditRecord(at, ADMIN.actor, "cli", None, "x", {}, "done"))
+    assert not await audit.expire(app.services.db, START)
+    assert [one.at for one in await records(app)] == [START - audit.AGE_MS + 1, START]

@@ -657,6 +657,16 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 30: no query reads it; messages that wait are found by their queue.
     "DROP INDEX messages_queued",
+    # 31: what operators change of their own counts apart in the audit log.
+    """
+    ALTER TABLE audit_records ADD COLUMN own INTEGER NOT NULL DEFAULT 0;
+    UPDATE audit_records SET own = 1 WHERE account_id IS NULL AND actor_kind = 'operator' AND operation IN
+        ('operator.language', 'session.create', 'session.verify', 'session.remove', 'session.revoke', 'password.set', 'totp.enable',
+         'totp.confirm', 'totp.disable');
+    DROP INDEX audit_of_account;
+    CREATE INDEX audit_of_account ON audit_records (account_id, own, number);
+    CREATE INDEX audit_of_operator ON audit_records (actor_id, operation, number) WHERE own = 1;
+    """,
 )
 
 
