@@ -108,13 +108,17 @@ class WhatsAppSender:
 
 
 def content(text: str, choices: Sequence[str], label: Callable[[str], str]) -> dict[str, object]:
-    """Make type and content of a message. Choices become buttons, or a list where there are many or they are long."""
-    offered = [choice for choice in dict.fromkeys(choices) if choice and len(CHOICE + choice) <= ROW_ID][:MOST_ROWS]
-    if not offered or len(text) > MOST_QUESTION:
+    """Make type and content of a message. Choices become buttons, or a list where there are many or they are long.
+
+    Plain text where a list does not hold them all: it would hide the others.
+    """
+    offered = [choice for choice in dict.fromkeys(choices) if choice]
+    fit = len(offered) <= MOST_ROWS and all(len(CHOICE + choice) <= ROW_ID for choice in offered)
+    if not offered or not fit or len(text) > MOST_QUESTION:
         return {"type": "text", "text": {"preview_url": False, "body": text}}
-    fit = len(offered) <= MOST_BUTTONS and all(len(choice) <= BUTTON_TITLE for choice in offered)
-    action = _buttons(offered) if fit else _list(offered, label(text)[:BUTTON_TITLE])
-    return {"type": "interactive", "interactive": {"type": "button" if fit else "list", "body": {"text": text}, "action": action}}
+    short = len(offered) <= MOST_BUTTONS and all(len(choice) <= BUTTON_TITLE for choice in offered)
+    action = _buttons(offered) if short else _list(offered, label(text)[:BUTTON_TITLE])
+    return {"type": "interactive", "interactive": {"type": "button" if short else "list", "body": {"text": text}, "action": action}}
 
 
 def _buttons(choices: Sequence[str]) -> dict[str, object]:
@@ -122,14 +126,17 @@ def _buttons(choices: Sequence[str]) -> dict[str, object]:
 
 
 def _list(choices: Sequence[str], label: str) -> dict[str, object]:
-    return {"button": label, "sections": [{"rows": [_row(choice) for choice in choices]}]}
+    """Make a list. Its rows are numbered where their titles, which are to differ, begin alike."""
+    titles = [_shortened(choice, ROW_TITLE) for choice in choices]
+    if len(set(titles)) < len(titles):
+        titles = [_shortened(f"{place}. {choice}", ROW_TITLE) for place, choice in enumerate(choices, start=1)]
+    return {"button": label, "sections": [{"rows": [_row(choice, title) for choice, title in zip(choices, titles, strict=True)]}]}
 
 
-def _row(choice: str) -> dict[str, str]:
+def _row(choice: str, title: str) -> dict[str, str]:
     """Make a row. What its title cannot hold stands in the description as a whole."""
-    if len(choice) <= ROW_TITLE:
-        return {"id": CHOICE + choice, "title": choice}
-    return {"id": CHOICE + choice, "title": _shortened(choice, ROW_TITLE), "description": _shortened(choice, ROW_DESCRIPTION)}
+    described = {} if title.endswith(choice) else {"description": _shortened(choice, ROW_DESCRIPTION)}
+    return {"id": CHOICE + choice, "title": title, **described}
 
 
 def _shortened(text: str, most: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -112,6 +113,14 @@ async def begun(engine: ScriptedEngine, turns: int) -> None:
     async with asyncio.timeout(10):
         while len(engine.turns) < turns:  # noqa: ASYNC110  # the engine has no event for it
             await asyncio.sleep(0.01)
+
+
+async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
+    """Let the bot's form ask for one of these rooms."""
+    field = {"name": "Room", "kind": "choice", "choices": rooms, "ask": {"en": "Which room?"}}
+    text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
 
 
 @pytest.fixture

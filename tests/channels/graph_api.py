@@ -255,3 +255,5 @@ def _broken_rows(rows: list[dict[str, str]], limits: dict[str, int]) -> Iterator
             yield f"row {row}"
     if len({row["id"] for row in rows}) != len(rows):
         yield "ids"
+    if len({row["title"] for row in rows}) != len(rows) or any(row["id"] != row["id"].strip() for row in rows):
+        yield "titles"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from chatsvc.store import incoming_messages
 from chatsvc.usecases import channel_messages, channel_states, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import NAME, TOKEN, BotApi, Fault, chats
-from tests.channels.conftest import begun
+from tests.channels.conftest import begun, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
@@ -61,14 +60,6 @@ async def until_fault(caller: Caller, fault: str | None) -> None:
     async with asyncio.timeout(10):
         while (await listed(caller)).fault != fault:  # noqa: ASYNC110  # of the store
             await asyncio.sleep(0.01)
-
-
-async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
-    """Let the bot's form ask for one of these rooms."""
-    field = {"name": "Room", "kind": "choice", "choices": rooms, "ask": {"en": "Which room?"}}
-    text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
-    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
 
 
 async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Caller, api: BotApi, clock: FakeClock) -> None:

@@ -26,6 +26,7 @@ from chatsvc.store import whatsapp_arrivals, whatsapp_sends
 from chatsvc.store.database import StoreUnavailable
 from chatsvc.usecases import channel_states, erasure, whatsapp_sending
 from chatsvc.usecases.administration import perform
+from tests.channels.conftest import offer_rooms
 from tests.channels.graph_api import NUMBER, PHONE, SCOPED, VERIFY_TOKEN, GraphApi, GraphFault
 from tests.channels.whatsapp import Phone
 from tests.conftest import Caller
@@ -313,13 +314,13 @@ def _asking(choices: tuple[str, ...], _: Turn) -> Reply:
 
 async def test_questions_back_become_buttons_or_a_list(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
     short, long = ("Opening hours?", "Breakfast?"), ("What does a double room with a view of the sea cost?", "Breakfast?")
-    offers = [short, long, tuple(f"Question {n}?" for n in range(12)), ("x" * 300, "Breakfast?"), ()]
+    offers = [short, long, tuple(f"Question {n}?" for n in range(10)), tuple(f"Question {n}?" for n in range(11)), ("x" * 300, "Yes"), ()]
     for place, offered in enumerate(offers):
         engine.script = partial(_asking, offered)
         await phone.say("hello")
         await phone.until(*["sent"] * (place + 1))
     bodies = [one.body["interactive"] if one.body["type"] == "interactive" else None for one in api.sent]
-    assert [body and body["type"] for body in bodies] == ["button", "list", "list", "button", None]
+    assert [body and body["type"] for body in bodies] == ["button", "list", "list", None, None, None]
     assert bodies[1] is not None
     row = bodies[1]["action"]["sections"][0]["rows"][0]
     assert (row["title"], row["description"]) == ("What does a double room…", long[0])
@@ -328,8 +329,48 @@ async def test_questions_back_become_buttons_or_a_list(phone: Phone, api: GraphA
     # The answer by a row is the whole question.
     reply = {"type": "list_reply", "list_reply": {"id": row["id"], "title": row["title"], "description": row["description"]}}
     await phone.say(type="interactive", interactive=reply)
-    await api.until(lambda: len(engine.turns) == 6)
+    await api.until(lambda: len(engine.turns) == 7)
     assert engine.turns[-1].message == long[0]
+
+
+async def test_rows_that_begin_alike_are_numbered_and_each_is_its_whole_choice(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:
+    choices = ("Double room with a view of the sea", "Double room with a view of the garden", "Suite")
+    engine.script = partial(_asking, choices)
+    await phone.say("rooms")
+    await phone.until("sent")
+    offered = api.sent[0].body["interactive"]["action"]["sections"][0]["rows"]
+    assert [row["title"] for row in offered] == ["1. Double room with a v…", "2. Double room with a v…", "3. Suite"]
+    assert [row.get("description") for row in offered] == [*choices[:2], None]
+    for row in offered:
+        await phone.say(type="interactive", interactive={"type": "list_reply", "list_reply": {"id": row["id"], "title": row["title"]}})
+    await phone.until(*["sent"] * 4)
+    assert [turn.message for turn in engine.turns[1:]] == list(choices)
+
+
+async def test_a_form_is_answered_by_its_buttons(phone: Phone, api: GraphApi) -> None:
+    rooms = ["Double room with a view of the sea and of the harbour", "Cancel"]
+    await offer_rooms(phone.caller, rooms)
+    await phone.say("please call me back about a bike repair")
+    await phone.until("sent")
+    asked = api.sent[0].body["interactive"]
+    row = asked["action"]["sections"][0]["rows"][0]
+    assert (asked["type"], row["title"], row["description"]) == ("list", "Double room with a view…", rooms[0])
+    await phone.say(type="interactive", interactive={"type": "list_reply", "list_reply": row})
+    await phone.until("sent", "sent")
+    await phone.say("Jo Miller")
+    await phone.until(*["sent"] * 3)
+    await phone.say("jo@example.com")
+    await phone.until(*["sent"] * 4)
+    confirm = api.sent[3].body["interactive"]
+    assert f"- Room: {rooms[0]}" in confirm["body"]["text"]
+    yes, no = [button["reply"] for button in confirm["action"]["buttons"]]
+    assert (yes["title"], no["title"]) == ("Yes", "No")
+    await phone.say(type="interactive", interactive={"type": "button_reply", "button_reply": yes})
+    await phone.until(*["sent"] * 5)
+    said = [one.content for one in await phone.messages() if one.role == "user"]
+    assert said == ["please call me back about a bike repair", rooms[0], "Jo Miller", "jo@example.com", "Yes"]
+    (noted,) = (await phone.act("request.list")).items
+    assert rooms[0] in noted.message
 
 
 async def test_choices_of_a_turkish_text_have_a_turkish_button(phone: Phone, api: GraphApi, engine: ScriptedEngine) -> None:

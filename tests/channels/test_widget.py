@@ -17,7 +17,7 @@ from chatsvc.engines import Reply
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
 from tests.channels.browsing import HostSite, frame_of, log_of, opened, say, sees, until
-from tests.channels.conftest import begun
+from tests.channels.conftest import begun, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
@@ -341,9 +341,7 @@ async def test_replies_are_rated_a_choice_is_a_button_and_links_are_links(chat: 
 
 
 async def test_a_form_is_answered_by_its_buttons(chat: Page, caller: Caller) -> None:
-    text = "forms:\n  contact:\n    fields:\n      - {name: Room, kind: choice, choices: [sea, <b>garden</b>], ask: {en: Which room?}}\n"
-    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
-    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
+    await offer_rooms(caller, ["sea", "<b>garden</b>"])
     await say(chat, "please call me back about a bike repair")
     await sees(chat, "Which room?")
     buttons = chat.locator("[data-action=choose]")
