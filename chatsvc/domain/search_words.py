@@ -68,9 +68,22 @@ def terms(query: str, prefix: str = "") -> list[Term]:
     """Return the terms of a query; a text that has all of them matches. `prefix` restricts them to IN_CAPTURE words."""
     folded = query.translate(_FOLDING)
     phones = [_without_zeros(_NO_DIGIT.sub("", match))[-NATIONAL_DIGITS:] for match in _PHONE.findall(folded)]
-    rest = _WORD.findall(_PHONE.sub(" ", folded))
-    found = [word for word in [*phones, *(_without_zeros(word) or word for word in rest)] if word]
-    return [Term(prefix + word[:MAX_LETTERS]) for word in dict.fromkeys(found)][:MAX_TERMS]
+    rest = [term for token in _PHONE.sub(" ", folded).split() for term in _parts(token)]
+    found = [*(Term(phone) for phone in phones if phone), *rest]
+    return [Term(prefix + word[:MAX_LETTERS], exact) for word, exact in dict.fromkeys(found)][:MAX_TERMS]
+
+
+def user(query: str) -> Term | None:
+    """Return the term for a user_id, typed as it is. None for a query that looks like words."""
+    typed = query.strip()
+    return Term(USER + typed, exact=True) if typed.split() == [typed] and any(map(str.isdigit, typed)) else None
+
+
+def _parts(token: str) -> list[Term]:
+    """Return the terms of a token. Numbers of an id ("first-000007") are whole words, with their zeros."""
+    parts = _WORD.findall(token)
+    is_id = any(not part.isdigit() for part in parts)
+    return [Term(part, exact=True) if is_id and part.isdigit() else Term(_without_zeros(part) or part) for part in parts]
 
 
 def _without_zeros(word: str) -> str:

@@ -71,12 +71,14 @@ async def list_all(
     """List the conversations of one bot, or of the caller's scope, newest first.
 
     q: words that a conversation has, by their beginnings, in its messages and captures or its visitor's name, e-mail, phone and user_id.
+    A user_id with a digit, as it is, selects that visitor alone.
     captured: only conversations with a request. handling: only those that are "waiting", or that an "operator" has.
     Such a page may be short, or empty, although more follow.
     """
     limit, place = paging.clamped(limit), paging.parsed(after, paging.number, paging.number)
     chosen = (await bots.resolve(services, caller, bot))[1].id if bot is not None else None
-    terms = [*(search.terms_of(q) if q else []), *([Term(search_words.CAPTURED, exact=True)] if captured else [])]
+    marks = [Term(search_words.CAPTURED, exact=True)] if captured else []
+    terms = [*(search.terms_of(q) if q else []), *marks]
     if handling is not None and handling not in (WAITING, OPERATOR):
         raise refusals.status_unknown(status=handling, known=[WAITING, OPERATOR])
     if q and q.strip() and not search.terms_of(q):
@@ -84,6 +86,11 @@ async def list_all(
     if terms:
         await search.catch_up(services)
     wanted = ConversationFilter(chosen, channel, terms, handling)
+    user = search_words.user(q) if q else None
+    if user is not None:
+        of_user = wanted._replace(terms=[user, *marks])
+        if (await search_queries.conversations(services.db, caller.scope.accounts, of_user, 1)).rows:
+            wanted = of_user
     found = await search_queries.conversations(services.db, caller.scope.accounts, wanted, limit, place)
     return ResultPage([one for one, _ in found.rows], paging.position(*found.next) if found.next else None)
 

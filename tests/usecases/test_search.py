@@ -40,6 +40,16 @@ async def test_a_message_is_found_right_after_it_was_answered(caller: conftest.C
     assert [one.user_id for one in (await listed(caller, channel="web")).items] == []
 
 
+async def test_a_visitor_id_is_found_exactly_as_typed(caller: conftest.Caller) -> None:
+    ids = ["first-7", "first-70", "first-000007", "first-0000070", "first-700", "42", "420", "0042"]
+    for one in ids:
+        await caller.send("hello", one)
+    for query in ids:
+        assert [one.user_id for one in (await listed(caller, q=f" {query} ")).items] == [query]
+    assert [one.user_id for one in (await listed(caller, q="first-00007")).items] == []
+    assert len((await listed(caller, q="first")).items) == 5
+
+
 async def test_a_long_queue_is_worked_off_in_the_background_and_a_search_says_so(caller: conftest.Caller) -> None:
     services = caller.app.services
     for number in range(4):
