@@ -33,6 +33,7 @@ SENTENCES = {
     "nothing": Sentence(en=f"no opening hours are given; {_EXPECTED_EN}", tr=f"çalışma saati verilmemiş; {_EXPECTED_TR}"),
     "overlap": Sentence(en="the hours of {day} overlap", tr="{day} gününün saatleri çakışıyor"),
 }
+_SHORT_DAYS = {"tr": dict(zip(DAYS, ("Pzt", "Sal", "Çar", "Per", "Cum", "Cmt", "Paz"), strict=True))}
 _TURKISH_DAYS = dict(zip(DAYS, ("pazartesi", "salı", "çarşamba", "perşembe", "cuma", "cumartesi", "pazar"), strict=True))
 _NOON, _DAY = 12 * 60, 24 * 60
 _LATEST = 6 * 60  # until when a night's hours may go on after midnight
@@ -132,6 +133,12 @@ def normalize(text: str) -> str:
         name = f"{DAYS[first]}-{DAYS[others[-1]]}" if others else DAYS[first]
         rules += [f"{name} {_clock(opens)}-{_clock(closes)}" for opens, closes in spans or []]
     return "; ".join(rules)
+
+
+def written(text: str, language: str) -> str:
+    """Write normalised opening hours with the names of days in a language. `parse` reads them."""
+    names = _SHORT_DAYS.get(language, {})
+    return re.sub("[a-z]+", lambda match: names.get(match[0], match[0]), text)
 
 
 def _clock(minutes: int) -> str:

@@ -143,7 +143,8 @@ async def put(
 ) -> Entry:
     """Create an entry, or change the one of the id `entry`.
 
-    Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, else the bot's.
+    Raises `entry_not_found`, and `entry_invalid` with all faults. The language defaults to the entry's, then to that of its text, then to
+    the bot's.
     """
     _, chatbot = await bots.resolve(services, caller, bot)
     written = draft(chatbot, question, answer, alt, language)
@@ -165,7 +166,9 @@ def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: st
     found = Gathering("")
     for text in (question, answer, *alt):
         found.text(0, text)
-    tag = found.language(0, language) if language else bot.language
+    from chatsvc.engines.reading.language_detection import guess
+
+    tag = found.language(0, language) if language else guess(f"{question} {answer}")
     phrasings = [(line, text) for line, text in enumerate(alt, start=1) if text.strip()]
     found.entry(0, question, phrasings, answer, tag or bot.language)
     try:

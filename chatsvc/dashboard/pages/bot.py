@@ -6,7 +6,7 @@ from chatsvc.dashboard.fields import Fields
 from chatsvc.dashboard.page import Page
 from chatsvc.dashboard.responses import respond
 from chatsvc.dashboard.route import Access, Route
-from chatsvc.domain import profiles
+from chatsvc.domain import opening_hours, profiles
 from chatsvc.domain.hand_off import MOST_MINUTES
 from chatsvc.domain.knowledge_files import KnowledgeFileError, decode
 from chatsvc.domain.models import Bot
@@ -21,13 +21,14 @@ FILE_LIMITS = FormLimits(size=1024 * 1024, field_size=256 * 1024)
 MINUTES = ("hand_off_wait", "hand_off_return")
 
 
-def values_of(bot: Bot) -> dict[str, str]:
-    """Return the fields of the form for a bot."""
+def values_of(bot: Bot, language: str) -> dict[str, str]:
+    """Return the fields of the form for a bot, in a language of the pages."""
     values = {name: getattr(bot, name) or "" for name in (*OWN, *WORDS)}
     profile = profiles.load(bot.profile)
     closed = profile.to_json().get("closed") or []
     return {
         **values,
+        "opening_hours": opening_hours.written(values["opening_hours"], language),
         "fallback": bot.fallback or "none",
         "ask_back": "off" if bot.ask_back is False else "on",
         "hand_off": "on" if bot.hand_off else "off",
@@ -45,7 +46,7 @@ def _tiers(page: Page, bot: Bot) -> list[tuple[str, str]]:
 async def show(page: Page) -> HttpResponse:
     """Show the settings."""
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    return page.render("bot_settings.html", bot=bot, values=values_of(bot), tiers=_tiers(page, bot))
+    return page.render("bot_settings.html", bot=bot, values=values_of(bot, page.language), tiers=_tiers(page, bot))
 
 
 async def submit(page: Page) -> HttpResponse:
@@ -56,7 +57,7 @@ async def submit(page: Page) -> HttpResponse:
         await page.perform("bot.set", bot=bot_id, **_settings(fields))
     except Refused as fault:
         bot = await page.perform("bot.show", bot=bot_id)
-        return page.refused("bot_settings.html", fault, bot=bot, values={**values_of(bot), **typed}, tiers=_tiers(page, bot))
+        return page.refused("bot_settings.html", fault, bot=bot, values={**values_of(bot, page.language), **typed}, tiers=_tiers(page, bot))
     return page.redirect(f"/bots/{bot_id}", done="saved")
 
 

@@ -46,7 +46,7 @@ async def show_new(page: Page) -> HttpResponse:
     it is the answer, and the visitor's last question before it is the question, without personal data.
     """
     bot = await page.perform("bot.show", bot=page.params["bot"])
-    values, number = {"question": "", "alt": "", "answer": "", "language": bot.language}, page.query.get("unanswered", "")
+    values, number = {"question": "", "alt": "", "answer": "", "language": ""}, page.query.get("unanswered", "")
     if number:
         draft = await page.perform("unanswered.answer", bot=bot.id, question=question_number(number))
         values |= {"question": draft.question, "alt": "\n".join(draft.alt), "language": draft.language}
