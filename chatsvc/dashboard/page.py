@@ -50,6 +50,7 @@ class Page:
         self.has_record = False
         self.accounts: Sequence[Account] = ()
         self.timezone = DEFAULT_ZONE
+        self.has_times = False
         self._templates = templates
         self._fields: Fields | None = None
 
@@ -188,9 +189,14 @@ class Page:
             "reasons": partial(reasons.sentence, language),
             "date": lambda at, there=zone: formats.date(at, language, there),
             "weekday": lambda at, there=zone: formats.weekday(at, language, there),
-            "clock": lambda at, there=zone: formats.clock(at, there),
-            "date_and_time": lambda at, there=zone: formats.date_and_time(at, language, there),
+            "clock": lambda at, there=zone: self._zoned(formats.clock(at, there), there),
+            "date_and_time": lambda at, there=zone: self._zoned(formats.date_and_time(at, language, there), there),
         }
+
+    def _zoned(self, time: str, zone: str) -> str:
+        """Name the zone of a time if it is another than the page's."""
+        self.has_times = True
+        return time if zone == self.timezone else f"{time} ({zone})"
 
     @property
     def menu(self) -> list[navigation.MenuLink]:
