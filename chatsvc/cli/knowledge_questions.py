@@ -92,14 +92,17 @@ def lint(ctx: click.Context, bot: str, everything: bool, as_json: bool) -> None:
 @click.command()
 @click.argument("bot", type=BOT)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of questions.")
+@click.option("--all", "with_answered", is_flag=True, help="Also those that the knowledge answers by now.")
 @click.option("--markdown", is_flag=True, help="Print them as entries to fill in.")
 @click.option("--clear", is_flag=True, help="Delete them all.")
 @json_option
 @click.pass_context
-def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: bool, as_json: bool) -> None:
+def unanswered(ctx: click.Context, bot: str, limit: int, with_answered: bool, markdown: bool, clear: bool, as_json: bool) -> None:
     """List unanswered questions, most frequent first, each with the nearest entry.
 
-    Similar questions form one group. With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
+    Similar questions form one group. A group closes once the knowledge answers it, and opens when it is missed again.
+
+    With --markdown they are printed as entries: fill in the answers and use `knowledge add`.
 
     \b
     Examples:
@@ -116,7 +119,7 @@ def unanswered(ctx: click.Context, bot: str, limit: int, markdown: bool, clear: 
         show(call(ctx, "knowledge.forget_unanswered", bot=bot), as_json)
         return
     with progress.shown("grouping"):
-        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit)
+        found = call(ctx, "knowledge.unanswered", bot=bot, limit=limit, answered=None if with_answered else False)
     if markdown:
         for group in found:
             echo(question(group["question"], group["asked"][1:], group["language"]) + "\n")

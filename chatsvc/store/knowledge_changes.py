@@ -23,6 +23,16 @@ _MOST_TITLE = 200  # characters
 _COLUMNS = "id, at, actor_kind, actor_id, actor_name, via, kind, title, entries_before, entries_after, undone"
 
 
+async def last_at(db: Database, bot_id: str) -> int:
+    """Return when a bot's knowledge was last changed, in milliseconds. LAST where no change is recorded."""
+
+    def unit(connection: Connection) -> int:
+        row = connection.execute("SELECT at FROM knowledge_changes WHERE bot_id = ? ORDER BY number DESC LIMIT 1", (bot_id,)).fetchone()
+        return int(row[0]) if row else LAST
+
+    return await db.read(unit)
+
+
 class StoredEntry(NamedTuple):
     """Row of an entry. Its number, the entry, the file that it came with, its time of creation."""
 

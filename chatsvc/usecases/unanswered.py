@@ -20,6 +20,7 @@ from chatsvc.domain.folding import fold
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Bot, Entry, SendMessage
 from chatsvc.domain.paging import ResultPage
+from chatsvc.store import knowledge_changes
 from chatsvc.store import unanswered as stored
 from chatsvc.usecases import bots, knowledge
 from chatsvc.usecases.services import Services
@@ -165,7 +166,7 @@ class UnansweredGroup(NamedTuple):
     """Phrasings of one question, the most frequent first.
 
     `id` is the number of the first one. `nearest` is the entry that matches best, with its score, unless no entry matches well
-    enough to be offered; `answered` says that the knowledge answers the question by now.
+    enough to be offered; `answered` says that the knowledge answers the question by now, and was not asked it in vain since.
     """
 
     id: int
@@ -203,8 +204,8 @@ async def groups(services: Services, caller: Caller, *, bot: str, limit: int = 2
     asked = [one for one in await stored.most_asked(services.db, chatbot.id) if is_question(one.question)]
     if not asked:
         return []
-    index = await services.knowledge.of(chatbot)
-    return await services.offload(lambda: _shown(chatbot, asked, index, limit, answered))
+    known = await _known(services, chatbot)
+    return await services.offload(lambda: _shown(asked, known, limit, answered))
 
 
 async def page(
@@ -232,8 +233,8 @@ async def page(
         asked = (await _group_of(services, chatbot, question)).wordings
     if not asked:
         return ResultPage([], None)
-    index, wanted = await services.knowledge.of(chatbot), fold(q).split()
-    found = await services.offload(lambda: _shown(chatbot, asked, index, start + limit + 1, answered, wanted))
+    known, wanted = await _known(services, chatbot), fold(q).split()
+    found = await services.offload(lambda: _shown(asked, known, start + limit + 1, answered, wanted))
     return paging.page_of(found[start:], limit, lambda _: paging.position(start + limit))
 
 
@@ -286,11 +287,28 @@ class _Group:
         return max(by_stems, _LETTERS * by_letters)
 
 
-def _shown(
-    bot: Bot, asked: Sequence[stored.Asked], index: Knowledge, limit: int, answered: bool | None, wanted: Sequence[str] = ()
-) -> list[UnansweredGroup]:
-    from chatsvc.engines.knowledge.dialogue import answers
+class _CurrentKnowledge(NamedTuple):
+    """Knowledge of a bot, with the time of its last change in milliseconds."""
 
+    bot: Bot
+    knowledge: Knowledge
+    changed_at: int
+
+    def answers(self, group: _Group) -> bool:
+        """Return whether the knowledge answers a group. One that was missed again since the last change is not answered."""
+        from chatsvc.engines.knowledge.dialogue.answers import entry_for
+
+        is_older = all(one.last_asked_at <= self.changed_at for one in group.wordings)
+        return is_older and entry_for(self.bot, self.knowledge, group.first.question) is not None
+
+
+async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
+    return _CurrentKnowledge(bot, await services.knowledge.of(bot), await knowledge_changes.last_at(services.db, bot.id))
+
+
+def _shown(
+    asked: Sequence[stored.Asked], known: _CurrentKnowledge, limit: int, answered: bool | None, wanted: Sequence[str] = ()
+) -> list[UnansweredGroup]:
     found = [(sum(one.times for one in group.wordings), group) for group in _grouped(asked)]
     found.sort(key=lambda pair: -pair[0])
     shown: list[UnansweredGroup] = []
@@ -300,7 +318,7 @@ def _shown(
         wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
         if wanted and not _has(fold(" ".join(wordings)), wanted):
             continue
-        has_answer = answers.entry_for(bot, index, group.first.question) is not None
+        has_answer = known.answers(group)
         if answered is not None and has_answer != answered:
             continue
         shown.append(
@@ -312,7 +330,7 @@ def _shown(
                 group.first.language,
                 max(one.last_asked_at for one in group.wordings),
                 sorted({channel for one in group.wordings for channel in one.channels}),
-                _nearest(group.first, index),
+                _nearest(group.first, known.knowledge),
                 has_answer,
             )
         )

@@ -77,6 +77,24 @@ async def test_near_questions_are_one_group_and_the_nearest_entry_is_named(calle
     assert next(one for one in found.values() if one["count"] == 1)["nearest"] is None
 
 
+async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
+    caller: Caller, engine: ScriptedEngine, clock: FakeClock
+) -> None:
+    async def is_open() -> bool:
+        return bool(await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False))
+
+    engine.script = failing("no_answer")
+    await caller.send("Do you repair umbrellas?", language="en")
+    assert await is_open()
+    clock.advance(60)
+    file = ("faq.md", b"## Do you repair umbrellas?\nlanguage: en\n\nYes, within a week.")
+    await knowledge.add(caller.app.services, ADMIN, bot=caller.bot, files=read_files([file], "en"))
+    assert not await is_open()
+    clock.advance(60)
+    await caller.send("Do you repair umbrellas?", language="en")
+    assert await is_open()
+
+
 async def test_how_to_reach_the_visitor_is_not_kept_and_little_of_a_long_text(caller: Caller, engine: ScriptedEngine) -> None:
     engine.script = failing("no_answer")
     await caller.send("Ara beni: +90 (532) 123 45 67 ya da ayse@example.com, 12 kişilik yer var mı?")
