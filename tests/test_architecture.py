@@ -41,7 +41,7 @@ REACH: dict[str, set[str]] = {
     "store": {"chatsvc", "background", "domain", "trusted_paths"},
     "coordination": {"background", "domain"},
     "outbound": {"chatsvc", "deadlines", "domain"},
-    "engines": {"chatsvc", "deadlines", "domain", "outbound"},
+    "engines": {"chatsvc", "deadlines", "domain", "language", "outbound"},
     "webhooks": {"background", "domain", "config", "store", "outbound"},
     "usecases": {
         "chatsvc",
@@ -54,6 +54,7 @@ REACH: dict[str, set[str]] = {
         "file_reader",
         "store",
         "engines",
+        "language",
         "outbound",
         "webhooks",
     },
@@ -76,6 +77,7 @@ REACH: dict[str, set[str]] = {
         "config",
         "store",
         "engines",
+        "language",
         "outbound",
         "webhooks",
         "usecases",
@@ -140,7 +142,7 @@ LIBRARIES = {
     "mammoth": {"file_reader/word.py"},
     "multipart": {"http/forms.py"},
     "orjson": {"api", "engines/anthropic", "store/conversations.py", "webhooks"},
-    "phonenumbers": {"engines/reading"},
+    "phonenumbers": {"language/contacts.py"},
     "prometheus_client": {"metrics"},
     "psycopg": {"store/postgres"},
     "pypdf": {"file_reader/pdf.py"},
@@ -332,8 +334,6 @@ def test_skins_know_of_the_store_only_that_it_can_fail() -> None:
     [
         ("anthropic", "knowledge"),
         ("knowledge", "anthropic"),
-        ("reading", "knowledge"),
-        ("reading", "anthropic"),
         ("knowledge/search", "knowledge.dialogue"),
     ],
 )

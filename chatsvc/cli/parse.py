@@ -44,7 +44,7 @@ def parse(
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file, one of them")
     clock = _clock(now, timezone)
-    from chatsvc.engines.reading import knows_country
+    from chatsvc.language.contacts import knows_country
 
     if not knows_country(country.upper()):
         raise CommandError(f"{country!r} is no country; one is written with two letters, like TR")
@@ -80,9 +80,9 @@ def _clock(now: str | None, timezone: str) -> datetime:
 
 
 def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
-    from chatsvc.engines import reading
+    from chatsvc.language import slots
 
-    found = reading.read(text, now=now, language=language, country=country)
+    found = slots.read(text, now=now, language=language, country=country)
     return {
         "language": found.language,
         "date": found.date.isoformat() if found.date else None,

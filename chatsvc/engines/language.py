@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
-from chatsvc.engines.reading.language_detection import guess, load
+from chatsvc.language.language_detection import guess, load
 
 __all__ = ["among", "detected", "guess", "load", "of", "spoken"]
 

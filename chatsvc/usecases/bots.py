@@ -74,7 +74,7 @@ def _timezone(_: Services, value: str) -> str:
 
 
 def _country(_: Services, value: str) -> str:
-    from chatsvc.engines.reading import knows_country
+    from chatsvc.language.contacts import knows_country
 
     if not knows_country(value.upper()):
         raise refusals.country_unknown(country=value)

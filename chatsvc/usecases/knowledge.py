@@ -166,7 +166,7 @@ def draft(bot: Bot, question: str, answer: str, alt: Sequence[str], language: st
     found = Gathering("")
     for text in (question, answer, *alt):
         found.text(0, text)
-    from chatsvc.engines.reading.language_detection import guess
+    from chatsvc.language.language_detection import guess
 
     tag = found.language(0, language) if language else guess(f"{question} {answer}")
     phrasings = [(line, text) for line, text in enumerate(alt, start=1) if text.strip()]
@@ -186,7 +186,7 @@ async def add_phrasings(services: Services, caller: Caller, chatbot: Bot, entry:
         new = {fold(one): one for one in phrasings if fold(one) not in known}
         return before._replace(alt=(*before.alt, *new.values()))
 
-    from chatsvc.engines.reading.folding import fold
+    from chatsvc.language.folding import fold
 
     done, origin = _invalidating(services, chatbot.id), origin_of(services, caller)
     changed = await stored.update(services.db, chatbot.id, entry, edited, origin, done)

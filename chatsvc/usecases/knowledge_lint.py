@@ -18,8 +18,8 @@ from chatsvc.engines.knowledge.dialogue import facts, hearing
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
-from chatsvc.engines.reading.folding import fold, words
-from chatsvc.engines.reading.language_detection import guess
+from chatsvc.language.folding import fold, words
+from chatsvc.language.language_detection import guess
 
 KINDS = tuple(SENTENCES)  # worst first
 MOST_MISSED = 5  # entries that are named as easily missed

@@ -103,7 +103,7 @@ def _phrasings(version: KnowledgeContent) -> list[PastQuestion]:
 
 def _distinct(questions: Iterable[PastQuestion]) -> list[PastQuestion]:
     """Merge questions of the same folded words, adding up how often they were asked."""
-    from chatsvc.engines.reading.folding import words
+    from chatsvc.language.folding import words
 
     merged: dict[str, PastQuestion] = {}
     for one in questions:

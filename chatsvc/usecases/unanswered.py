@@ -66,14 +66,14 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
 
 def _question(said: str, bot: Bot, language: str | None) -> stored.Question | None:
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
-    from chatsvc.engines import reading
     from chatsvc.engines.knowledge.dialogue import smalltalk
-    from chatsvc.engines.reading.folding import words
-    from chatsvc.engines.reading.language_detection import guess
+    from chatsvc.language.folding import words
+    from chatsvc.language.language_detection import guess
+    from chatsvc.language.yes_no import is_only_nod
 
     question = without_personal_data(said, bot.country, language)[:MOST_CHARACTERS]
     found = words(question)
-    if reading.is_only_nod(question) or smalltalk.kind(found, bot.name) or not is_question(question):
+    if is_only_nod(question) or smalltalk.kind(found, bot.name) or not is_question(question):
         return None
     return stored.Question(" ".join(found), question, primary(language or guess(question) or bot.language))
 
@@ -81,7 +81,7 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.Question | No
 def is_question(question: str) -> bool:
     """Return whether a masked message may become an entry. No insult, no name, no date, and no mere remainder of contact data."""
     from chatsvc.engines.knowledge.dialogue import facts, hearing, intents
-    from chatsvc.engines.reading.folding import words
+    from chatsvc.language.folding import words
 
     if "insult" in intents.of(question):
         return False
@@ -103,24 +103,25 @@ def _is_name(text: str) -> bool:
 
 def without_personal_data(said: str, country: str, language: str | None = None) -> str:
     """Replace names, e-mail addresses and telephone numbers by an ellipsis. The slot reader finds them."""
-    from chatsvc.engines import reading
+    from chatsvc.language.contacts import mask_contacts
+    from chatsvc.language.slots import examine
 
     # Longer than what is kept: a number that the cut would divide is found whole.
     question = said[: 2 * MOST_CHARACTERS]
     for _ in range(_MOST_MASKED):
-        spans = reading.examine(question, now=_ANY_TIME, language=language, country=country).spans
+        spans = examine(question, now=_ANY_TIME, language=language, country=country).spans
         found = sorted((spans[kind] for kind in ("email", "phone", "name") if kind in spans), reverse=True)
         if not found:
             break
         for start, end in found:
             question = question[:start] + MASK + question[end:]
-    return _without_names(" ".join(reading.mask_contacts(question, MASK).split()))
+    return _without_names(" ".join(mask_contacts(question, MASK).split()))
 
 
 def _without_names(text: str) -> str:
     """Mask given names, and unknown capitalised words beside contact data or a closing."""
-    from chatsvc.engines.reading.folding import fold
-    from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
+    from chatsvc.language.folding import fold
+    from chatsvc.language.name_words import AMBIGUOUS_NAMES, BEFORE_NAMES, GIVEN_NAMES
 
     tokens = text.split(" ")
     bare = [token.strip(".,;:!?()") for token in tokens]
@@ -144,7 +145,7 @@ def _is_known(word: str) -> bool:
     """Return whether the lexicon or the topic model has a word."""
     from chatsvc.engines.knowledge.search import lexicon, topics
     from chatsvc.engines.knowledge.search.stemming import stem
-    from chatsvc.engines.reading.folding import fold
+    from chatsvc.language.folding import fold
 
     folded = fold(word)
     return bool(lexicon.of_word(folded)) or topics.shared().row("s" + stem(folded)) is not None
@@ -152,7 +153,7 @@ def _is_known(word: str) -> bool:
 
 async def mask(services: Services) -> None:
     """Remove personal data from questions that an older version or an import has stored. Raises StoreUnavailable."""
-    from chatsvc.engines.reading.folding import words
+    from chatsvc.language.folding import words
 
     def masked(questions: list[stored.Unmasked]) -> list[tuple[int, str, str]]:
         wordings = [(one.number, without_personal_data(one.question, one.country, one.language)) for one in questions]
@@ -351,7 +352,7 @@ def _grouped(asked: Sequence[stored.Asked]) -> list[_Group]:
     """Group questions. Each joins the most similar group that shares a stem with it, or begins one."""
     from chatsvc.engines.knowledge.search.stemming import stem, trigrams
     from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
-    from chatsvc.engines.reading.folding import words
+    from chatsvc.language.folding import words
 
     made: list[_Group] = []
     holders: dict[str, list[int]] = {}  # language and the beginning of a stem -> groups

@@ -44,7 +44,7 @@ def _given(services: Services, messages: list[Message]) -> str | None:
 
     Only the surroundings of the last @ of a few messages are read: the operator who answers waits for it.
     """
-    from chatsvc.engines.reading import slots
+    from chatsvc.language import slots
 
     now = times.local(services.clock(), "UTC")
     for message in islice((one for one in reversed(messages) if one.role == "user" and "@" in one.content), _LOOKED_AT):

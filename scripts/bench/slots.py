@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from time import process_time
 
-from chatsvc.engines.reading import KINDS, Slots, read
+from chatsvc.language.slots import KINDS, Slots, read
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "answers" / "slots.tsv"
 NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday

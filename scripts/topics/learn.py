@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc.engines.knowledge.search import lexicon, topics
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 SENTENCES = Path(__file__).parent
 DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/search/topics.txt"

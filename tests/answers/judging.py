@@ -12,7 +12,7 @@ from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.reading.folding import fold
+from chatsvc.language.folding import fold
 
 BUSINESSES = Path(__file__).parent / "businesses"
 # What the vocabulary was made with, and what the confidence was weighed with besides; the others are only ever measured.

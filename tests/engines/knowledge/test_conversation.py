@@ -14,7 +14,7 @@ from chatsvc.engines import Engine, EngineError, Hit, Reply, SearchResult, Turn,
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 BOT = Bot("b", "a", "Defne", None, "offline", True, 0, 0, 0)
 ENGINE: Engine = KnowledgeEngine()

@@ -15,7 +15,7 @@ from chatsvc.engines import Engine, EngineError, SearchResult, Turn
 from chatsvc.engines.knowledge.dialogue.smalltalk import kind
 from chatsvc.engines.knowledge.engine import KnowledgeEngine
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 from tests.engines.knowledge.test_index import SAMPLE
 
 BOT = Bot("b", "a", "Pedal", None, "offline", True, 0, 0, 0)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.reading.folding import MAX_WORDS, fold, words
-from chatsvc.engines.reading.language_detection import guess
+from chatsvc.language.edits import distance
+from chatsvc.language.folding import MAX_WORDS, fold, words
+from chatsvc.language.language_detection import guess
 from tests.engines.knowledge.questions import ENGLISH, FOREIGN_ENGLISH, FOREIGN_TURKISH, TURKISH
 
 # any text at all, lone surrogates included

@@ -11,7 +11,7 @@ import pytest
 from chatsvc.domain.models import Entry
 from chatsvc.engines.knowledge.search import lexicon, topics
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts/topics/learn.py"
 

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from chatsvc.engines.knowledge.search import lexicon
-from chatsvc.engines.reading.folding import fold, words
+from chatsvc.language.folding import fold, words
 
 FILES = sorted(
     resources.files("chatsvc.engines.knowledge.search").joinpath("vocabulary").iterdir(),

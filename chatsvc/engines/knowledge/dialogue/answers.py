@@ -12,7 +12,7 @@ from chatsvc.engines import Evidence, Hit, Knowledge, Reply, SearchResult, Turn,
 from chatsvc.engines.knowledge.dialogue import ask_back, facts, fallbacks, followups, hearing, lookup, smalltalk, spoken, support, texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.knowledge.search import confidence
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 _MOST_ASKED = 4  # questions in one message
 _FEWEST_WORDS = 2  # of a part that is named as unanswered

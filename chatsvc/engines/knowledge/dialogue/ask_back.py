@@ -18,9 +18,9 @@ from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
-from chatsvc.engines.reading import is_no, is_yes
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import words
+from chatsvc.language.wordlists import WordFile
+from chatsvc.language.yes_no import is_no, is_yes
 
 _VERSION = 1
 _MAX_CHARACTERS = 2_000
@@ -29,7 +29,7 @@ _WORTH = 0.5  # share of the first score below which an entry is not offered
 _BARE_YES = 3  # words of a yes that is nothing else
 _CHOICE_WORDS = 6  # a longer message is a new question
 
-_FILE = WordFile("knowledge/dialogue/ask_back.txt")
+_FILE = WordFile("engines/knowledge/dialogue/ask_back.txt")
 _PLACES = {word: int(place) for place, found in _FILE.group("place ").items() for word in found}
 _NONE, _BESIDE, _POINTING = _FILE.words("none"), _FILE.words("beside"), _FILE.words("pointing")
 

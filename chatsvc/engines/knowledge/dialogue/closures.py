@@ -14,11 +14,11 @@ from chatsvc.domain.models import Entry
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import facts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
 Place = tuple[int, int]  # month and day; the day is 0 where the whole month is meant
 
-_FILE = WordFile("knowledge/dialogue/closures.txt")
+_FILE = WordFile("engines/knowledge/dialogue/closures.txt")
 _OWN, _BARE, _SPANS, _HOLIDAYS, _SEASONS = map(_FILE.pattern, ("own", "bare", "spans", "holidays", "seasons"))
 _MONTHS = {name: int(number) for number, names in _FILE.group("month ").items() for name in names}
 _BEGINNINGS = tuple((name[:-1], number) for name, number in _MONTHS.items() if name.endswith("*"))

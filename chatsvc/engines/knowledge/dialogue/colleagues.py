@@ -7,12 +7,12 @@ from weakref import WeakKeyDictionary
 
 from chatsvc.engines import Knowledge
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.reading.folding import folded
-from chatsvc.engines.reading.language_detection import is_word
-from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import folded
+from chatsvc.language.language_detection import is_word
+from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/colleagues.txt")
+_FILE = WordFile("engines/knowledge/dialogue/colleagues.txt")
 _TALKS, _THERE, _TITLED = (
     _FILE.compile(
         "|".join(f"(?:{pattern.replace('?P<who>', f'?P<who{at}>')})" for at, (name, pattern) in enumerate(_FILE.entries) if name == kind)

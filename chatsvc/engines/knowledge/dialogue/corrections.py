@@ -8,16 +8,16 @@ from datetime import datetime
 from chatsvc.domain import contacts
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, intents, told_names
-from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.reading.folding import folded, words
-from chatsvc.engines.reading.language_detection import is_word
-from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.edits import distance
+from chatsvc.language.folding import folded, words
+from chatsvc.language.language_detection import is_word
+from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
+from chatsvc.language.wordlists import WordFile
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ADDRESS = re.compile(r"(?<!\S)[^\s@]*+@\S*")
 _TURKISH_NOT, _ENGLISH_NOT = "degil", "not"
-_STOPS = WordFile("knowledge/dialogue/hearing.txt").words("around_a_name")
+_STOPS = WordFile("engines/knowledge/dialogue/hearing.txt").words("around_a_name")
 _LONGEST_SLIP = 12  # words of a message in which a name spelled otherwise is taken for a correction
 _SHORTEST = 4
 _MISTYPED = re.compile(r" (?:yanlis|hatali|typo|mistyped|misspelled|misspelt|wrong|i meant|i mean|autocorrect) ")

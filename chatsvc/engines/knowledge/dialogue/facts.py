@@ -14,11 +14,11 @@ from functools import lru_cache
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS, is_light
-from chatsvc.engines.reading.folding import fold, words
-from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import fold, words
+from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/facts.txt")
+_FILE = WordFile("engines/knowledge/dialogue/facts.txt")
 _STATED = {name.removeprefix("in "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("in ")}
 _ASKED = {name.removeprefix("asks "): _FILE.pattern(name) for name, _ in _FILE.entries if name.startswith("asks ")}
 _ASKING_WORDS, _LEANING = _FILE.words("asking_words"), _FILE.words("leaning")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from chatsvc.engines import Turn, language
 from chatsvc.engines.knowledge.dialogue import texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/fallbacks.txt")
+_FILE = WordFile("engines/knowledge/dialogue/fallbacks.txt")
 _SENTENCES = {name.removeprefix("sentence "): _FILE.text(name) for name, _ in _FILE.entries if name.startswith("sentence ")}
 
 

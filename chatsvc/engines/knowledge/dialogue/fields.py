@@ -10,8 +10,8 @@ from chatsvc.domain.profiles import Form, FormField
 from chatsvc.engines.knowledge.dialogue import ask_back, drafts, hearing
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.texts import Say
-from chatsvc.engines.reading.folding import folded, words
-from chatsvc.engines.reading.symbols import NUMBER_OF
+from chatsvc.language.folding import folded, words
+from chatsvc.language.symbols import NUMBER_OF
 
 PREFIX = "x."
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")

@@ -28,7 +28,7 @@ from chatsvc.engines.knowledge.dialogue.form_replies import with_values
 from chatsvc.engines.knowledge.dialogue.forms import FormTurn
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 _MOST_SENTENCES = 4  # of a message that are interpreted one by one
 _MOST_TURNS_OF_AN_OFFER = 2  # messages about something else after which an offer is forgotten

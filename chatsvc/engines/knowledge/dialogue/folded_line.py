@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 # The Turkish question particle typed together with the word before it: "varmı", "açıkmısınız".
 _PARTICLE = re.compile(r"\b(var|yok|olur|acik|kapali|uygun|musait|bos|mumkun|gerek|lazim|dahil|ucretsiz|onaylandi|tamam|oldu)(m[iu]\w*)")

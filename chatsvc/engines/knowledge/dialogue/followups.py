@@ -13,10 +13,10 @@ from chatsvc.engines.knowledge.dialogue import facts, smalltalk, spoken
 from chatsvc.engines.knowledge.search import confidence, lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import words
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/followups.txt")
+_FILE = WordFile("engines/knowledge/dialogue/followups.txt")
 _OPENINGS, _POINTING, _ACTS = _FILE.words("openings"), _FILE.words("pointing"), _FILE.words("acts")
 _WISHED = frozenset(map(stem, _FILE.words("wished")))
 _VERB = _FILE.pattern("verb")

@@ -28,8 +28,8 @@ from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 from chatsvc.engines.knowledge.dialogue.form_replies import FormReplies, local_time, with_values
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.search import lexicon
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.reading.language_detection import is_word
+from chatsvc.language.folding import words
+from chatsvc.language.language_detection import is_word
 
 _PART_OF_DAY = 4  # words of a message that only names one
 _OF_PERSON = ("name", "contact", "phone", "email")

@@ -11,11 +11,12 @@ from chatsvc.domain import contacts
 from chatsvc.engines.knowledge.dialogue import intents, smalltalk, told_names
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.search.stopwords import is_light
-from chatsvc.engines.reading import Reading, Slots, examine, is_cancel, is_no, is_yes, read_answer
-from chatsvc.engines.reading.contacts import possible
-from chatsvc.engines.reading.folding import folded, words
-from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.contacts import possible
+from chatsvc.language.folding import folded, words
+from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
+from chatsvc.language.slots import Reading, Slots, examine, read_answer
+from chatsvc.language.wordlists import WordFile
+from chatsvc.language.yes_no import is_cancel, is_no, is_yes
 
 _ENDS = 400  # characters read at either end of a long message, since reading all of a hostile one is slow
 _WHOLE = 1_000
@@ -26,7 +27,7 @@ _LONGEST_INTRODUCTION = 10  # words of a message that gives a name among other t
 _DIGITS_OF_A_NUMBER = 7
 _KINDS = {"date": "date", "time": "time", "contact": "phone", "phone": "phone"}
 
-_FILE = WordFile("knowledge/dialogue/hearing.txt")
+_FILE = WordFile("engines/knowledge/dialogue/hearing.txt")
 _FIELDS = {field: _FILE.pattern(f"field {field}") for field in ("date", "time", "phone", "email", "name", "message")}
 _QUESTION, _PROPOSES, _DOUBTS = _FILE.pattern("question"), _FILE.pattern("proposes"), _FILE.pattern("doubts")
 _REFUSES, _WITHHOLDS, _ANY, _OBJECTS = _FILE.pattern("refuses"), _FILE.pattern("withholds"), _FILE.pattern("any"), _FILE.pattern("objects")

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
 NAMES = (
     "person",
@@ -31,7 +31,7 @@ NAMES = (
     "prices",
 )
 
-_FILE = WordFile("knowledge/dialogue/intents.txt")
+_FILE = WordFile("engines/knowledge/dialogue/intents.txt")
 _RAMBLING = 45  # words
 _READ = 600  # characters of a message looked at
 

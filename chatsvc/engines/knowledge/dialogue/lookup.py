@@ -14,8 +14,8 @@ from chatsvc.engines import Hit, Knowledge, SearchResult, Turn, language
 from chatsvc.engines.knowledge.dialogue import facts, followups, intents, matter, smalltalk, spoken, stories, support
 from chatsvc.engines.knowledge.search import confidence
 from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.reading import mask_contacts
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.contacts import mask_contacts
+from chatsvc.language.folding import words
 
 _OPENINGS = frozenset({"ve", "ya", "peki", "and", "also", "but", "ok", "so"})  # that are dropped to search again
 _FEWEST = 2  # words left of a message without its courtesies

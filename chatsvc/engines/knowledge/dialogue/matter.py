@@ -8,8 +8,8 @@ from datetime import date, datetime, time
 from chatsvc.domain.models import HistoryMessage
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, intents, smalltalk, texts, wishes
-from chatsvc.engines.reading import is_no, is_yes
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
+from chatsvc.language.yes_no import is_no, is_yes
 
 _LOOKED_BACK = 6  # earlier messages of the visitor
 _MOST = 4  # of them that are kept

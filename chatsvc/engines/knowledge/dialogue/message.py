@@ -14,7 +14,7 @@ from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.hearing import Utterance
 from chatsvc.engines.knowledge.dialogue.wishes import Wish
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 _CLAUSES = re.compile(r"(?<![.!?;\n])[.!?;\n]+(?=\s|$)|,\s")
 _MOST_CLAUSES = 8

@@ -8,9 +8,9 @@ from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import closures, hours, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/openings.txt")
+_FILE = WordFile("engines/knowledge/dialogue/openings.txt")
 _ASKS = _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == "asks"))
 _EXPLICIT, _LISTED = _FILE.pattern("explicit"), _FILE.pattern("listed")
 _COMES_NOW, _AROUND = _FILE.pattern("comes now"), _FILE.pattern("around")

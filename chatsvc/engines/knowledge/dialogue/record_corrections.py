@@ -9,7 +9,7 @@ from chatsvc.domain.captures import Captured, CapturedRecord, Change
 from chatsvc.engines import Reply
 from chatsvc.engines.knowledge.dialogue import corrections, hearing, texts
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.reading.contacts import in_local_form
+from chatsvc.language.contacts import in_local_form
 
 _MOST_WORDS = 14  # of a correction
 _FEW = 4  # words of a message that only names a number

@@ -7,7 +7,7 @@ from dataclasses import replace
 from chatsvc.engines import Reply
 from chatsvc.engines.knowledge.dialogue import flow, matter, texts
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 _UPSET = frozenset({"complaint", "refund", "insult"})
 # Small talk that is answered otherwise where the same reply was given just before.

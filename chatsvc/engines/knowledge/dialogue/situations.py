@@ -10,7 +10,7 @@ from chatsvc.engines.knowledge.dialogue import answers, flow, followups, hearing
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stopwords import is_light
-from chatsvc.engines.reading.language_detection import is_word
+from chatsvc.language.language_detection import is_word
 
 _FEWEST, _MOST = 3, 40  # words
 _PLAINLY_TOLD = 5  # known words of a statement that need not concern the business

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from chatsvc.engines import Turn, language
 from chatsvc.engines.knowledge.dialogue import texts
 from chatsvc.engines.knowledge.dialogue.wording import LANGUAGES
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import words
+from chatsvc.language.wordlists import WordFile
 
 _MAX_WORDS = 8
 
@@ -30,7 +30,7 @@ def _plain(word: str) -> str:
     return _STRETCHED.sub(r"\1", word) if len(word) > 3 else word
 
 
-_FILE = WordFile("knowledge/dialogue/smalltalk.txt")
+_FILE = WordFile("engines/knowledge/dialogue/smalltalk.txt")
 _PHRASES: dict[tuple[str, ...], tuple[str, str]] = {}  # words -> (kind, language)
 _FILLERS: set[tuple[str, ...]] = set()
 for _name, _items in _FILE.group("").items():

@@ -6,7 +6,7 @@ import re
 from itertools import islice
 
 from chatsvc.engines.knowledge.dialogue import hearing
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 LONG = 16  # words from which a message may be a story
 _READ = 900  # characters at the end of a message; a question tends to stand there

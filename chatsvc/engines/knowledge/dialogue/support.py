@@ -14,9 +14,9 @@ from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Hit, Knowledge
 from chatsvc.engines.knowledge.dialogue import facts, followups
-from chatsvc.engines.reading.folding import fold, words
-from chatsvc.engines.reading.language_detection import guess
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import fold, words
+from chatsvc.language.language_detection import guess
+from chatsvc.language.wordlists import WordFile
 
 _LONGEST = 8  # words of a message that is judged
 _RELIABLE = frozenset({"duration", "person", "frequency", "contact"})  # kinds of fact that are asked for in one way only
@@ -25,7 +25,7 @@ _BARE = 2  # words of a message that is a subject and nothing else
 _MOST_WORDS = 3  # words that are searched for one by one
 _LIKE = 0.5  # share of the best score from which a word alone still finds the entry
 
-_FILE = WordFile("knowledge/dialogue/support.txt")
+_FILE = WordFile("engines/knowledge/dialogue/support.txt")
 _ANYTHING = _FILE.words("anything")
 # (what asks for a kind of statement, what is one) of kinds that only count here
 _STATEMENTS = [(_FILE.pattern(f"asks {kind}"), _FILE.pattern(f"in {kind}")) for kind in ("measure", "beginning")]

@@ -12,9 +12,9 @@ from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import hearing, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
 from chatsvc.engines.knowledge.dialogue.message import VisitorMessage
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/taking_up.txt")
+_FILE = WordFile("engines/knowledge/dialogue/taking_up.txt")
 _INVITES, _GOES_AHEAD, _RETURNS = (
     _FILE.compile("|".join(f"(?:{pattern})" for name, pattern in _FILE.entries if name == kind))
     for kind in ("invites", "goes_ahead", "returns")

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
-from chatsvc.engines.reading import Reading
-from chatsvc.engines.reading.folding import folded
-from chatsvc.engines.reading.language_detection import is_word
-from chatsvc.engines.reading.name_spans import Name
-from chatsvc.engines.reading.name_words import AMBIGUOUS_NAMES, BUSINESS, COURTESIES, GIVEN_NAMES, NOT_NAMES, PARTICLES, SURNAMES, TITLES
-from chatsvc.engines.reading.symbols import NUMBER_OF
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import folded
+from chatsvc.language.language_detection import is_word
+from chatsvc.language.name_spans import Name
+from chatsvc.language.name_words import AMBIGUOUS_NAMES, BUSINESS, COURTESIES, GIVEN_NAMES, NOT_NAMES, PARTICLES, SURNAMES, TITLES
+from chatsvc.language.slots import Reading
+from chatsvc.language.symbols import NUMBER_OF
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/dialogue/told_names.txt")
+_FILE = WordFile("engines/knowledge/dialogue/told_names.txt")
 _OUTRIGHT, _LABELS, _OTHERS = _FILE.words("outright"), _FILE.words("labels"), _FILE.words("others")
 _CUES = _OUTRIGHT | _FILE.words("cues")
 _CUTS = _CUES | _LABELS | _OTHERS

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
-from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.edits import distance
+from chatsvc.language.wordlists import WordFile
 
 _READ = 1_000  # characters of a message looked at
 _SENTENCES = re.compile(r"(?<![?!.;\n])[?!.;\n]+(?=\s|$)")
@@ -45,7 +45,7 @@ class Wish:
     clear: bool
 
 
-_FILE = WordFile("knowledge/dialogue/wishes.txt")
+_FILE = WordFile("engines/knowledge/dialogue/wishes.txt")
 # (kind of request, language, whether the wish is clear, pattern), in the order in which they are tried
 _WISHES = [
     (kind, language, clear == "clear", _FILE.compile(pattern))

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-from chatsvc.engines.reading.contacts import in_local_form
-from chatsvc.engines.reading.folding import folded
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.contacts import in_local_form
+from chatsvc.language.folding import folded
+from chatsvc.language.wordlists import WordFile
 
 if TYPE_CHECKING:
     from chatsvc.engines.knowledge.dialogue.drafts import RequestDraft
 
 LANGUAGES = ("tr", "en")
 
-_FILE = WordFile("knowledge/dialogue/wording.txt")
+_FILE = WordFile("engines/knowledge/dialogue/wording.txt")
 _SENTENCES = {name: _FILE.text(name) for name, _ in _FILE.entries}
 _DAYS = {language: tuple(_FILE.items(f"days.{language}")) for language in LANGUAGES}
 _MONTHS = {language: tuple(_FILE.items(f"months.{language}")) for language in LANGUAGES}

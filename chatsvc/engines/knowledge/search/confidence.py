@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
 ANSWER = 0.60  # least confidence of an answer
 HEDGE = 0.50  # least confidence of a hedged answer
@@ -44,7 +44,7 @@ class Signals:
 
 NAMES = tuple(field.name for field in fields(Signals))
 _values = attrgetter(*NAMES)  # `astuple` copies and takes ten times as long
-_FILE = WordFile("knowledge/search/confidence.txt")
+_FILE = WordFile("engines/knowledge/search/confidence.txt")
 
 
 @dataclass(frozen=True, slots=True)

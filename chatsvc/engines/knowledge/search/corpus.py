@@ -19,7 +19,7 @@ from chatsvc.engines.knowledge.search.postings import Postings
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.engines.knowledge.search.terms import NO_STEM, Terms
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 Pair = tuple[int, int]
 

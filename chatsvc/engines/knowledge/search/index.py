@@ -23,8 +23,8 @@ from chatsvc.engines.knowledge.search.corpus import CACHED, PHRASINGS, Corpus, P
 from chatsvc.engines.knowledge.search.explanation import why
 from chatsvc.engines.knowledge.search.query import Query, query_of
 from chatsvc.engines.knowledge.search.spelling import Speller
-from chatsvc.engines.reading.folding import words
-from chatsvc.engines.reading.language_detection import guess
+from chatsvc.language.folding import words
+from chatsvc.language.language_detection import guess
 
 _CANDIDATES = 16
 _WHOLE = 0.85  # weight of the entry as a whole; the rest is its best phrasing

@@ -19,8 +19,8 @@ from pathlib import Path
 from chatsvc.engines.knowledge.search.spelling import Speller
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
-from chatsvc.engines.reading.folding import fold, words
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import fold, words
+from chatsvc.language.wordlists import WordFile
 
 _SHORTEST_BEGINNING = 3
 _EXPRESSION = "_"
@@ -166,7 +166,7 @@ def names() -> tuple[str, ...]:
 def _lines() -> list[tuple[str, list[str]]]:
     concepts: dict[str, dict[str, None]] = {}  # several files may add words to one concept
     for path in sorted((Path(__file__).parent / "vocabulary").glob("*.txt")):
-        for name, members in WordFile(f"knowledge/search/vocabulary/{path.name}").entries:
+        for name, members in WordFile(f"engines/knowledge/search/vocabulary/{path.name}").entries:
             words = fold(members.replace("|", " ").replace("-", _EXPRESSION)).split()
             concepts.setdefault(name, {}).update(dict.fromkeys(words))
     return [(name, list(members)) for name, members in concepts.items()]

@@ -13,7 +13,7 @@ from chatsvc.engines.knowledge.search.confidence import Signals
 from chatsvc.engines.knowledge.search.corpus import PHRASINGS, Corpus, is_passage, phrasings_of
 from chatsvc.engines.knowledge.search.query import Query
 from chatsvc.engines.knowledge.search.stemming import trigrams
-from chatsvc.engines.reading.folding import words
+from chatsvc.language.folding import words
 
 _RIVALS = 4  # hits whose topics are compared, the first included
 _ALIKE = 2.0  # factor of the topic similarity of a word and an entry; half of the greatest one counts as alike

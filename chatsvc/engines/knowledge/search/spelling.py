@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable
 
 from chatsvc.engines.knowledge.search.stemming import trigrams
-from chatsvc.engines.reading.edits import distance
+from chatsvc.language.edits import distance
 
 _SHORTEST = 4  # letters; shorter words have too many neighbours
 _BUDGET = 2_000  # trigram postings that one look-up may touch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/search/suffixes.txt")
+_FILE = WordFile("engines/knowledge/search/suffixes.txt")
 _TURKISH_SUFFIXES = _FILE.words("turkish")
 _LONGEST = max(map(len, _TURKISH_SUFFIXES))
 _ENGLISH_SUFFIXES = [(ending, instead) for ending, _, instead in (item.partition("=") for item in _FILE.items("english"))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_FILE = WordFile("knowledge/search/stopwords.txt")
+_FILE = WordFile("engines/knowledge/search/stopwords.txt")
 STOPWORDS = _FILE.words("turkish") | _FILE.words("english")
 _LIGHT = STOPWORDS | _FILE.words("light")
 _LIGHT_FORM = _FILE.pattern("light_form")

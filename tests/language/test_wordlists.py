@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc import engines
-from chatsvc.engines.wordlists import WordFile
+import chatsvc
+from chatsvc.language.wordlists import WordFile
 
-ROOT = Path(engines.__file__).parent
-FILES = [path.relative_to(ROOT).as_posix() for path in sorted(ROOT.rglob("*.txt"))]
-TOPICS = "knowledge/search/topics.txt"  # learned from sentences, in a format of its own
+ROOT = Path(chatsvc.__file__).parent
+FILES = [path.relative_to(ROOT).as_posix() for folder in ("engines", "language") for path in sorted((ROOT / folder).rglob("*.txt"))]
+TOPICS = "engines/knowledge/search/topics.txt"  # learned from sentences, in a format of its own
 
 
 def written(tmp_path: Path, text: str) -> WordFile:
@@ -31,7 +31,9 @@ def test_every_file_begins_with_a_line_of_what_it_holds(name: str) -> None:
 def test_every_file_can_be_loaded_and_no_entry_is_empty(name: str) -> None:
     entries = WordFile(name).entries
     assert entries
-    by_default_empty = ["privacy.tr", "privacy.en"] if name == "knowledge/dialogue/wording.txt" else []  # sentences only an owner writes
+    by_default_empty = (
+        ["privacy.tr", "privacy.en"] if name == "engines/knowledge/dialogue/wording.txt" else []
+    )  # sentences only an owner writes
     assert [entry for entry, value in entries if not value] == by_default_empty
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date
 from itertools import islice, pairwise
 
-from chatsvc.engines.reading import days
-from chatsvc.engines.reading.date_rules import GONE, RULES
-from chatsvc.engines.reading.tokens import WEEKDAYS, Mention, TokenLine, kind_of, rule
+from chatsvc.language import days
+from chatsvc.language.date_rules import GONE, RULES
+from chatsvc.language.tokens import WEEKDAYS, Expression, TokenLine, kind_of, rule
 
 _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day
@@ -21,15 +21,15 @@ _MOST = 20  # days kept of one text, since selection compares each with the othe
 _DAY_AFTER = rule(r"(?:the day after |ertesi day |next day )")
 
 
-def find(line: TokenLine, today: date) -> list[Mention[date]]:
+def find(line: TokenLine, today: date) -> list[Expression[date]]:
     """Return the mentions of days; those that name no date ("every Monday") have no value."""
     taken = [False] * len(line.tokens)
-    found: list[Mention[date]] = []
+    found: list[Expression[date]] = []
     for pattern, reading, explicit in RULES:
         for match, first, end in line.found(pattern):
             if not any(taken[first:end]):
                 taken[first:end] = [True] * (end - first)
-                found.append(Mention(first, end, reading(match, today), explicit, gone=pattern in GONE))
+                found.append(Expression(first, end, reading(match, today), explicit, gone=pattern in GONE))
     found.extend(_pairs(line, today, any(mention.value for mention in found)))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
@@ -38,9 +38,9 @@ def find(line: TokenLine, today: date) -> list[Mention[date]]:
     return _merged(line, found)
 
 
-def _pairs(line: TokenLine, today: date, dated: bool) -> list[Mention[date]]:
+def _pairs(line: TokenLine, today: date, dated: bool) -> list[Expression[date]]:
     """Return pairs such as 15.03 and 15/3 that can be days. A neighbour may make a pair a time."""
-    found: list[Mention[date]] = []
+    found: list[Expression[date]] = []
     for match, first, end in islice(line.found(_PAIR), _MOST):
         day, month = int(match[1]), int(match[3])
         before = line.tokens[first - 1].symbol if first else ""
@@ -54,11 +54,11 @@ def _pairs(line: TokenLine, today: date, dated: bool) -> list[Mention[date]]:
         if match[2] == "/" and match[1] == match[3] and behind == "x" and not said:  # 10/10 service
             continue
         if 1 <= day <= 31:  # 31/11 has no value, and is a day all the same that somebody meant
-            found.append(Mention(first, end, days.next_date(today, month, day)))
+            found.append(Expression(first, end, days.next_date(today, month, day)))
     return found
 
 
-def _same_week(line: TokenLine, found: list[Mention[date]]) -> None:
+def _same_week(line: TokenLine, found: list[Expression[date]]) -> None:
     """Put the second day into the week of the first. Examples: `next week Monday or Tuesday`, `haftaya pazartesi değil salı`."""
     for before, mention in pairwise(found):
         gap = line.symbols(before.end, mention.first)
@@ -72,7 +72,7 @@ def _same_week(line: TokenLine, found: list[Mention[date]]) -> None:
                 mention.value = days.weekday_of_week(before.value, int(own[0][2]), 0)
 
 
-def _day_after(line: TokenLine, found: list[Mention[date]], today: date) -> None:
+def _day_after(line: TokenLine, found: list[Expression[date]], today: date) -> None:
     """Add the day after another one (`not tomorrow, the day after`). `ertesi gün` alone is tomorrow."""
     taken = [(mention.first, mention.end) for mention in found]
     for match, first, end in line.found(_DAY_AFTER):
@@ -80,15 +80,15 @@ def _day_after(line: TokenLine, found: list[Mention[date]], today: date) -> None
             continue
         earlier = [mention.value for mention in found if mention.value and mention.end <= first]
         if earlier:
-            found.append(Mention(first, end, days.after(earlier[-1], 1)))
+            found.append(Expression(first, end, days.after(earlier[-1], 1)))
         elif match[0].startswith("ertesi"):
-            found.append(Mention(first, end, days.after(today, 1)))
+            found.append(Expression(first, end, days.after(today, 1)))
     found.sort(key=lambda mention: mention.first)
 
 
-def _merged(line: TokenLine, found: list[Mention[date]]) -> list[Mention[date]]:
+def _merged(line: TokenLine, found: list[Expression[date]]) -> list[Expression[date]]:
     """Merge a weekday and a date side by side (`Monday, 15 March`); the date counts."""
-    merged: list[Mention[date]] = []
+    merged: list[Expression[date]] = []
     for mention in found:
         last = merged[-1] if merged else None
         if last and last.value and mention.value and last.explicit != mention.explicit:
@@ -96,7 +96,7 @@ def _merged(line: TokenLine, found: list[Mention[date]]) -> list[Mention[date]]:
             same = last.value.weekday() == mention.value.weekday()
             if set(gap) <= _BETWEEN and len(gap) < 4 and (same or not gap):
                 value = last.value if last.explicit else mention.value
-                merged[-1] = Mention(last.first, mention.end, value)
+                merged[-1] = Expression(last.first, mention.end, value)
                 continue
         merged.append(mention)
     return merged

@@ -10,11 +10,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.tokens import Case, Token, TokenLine
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language import symbols
+from chatsvc.language.tokens import Case, Token, TokenLine
+from chatsvc.language.wordlists import WordFile
 
-_WORDS = WordFile("reading/selection.txt")
+_WORDS = WordFile("language/selection.txt")
 MOVES = tuple(_WORDS.items("moves"))  # beginnings of words that move an appointment
 _NOT_BEFORE = _WORDS.words("not_before")
 _NOT_BEHIND = symbols.REJECTED | _WORDS.words("not_behind")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.tokens import VALUES_WITH_DIGITS, Case, Kind, Token
+from chatsvc.language import symbols
+from chatsvc.language.tokens import VALUES_WITH_DIGITS, Case, Kind, Token
 
 _CURRENCY = frozenset("$£€₺%#~")
 _TENS = frozenset({10, 20, 30, 40, 50})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-from chatsvc.engines.reading.tokens import rule
+from chatsvc.language.tokens import rule
 
 _CASE = r"(?:'\w+)?"
 _HOUR = r"(?:2[0-4]|1\d|0?\d)"

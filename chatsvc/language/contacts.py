@@ -11,10 +11,10 @@ from itertools import islice
 import phonenumbers
 
 from chatsvc.domain.calling_codes import abroad
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.folding import Folded
-from chatsvc.engines.reading.tokens import Kind
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language import symbols
+from chatsvc.language.folding import Folded
+from chatsvc.language.tokens import Kind
+from chatsvc.language.wordlists import WordFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def in_local_form(number: str, country: str) -> str:
     return shown
 
 
-_NUMBERS = WordFile("reading/numbers.txt")
+_NUMBERS = WordFile("language/numbers.txt")
 _DIGIT_WORDS = {word: digit for digit, words in _NUMBERS.group("digit ").items() for word in words}
 _TENS_WORDS = {word: int(ten) for ten, (word,) in _NUMBERS.group("tens ").items()}
 _TIMES = {word: int(count) for count, (word,) in _NUMBERS.group("times ").items()}

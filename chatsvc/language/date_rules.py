@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from chatsvc.engines.reading import days
-from chatsvc.engines.reading.tokens import rule
+from chatsvc.language import days
+from chatsvc.language.tokens import rule
 
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.
 _CASE = r"(?:'\w+)?"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from chatsvc.engines.reading.folding import folded
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.folding import folded
+from chatsvc.language.wordlists import WordFile
 
 _WORD = re.compile(r"[a-z']+")
-_FILE = WordFile("reading/yes_no.txt")
+_FILE = WordFile("language/yes_no.txt")
 _YES, _NO, _FILLERS = _FILE.words("yes"), _FILE.words("no"), _FILE.words("fillers")
 _YES_PHRASES, _NO_PHRASES, _CANCEL = _FILE.items("yes_phrases"), _FILE.items("no_phrases"), _FILE.items("cancel")
 _CANCEL_ALONE = _FILE.words("cancel_alone")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.domain.folding import fold_character
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
 LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
 
@@ -143,7 +143,7 @@ def _small(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _file() -> WordFile:
-    return WordFile("reading/languages.txt")
+    return WordFile("language/languages.txt")
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_ENGINES = Path(__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 _PIECE = re.compile(r"\$\{([a-z_]{1,40})\}")
 # `*`, `+` or `{2,}` of a single character or a class. `(?s:.*)` before the end of a text is left: it is tried once.
 _OPEN = re.compile(r"(\\[wdsS]|(?<!\\)(?<!\?s:)[.\]])(?:\*|\+|\{(\d),\})(?![+?])")
@@ -25,9 +25,9 @@ class WordFile:
     """One file of word lists, read whole when it is constructed; names map to values."""
 
     def __init__(self, path: str) -> None:
-        """Read the file at `path`, relative to the package `engines`. Raises ValueError for a line that belongs to no entry."""
+        """Read the file at `path`, relative to the package. Raises ValueError for a line that belongs to no entry."""
         self.entries: list[tuple[str, str]] = []  # (name, value); the lines of a value are stripped and joined by newlines
-        for line in (_ENGINES / path).read_text(encoding="utf-8").splitlines():
+        for line in (_PACKAGE / path).read_text(encoding="utf-8").splitlines():
             text = line.strip()
             if not text or line[0] == "#":
                 continue

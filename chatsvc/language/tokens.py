@@ -127,7 +127,7 @@ class TokenLine:
 
 
 @dataclass(slots=True)
-class Mention(Generic[Value]):
+class Expression(Generic[Value]):
     """A day or a time in a line, from token `first` to `end`, exclusive.
 
     A `value` of None is an expression that is understood and gives none ("every Monday"). `explicit` tells the 15th of March from

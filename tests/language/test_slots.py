@@ -8,11 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chatsvc.engines.reading import KINDS, examine, is_cancel, is_no, is_yes, read, read_answer
-from chatsvc.engines.reading.folding import fold_with_places
-from chatsvc.engines.reading.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
-from tests.engines.reading import slots_strangers
-from tests.engines.reading.slots_cases import CASES, FRIDAY, WEDNESDAY, Case
+from chatsvc.language.folding import fold_with_places
+from chatsvc.language.slots import KINDS, examine, read, read_answer
+from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
+from chatsvc.language.yes_no import is_cancel, is_no, is_yes
+from tests.language import slots_strangers
+from tests.language.slots_cases import CASES, FRIDAY, WEDNESDAY, Case
 
 ALL = CASES + slots_strangers.CASES
 _PIECES = st.sampled_from(sorted({word for case in ALL for word in case.text.split()}))

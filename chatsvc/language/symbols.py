@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from chatsvc.engines.reading.edits import distance
-from chatsvc.engines.reading.tokens import WEEKDAYS, Case, Kind, kind_of
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.edits import distance
+from chatsvc.language.tokens import WEEKDAYS, Case, Kind, kind_of
+from chatsvc.language.wordlists import WordFile
 
 _VOWELS = "aeiou"
 _INFLECTED = ("today", "tomorrow", "obur")  # groups whose Turkish words take case endings
@@ -18,9 +18,9 @@ _NOUN_SUFFIXES = "a e ya ye i u yi yu si su da de ta te dan den tan ten nin in k
 _BEHIND_VOWELS = frozenset(["ya", "ye", "yi", "yu", "si", "su", "sina", "sine", "sini", "sinda", "sinde", "yla", "yle", "nin"])
 _FRONT_VOWELS = frozenset({1, 2, 3, 4, 5, 7, 8, 20, 50})  # numbers whose Turkish words end in a front vowel
 
-_GROUPS = WordFile("reading/symbols.txt").group("")
-_NUMBERS = WordFile("reading/numbers.txt")
-_SPELLING = WordFile("reading/spelling.txt")
+_GROUPS = WordFile("language/symbols.txt").group("")
+_NUMBERS = WordFile("language/numbers.txt")
+_SPELLING = WordFile("language/spelling.txt")
 
 CASES = _NUMBERS.group("case ")
 CASE_OF = {suffix: case for case, suffixes in CASES.items() for suffix in suffixes}
@@ -119,7 +119,7 @@ _WORDS_OF = _words_of_groups()
 REJECTED = frozenset(_WORDS_OF["rejected"])
 SYMBOL_OF = _symbols(_WORDS_OF)
 NUMBER_OF = _numbers()
-PHRASE_OF = {tuple(phrase.split()): symbol for symbol, phrases in WordFile("reading/phrases.txt").group("").items() for phrase in phrases}
+PHRASE_OF = {tuple(phrase.split()): symbol for symbol, phrases in WordFile("language/phrases.txt").group("").items() for phrase in phrases}
 PHRASE_STARTS = frozenset(phrase[0] for phrase in PHRASE_OF)
 LONGEST_PHRASE = max(map(len, PHRASE_OF))
 

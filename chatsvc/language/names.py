@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.folding import Folded, fold_with_places, folded
-from chatsvc.engines.reading.name_spans import LETTER, MOST_WORDS, WORD, Name, base_of, checked, is_grammar, name_at, skip_blanks
-from chatsvc.engines.reading.name_words import (
+from chatsvc.language import symbols
+from chatsvc.language.folding import Folded, fold_with_places, folded
+from chatsvc.language.name_spans import LETTER, MOST_WORDS, WORD, Name, base_of, checked, is_grammar, name_at, skip_blanks
+from chatsvc.language.name_words import (
     AMBIGUOUS_NAMES,
     BUSINESS,
     CAPITAL_CUE,
@@ -27,7 +27,7 @@ from chatsvc.engines.reading.name_words import (
     TITLES,
     WEAK_CUE,
 )
-from chatsvc.engines.reading.tokens import Kind
+from chatsvc.language.tokens import Kind
 
 _SIGNED_IN = 120  # characters at the end of a text in which it may be signed
 _LAST_WORD = re.compile(rf"({LETTER}{{1,40}}+(?:[-'’]{LETTER}{{1,40}}+){{0,8}}+\.?) {{0,40}}+$")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chatsvc.engines.wordlists import WordFile
+from chatsvc.language.wordlists import WordFile
 
-_GIVEN = WordFile("reading/given_names.txt")
+_GIVEN = WordFile("language/given_names.txt")
 GIVEN_NAMES = _GIVEN.words("turkish") | _GIVEN.words("english") | _GIVEN.words("other")
 SURNAMES = _GIVEN.words("surnames")
 
-_WORDS = WordFile("reading/name_words.txt")
+_WORDS = WordFile("language/name_words.txt")
 TITLES = _WORDS.words("titles")
 COURTESIES = _WORDS.words("courtesies")
 BUSINESS = _WORDS.words("business")
@@ -23,7 +23,7 @@ PARTICLES = _WORDS.words("particles")
 FINAL_PARTICLES = _WORDS.words("final_particles")
 COPULAS = _WORDS.words("copulas")
 
-_CUES = WordFile("reading/name_cues.txt")
+_CUES = WordFile("language/name_cues.txt")
 STRONG_CUE = _CUES.any_of("strong")
 WEAK_CUE = _CUES.any_of("weak")
 CAPITAL_CUE = _CUES.pattern("capital")

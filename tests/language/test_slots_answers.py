@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.engines.reading import KINDS, read
+from chatsvc.language.slots import KINDS, read
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
@@ -35,7 +35,7 @@ def found_in(text: str) -> Held:
 def test_each_kind_is_read_as_often_as_promised(half: int) -> None:
     every: Counter[str] = Counter()
     right: Counter[str] = Counter()
-    for number, (text, held) in enumerate(rows(HERE.parents[1] / "answers" / "slots.tsv"), 1):
+    for number, (text, held) in enumerate(rows(HERE.parent / "answers" / "slots.tsv"), 1):
         if number % 2 != half:
             continue
         found = found_in(text)

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-from chatsvc.engines.reading import contacts, dates, names, selection, symbols, times
-from chatsvc.engines.reading.contacts import Contact
-from chatsvc.engines.reading.folding import Folded, fold_with_places, folded
-from chatsvc.engines.reading.language_detection import guess
-from chatsvc.engines.reading.selection import Candidate
-from chatsvc.engines.reading.tokenizer import MAX_CHARACTERS, ends_of, line_of
-from chatsvc.engines.reading.tokens import WEEKDAYS, Case, Kind, Mention, TokenLine
+from chatsvc.language import contacts, dates, names, selection, symbols, times
+from chatsvc.language.contacts import Contact
+from chatsvc.language.folding import Folded, fold_with_places, folded
+from chatsvc.language.language_detection import guess
+from chatsvc.language.selection import Candidate
+from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
+from chatsvc.language.tokens import WEEKDAYS, Case, Expression, Kind, TokenLine
 
 KINDS = ("date", "time", "email", "phone", "name")
 Span = tuple[int, int]
@@ -98,7 +98,7 @@ def _wanted_contact(line: TokenLine, found: list[Contact]) -> Contact | None:
 
 def _days_and_times(
     line: TokenLine, message: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]
-) -> list[Mention[date]]:
+) -> list[Expression[date]]:
     """Put the wanted day and time into `found` and `spans`; return all mentions of days."""
     days = dates.find(line, now.date())
     shorter = line.replaced([(one.first, one.end, _day_symbol(line, one)) for one in days if one.value or not one.explicit])
@@ -117,7 +117,7 @@ def _days_and_times(
     return days
 
 
-def _of_the_past(line: TokenLine, clock: Mention[int]) -> bool:
+def _of_the_past(line: TokenLine, clock: Expression[int]) -> bool:
     """Return whether a time stands beside a day in the past. Examples: `dün saat 3'te`, `at 3 last Friday`."""
     before = [token.symbol for token in line.tokens[max(0, clock.first - 2) : clock.first]]
     behind = [token.symbol for token in line.tokens[clock.end : clock.end + 2]]
@@ -128,7 +128,7 @@ def _of_the_past(line: TokenLine, clock: Mention[int]) -> bool:
 _LOOSE = frozenset({"at", "around", "saat", "morning", "noon", "afternoon", "evening", "night", "in"})
 
 
-def _day_symbol(line: TokenLine, mention: Mention[date]) -> str:
+def _day_symbol(line: TokenLine, mention: Expression[date]) -> str:
     """Return the symbol that replaces a day. `DATE`, with the part of the day of "tonight" or "this evening"."""
     if mention.value is None:
         return "gone" if mention.gone else "nodate"
@@ -145,7 +145,7 @@ _AROUND = frozenset(
 )
 
 
-def _candidate(line: TokenLine, mention: Mention[date] | Mention[int]) -> Candidate:
+def _candidate(line: TokenLine, mention: Expression[date] | Expression[int]) -> Candidate:
     tokens = line.tokens[mention.first : mention.end]
     # "not 4" and "Friday 4" are read as times, but only the 4 is
     while len(tokens) > 1 and tokens[0].symbol in _AROUND:

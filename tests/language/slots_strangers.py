@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tests.engines.reading.slots_cases import FRIDAY, cases
+from tests.language.slots_cases import FRIDAY, cases
 
 MONDAY = datetime(2026, 8, 10, 14, 0)  # noqa: DTZ001 - the bot's local wall time
 

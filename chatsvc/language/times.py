@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from chatsvc.engines.reading import time_rules
-from chatsvc.engines.reading.selection import MOVES
-from chatsvc.engines.reading.time_rules import TimeForm
-from chatsvc.engines.reading.tokens import Kind, Mention, TokenLine
+from chatsvc.language import time_rules
+from chatsvc.language.selection import MOVES
+from chatsvc.language.time_rules import TimeForm
+from chatsvc.language.tokens import Expression, Kind, TokenLine
 
 _PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
 _REACH = 6  # symbols between a number and the part of the day that belongs to it
@@ -16,12 +16,12 @@ _MOST = 20  # times looked at in one text
 _STOPS = frozenset({".", ";", "!", "?"})
 
 
-def find(line: TokenLine) -> list[Mention[int]]:
+def find(line: TokenLine) -> list[Expression[int]]:
     """Return the mentions of times."""
     if any(token.text.startswith(MOVES) for token in line.tokens):  # from 6 to 8 is no span, where something is moved
         line = TokenLine([replace(token, symbol="by") if token.text == "to" else token for token in line.tokens])
     taken = [False] * len(line.tokens)
-    found: list[Mention[int]] = []
+    found: list[Expression[int]] = []
     for pattern, form in (*time_rules.RULES, *time_rules.BESIDE):
         if not found and pattern is time_rules.BESIDE[0][0]:
             break
@@ -31,7 +31,7 @@ def find(line: TokenLine) -> list[Mention[int]]:
             minutes = _minutes(line, match, form, first, end)
             if minutes is not None:
                 taken[first:end] = [True] * (end - first)
-                found.append(Mention(first, end, minutes, explicit=form != TimeForm.NOON))
+                found.append(Expression(first, end, minutes, explicit=form != TimeForm.NOON))
     found.sort(key=lambda mention: mention.first)
     del found[_MOST:]
     return _without_vague_noon(line, found)
@@ -139,9 +139,9 @@ def _part(line: TokenLine, first: int, end: int) -> str | None:
     return best[1] if best else None
 
 
-def _without_vague_noon(line: TokenLine, found: list[Mention[int]]) -> list[Mention[int]]:
+def _without_vague_noon(line: TokenLine, found: list[Expression[int]]) -> list[Expression[int]]:
     """Drop a noon that is only the part of the day of another time. Example: `öğlen gelsem, 1 gibi`."""
-    kept: list[Mention[int]] = []
+    kept: list[Expression[int]] = []
     for mention in found:
         others = [other for other in found if other is not mention and other.explicit]
         if not mention.explicit and others:

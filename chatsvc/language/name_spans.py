@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.folding import folded
-from chatsvc.engines.reading.name_words import (
+from chatsvc.language import symbols
+from chatsvc.language.folding import folded
+from chatsvc.language.name_words import (
     AMBIGUOUS_NAMES,
     BUSINESS,
     CAPITAL_ONLY,
@@ -23,7 +23,7 @@ from chatsvc.engines.reading.name_words import (
     SURNAMES,
     TITLES,
 )
-from chatsvc.engines.reading.tokens import CALENDAR_NAMES, Kind, kind_of
+from chatsvc.language.tokens import CALENDAR_NAMES, Kind, kind_of
 
 MOST_WORDS = 5
 LETTER = r"[^\W\d_]"

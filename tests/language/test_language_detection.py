@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.engines.reading import language_detection as detection
-from chatsvc.engines.reading.language_detection import guess
-from tests.engines.reading.language_lines import LINES, SILENT
+from chatsvc.language import language_detection as detection
+from chatsvc.language.language_detection import guess
+from tests.language.language_lines import LINES, SILENT
 
-HELD_OUT = Path(__file__).parents[2] / "answers" / "languages.tsv"
+HELD_OUT = Path(__file__).parents[1] / "answers" / "languages.tsv"
 FLOORS = dict.fromkeys(LINES, 0.95) | {"tr-ascii": 0.9}
 
 

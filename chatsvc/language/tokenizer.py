@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsvc.engines.reading import symbols
-from chatsvc.engines.reading.folding import Folded
-from chatsvc.engines.reading.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
-from chatsvc.engines.reading.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
+from chatsvc.language import symbols
+from chatsvc.language.folding import Folded
+from chatsvc.language.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
+from chatsvc.language.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
 
 # Visitors say what they want at the beginning or the end of a long message: of more than this, only the two ends are read.
 MAX_CHARACTERS = 800
