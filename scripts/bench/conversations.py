@@ -1,8 +1,17 @@
-"""Play written conversations with the knowledge engine and print transcripts to be judged.
+"""Replay written conversations on a fresh service, write a transcript to be judged, and count what needs no judge.
 
-A set is a folder with three files for each business and language: `KIND.LANG.md` (knowledge), `KIND.LANG.json` (settings of the bot) and
-`KIND.LANG.conversations.json` (visitors' turns, each with what a good clerk would do). The service is real: real store, real HTTP, and a
-clock that stands at the time the conversation names. Some of the conversations are marked `held_out`: they are for measuring alone.
+A set is a folder with four parts:
+bots.json     key of each bot: its `name`, its knowledge file (`kb`), and settings as in a file of `chatsvc bot apply`
+kb/           the knowledge files
+talks/*.txt   `== name | BOT | language? | user?` begins a conversation, then a message a line; `\\n` is a line break
+judged.tsv    optional: name of the conversation or its first word, number of the message, message, label, reason
+
+The service is real: real store, real HTTP. Its clock stands at 2026-11-22 03:05 UTC, a Sunday, when a conversation begins, and 20 seconds
+pass with each message. A user who has spoken in an earlier file comes back 26 hours later.
+
+The transcript has the messages (>), replies (<), captured records (+) and remarks (#): the label of judged.tsv, whether the reply differs
+from the one in the transcript of --earlier, "repeated" (the same reply twice in a row) and "forbidden" (something is said to be canceled,
+booked or passed on, and nothing has been captured of this user).
 """
 
 from __future__ import annotations
@@ -10,126 +19,296 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
+import re
 import sys
 import tempfile
-from collections.abc import Iterable
-from datetime import datetime
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo
+from time import perf_counter
+from typing import Any, NamedTuple
 
 from aiohttp import ClientSession
+from harness import quantile_ms
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from chatsvc import config as configuration
 from chatsvc.app import App
+from chatsvc.config import Config
+from chatsvc.control import client
+from chatsvc.usecases.file_reading import read_files
 
-SET = Path(__file__).resolve().parents[2] / "tests" / "answers" / "conversations"
-TURN_MS = 40_000
-
-
-class Clock:
-    """The service's clock: stands where the conversation is."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-async def command(config: Path, *arguments: str) -> Any:
-    """Run one command of the command line and return its JSON."""
-    run = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "chatsvc", "-c", str(config), *arguments, "--json", stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await run.communicate()
-    if run.returncode:
-        raise SystemExit(f"chatsvc {' '.join(arguments)} failed")
-    return json.loads(out)
-
-
-async def make_bot(config: Path, kind: Path, ask_back: str | None) -> tuple[str, ZoneInfo]:
-    """A bot with the settings and knowledge of one business. Its id and time zone."""
-    settings = json.loads(kind.with_name(kind.name + ".json").read_text("utf-8"))
-    name = settings.pop("name")
-    options = [part for key, value in settings.items() for part in (f"--{key.replace('_', '-')}", value)]
-    if ask_back:
-        options += ["--ask-back", ask_back]
-    bot = await command(config, "bot", "create", name, "--model", "offline", *options)
-    await command(config, "knowledge", "add", bot["id"], str(kind.with_name(kind.name + ".md")))
-    return bot["id"], ZoneInfo(settings["timezone"])
+START_MS = int(datetime(2026, 11, 22, 3, 5, tzinfo=UTC).timestamp() * 1000)
+MESSAGE_MS = 20_000
+LATER_MS = 26 * 3_600_000
+SLOWEST = 10
+LABELS = ("right", "partly", "step", "honest", "missed", "weird", "wrong")
+CONFIG = """\
+server: {listen: "127.0.0.1:0"}
+limits: {requests_per_minute: 1000000}
+models: {offline: {engine: knowledge}}
+plans: {enterprise: {version: 1, messages: 1000000, bots: 1000, webhooks: true, rest_api: true}}
+"""
+# Statements that something has been done. Lines of lists are left out: a summary repeats the visitor's words.
+DONE = re.compile(
+    r"^(?!- ).*(?:"
+    # "I have noted", "am passing it on", "has been canceled", "I have you down", but not "has not been" and "once it has been".
+    r"(?<!once )\b(?:(?:i|we)(?:'ve| have| just)|(?<!once it )ha(?:s|ve) been|(?:booking|appointment|request|message|it)(?: is|'s))"
+    r"(?: now| just| already| also)?"
+    r" (?:cancel\w+|booked|reserved|moved|rescheduled|changed|passed|forwarded|noted|sent|recorded|told|you down)\b"
+    r"|\b(?:am|are) (?:passing|forwarding)\b"
+    # "iptal ettim", "not aldım", "ilettim", "iletiyorum", "randevunuz alındı", "kayıtlı talebiniz", but not "iletmedim".
+    r"|\b(?:[iİ]ptal|not) (?:ettim|ettik|edildi|edilmiştir|aldım|aldık|alındı|alınmıştır)\b"
+    r"|\b(?:ilettim|ilettik|iletildi|iletiyorum|aktardım|aktarıldı|aktarıyorum|kaydettim|kaydedildi|ertelendi|değiştirdim|değiştirildi)\b"
+    r"|(?:talebiniz|randevunuz|rezervasyonunuz|kaydınız|mesajınız)[iıuü]? (?:aldım|aldık|alındı|oluşturdum|oluşturuldu|yapıldı)\b"
+    r"|\bkayıtlı (?:talebiniz|randevunuz|rezervasyonunuz)\b"
+    r")",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
-async def play(session: ClientSession, url: str, clock: Clock, bot: str, zone: ZoneInfo, conversation: dict[str, Any]) -> list[str]:
-    """One conversation; its transcript, a line an utterance."""
-    clock.now = int(datetime.fromisoformat(conversation["now"]).replace(tzinfo=zone).timestamp() * 1000)
-    weekday = datetime.fromisoformat(conversation["now"]).strftime("%A")
-    lines = [f"## {conversation['id']}  ({weekday} {conversation['now']})  {conversation['about']}", ""]
-    for number, turn in enumerate(conversation["turns"], start=1):
-        body = {"chatbot_id": bot, "message": turn["user"], "user_id": conversation["id"]}
-        async with session.post(f"{url}/api/v2/messages", json=body) as response:
+class Conversation(NamedTuple):
+    """One conversation of a set."""
+
+    name: str
+    bot: str
+    language: str
+    user: str
+    is_later: bool
+    messages: list[str]
+
+
+@dataclass
+class Exchange:
+    """One message and its reply. `refusal` is the code of an error, with its reason."""
+
+    conversation: Conversation
+    number: int
+    reply: str
+    refusal: str
+    seconds: float
+    captured: list[str]
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """Name of the conversation and number of the message."""
+        return f"{self.conversation.name}, {self.number}"
+
+    def lines(self) -> Iterator[str]:
+        """Write it as the transcript has it."""
+        yield f"{self.number} > {self.conversation.messages[self.number - 1]}"
+        yield from (f"  < {line}" for line in (self.reply or f"[{self.refusal}]").split("\n"))
+        yield from (f"  + {record}" for record in self.captured)
+        if self.remarks:
+            yield f"  # {'; '.join(self.remarks)}"
+
+
+def read_talks(folder: Path) -> list[Conversation]:
+    """Read the conversations of all files, in the order of their names."""
+    found: list[Conversation] = []
+    for file in sorted(folder.glob("*.txt")):
+        before = {one.user for one in found}
+        for line in file.read_text("utf-8").splitlines():
+            if line.startswith("== "):
+                name, bot, language, user = ([part.strip() for part in line[3:].split("|")] + ["", ""])[:4]
+                found.append(Conversation(name, bot, language, user or name, user in before, []))
+            elif line.strip():
+                found[-1].messages.append(line.strip())
+    return found
+
+
+class Labels:
+    """The labels of a set: for a conversation's name and a message's number the label and its reason."""
+
+    def __init__(self, file: Path) -> None:
+        rows = [line.split("\t") for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+        self._found = {(row[0], int(row[1])): (row[3], "".join(row[4:])) for row in rows}
+
+    def of(self, conversation: Conversation, number: int) -> tuple[str, str]:
+        """Return the label and the reason; empty where the message has none."""
+        whole, first = (conversation.name, number), (conversation.name.split()[0], number)
+        return self._found.get(whole) or self._found.get(first) or ("", "")
+
+
+def read_replies(transcript: Path) -> dict[tuple[str, int], str]:
+    """Read the replies of a transcript."""
+    replies: dict[tuple[str, int], str] = {}
+    name, number = "", 0
+    for line in transcript.read_text("utf-8").splitlines():
+        if line.startswith("== "):
+            name = line[3:].partition("|")[0].strip()
+        elif begins := re.match(r"(\d+) > ", line):
+            number = int(begins[1])
+        elif line.startswith("  < "):
+            replies[name, number] = "\n".join(filter(None, (replies.get((name, number)), line[4:])))
+    return replies
+
+
+class Service:
+    """The running service with the bots of a set, and what has been captured so far."""
+
+    def __init__(self, config: Config, app: App, session: ClientSession) -> None:
+        self.now = START_MS
+        self.bots: dict[str, str] = {}
+        self._config = config
+        self._app = app
+        self._session = session
+        self._key = ""
+        self._seen: set[str] = set()
+
+    async def command(self, operation: str, **arguments: Any) -> Any:
+        """Run one operation as a command does, over the control socket."""
+        return await asyncio.to_thread(client.call, self._config, operation, arguments)
+
+    async def make_bots(self, folder: Path) -> None:
+        """Make an account, a key and the bots of the set."""
+        account = (await self.command("account.create", name="Measured", plan="enterprise"))["id"]
+        self._key = (await self.command("key.create", account=account))["key"]
+        for key, settings in json.loads((folder / "bots.json").read_text("utf-8")).items():
+            file = folder / settings.pop("kb")
+            bot = (await self.command("bot.create", account=account, name=settings.pop("name"), model="offline"))["id"]
+            given = {name: {"on": True, "off": False}.get(str(value), value) for name, value in settings.items()}
+            await self.command("bot.apply", bot=bot, file="bots.json", text=json.dumps(given))
+            read = read_files([(file.name, file.read_bytes())], settings.get("language", "tr"))
+            await self.command("knowledge.add", bot=bot, files=read)
+            self.bots[key] = bot
+
+    async def say(self, conversation: Conversation, number: int) -> Exchange:
+        """Send one message and return what came of it."""
+        bot = self.bots[conversation.bot]
+        body = {"chatbot_id": bot, "user_id": conversation.user, "message": conversation.messages[number - 1].replace("\\n", "\n")}
+        if conversation.language:
+            body["language"] = conversation.language
+        started = perf_counter()
+        headers = {"Authorization": f"Bearer {self._key}"}
+        async with self._session.post(f"{self._app.url}/api/v2/messages", json=body, headers=headers) as response:
             answer = await response.json()
-        said = answer["data"]["reply"] if response.status == 200 else f"[{response.status} {answer['error']} {answer.get('reason', '')}]"
-        lines += [
-            f"{number}. visitor: {turn['user']}",
-            f"   bot:     {said}".replace("\n", "\n            "),
-            f"   wanted:  {turn['wants']}",
-        ]
-        clock.now += TURN_MS
-    return [*lines, ""]
+        took = perf_counter() - started
+        reply = answer["data"]["reply"] if response.status == 200 else ""
+        refusal = "" if reply else f"{response.status} {answer['error']} {answer.get('reason', '')}".strip()
+        return Exchange(conversation, number, reply, refusal, took, [text async for text in self._captured(bot)])
+
+    async def _captured(self, bot: str) -> AsyncIterator[str]:
+        """The records of a bot that are new since the last call, as `request list` and `appointment list` print them."""
+        for kind in ("request", "appointment"):
+            page = await self.command(f"{kind}.list", bot=bot, limit=1000)
+            for record in page["items"]:
+                if record["id"] not in self._seen:
+                    self._seen.add(record["id"])
+                    left_out = ("id", "request_id", "created_at", "updated_at", "source_page_host", "appointment_at", "assignee", "note")
+                    told = {name: value for name, value in record.items() if value and name not in left_out}
+                    yield f"{kind} {json.dumps(told, ensure_ascii=False)}"
 
 
-async def records(config: Path, bot: str, seen: set[str]) -> list[str]:
-    """The requests and appointments of a bot that are new since the last call."""
-    lines = []
-    for kind in ("request", "appointment"):
-        for record in reversed(await command(config, kind, "list", bot)):
-            if record["id"] not in seen:
-                seen.add(record["id"])
-                lines.append(f"   {kind}: {json.dumps(record, ensure_ascii=False)}")
-    return lines
+@asynccontextmanager
+async def serve(folder: Path) -> AsyncIterator[Service]:
+    """Run a service with the bots of the set."""
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "config.yaml"
+        file.write_text(CONFIG, "utf-8")
+        config = configuration.load(file, {})
+        async with ClientSession() as session:
+            app = App(config, clock=lambda: service.now)
+            service = Service(config, app, session)
+            async with app:
+                await service.make_bots(folder)
+                yield service
 
 
-def chosen(conversations: list[dict[str, Any]], part: str) -> Iterable[dict[str, Any]]:
-    """The half of the conversations that was asked for, or all."""
-    return [one for one in conversations if part == "all" or bool(one.get("held_out")) == (part == "held-out")]
+async def play(folder: Path, only: str) -> AsyncIterator[Exchange]:
+    """Say all conversations, one after the other."""
+    async with serve(folder) as service:
+        for conversation in read_talks(folder / "talks"):
+            if only not in (conversation.bot, ""):
+                continue
+            service.now = START_MS + LATER_MS * conversation.is_later
+            for number in range(1, len(conversation.messages) + 1):
+                yield await service.say(conversation, number)
+                service.now += MESSAGE_MS
+
+
+def mark(exchanges: Sequence[Exchange]) -> None:
+    """Add the remarks "repeated" and "forbidden"."""
+    captured: set[str] = set()
+    last = ""
+    for one in exchanges:
+        user = one.conversation.user
+        if one.captured:
+            captured.add(user)
+        if one.reply and one.reply == last and one.number > 1:
+            one.remarks.append("repeated")
+        if DONE.search(one.reply) and user not in captured:
+            one.remarks.append("forbidden")
+        last = one.reply
+
+
+def compare(exchanges: Sequence[Exchange], labels: Labels, earlier: dict[tuple[str, int], str]) -> list[list[str]]:
+    """Add the earlier labels and changes to the remarks. Return a table of them: for each label how many, and how many changed."""
+    counts: Counter[str] = Counter()
+    changed: Counter[str] = Counter()
+    for one in exchanges:
+        label, reason = labels.of(one.conversation, one.number)
+        counts[label] += 1
+        before = earlier.get((one.conversation.name, one.number))
+        now = "\n".join(filter(None, (one.reply or f"[{one.refusal}]").split("\n")))
+        if before is not None and before != now:
+            changed[label] += 1
+            one.remarks.insert(0, "changed")
+        if label:
+            one.remarks.insert(0, f"was {label}{f' ({reason})' if reason else ''}")
+    shown = [label for label in (*LABELS, "") if counts[label]]
+    return [["earlier label", "messages", "changed"], *([label or "none", str(counts[label]), str(changed[label])] for label in shown)]
+
+
+def summary(exchanges: Sequence[Exchange], table: list[list[str]]) -> Iterator[str]:
+    """Write the figures that need no judge."""
+    conversations = {one.conversation.name for one in exchanges}
+    yield f"{len(exchanges)} messages in {len(conversations)} conversations, {sum(len(one.captured) for one in exchanges)} records captured"
+    refusals = Counter(one.refusal for one in exchanges if one.refusal)
+    yield "refusals (502 assistant_unavailable no_answer is honest or missed): " + (
+        ", ".join(f"{code} {count}" for code, count in refusals.most_common()) or "none"
+    )
+    for remark, means in (("repeated", "the same reply twice in a row"), ("forbidden", "said to be done, and nothing captured")):
+        places = [one.place for one in exchanges if remark in one.remarks]
+        yield f"{remark} ({means}): {len(places)}"
+        yield from (f"  {place}" for place in places)
+    seconds = [one.seconds for one in exchanges]
+    yield f"milliseconds a reply: median {quantile_ms(seconds, 0.5):.1f}, p99 {quantile_ms(seconds, 0.99):.1f}; the slowest:"
+    for one in sorted(exchanges, key=lambda one: -one.seconds)[:SLOWEST]:
+        yield f"  {one.seconds * 1000:.1f} {one.place}"
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    yield from ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Play the chosen conversations of all businesses."""
-    kinds = sorted(path.with_suffix("") for path in options.set.glob("*.md") if options.only in path.name)
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "config.yaml"
-        config.write_text(
-            "server: {listen: '127.0.0.1:0'}\nlimits: {requests_per_minute: 100000}\nmodels: {offline: {engine: knowledge}}\n"
-            "plans: {enterprise: {version: 1, messages: 1000000, bots: 1000, webhooks: true, rest_api: true}}\n"
-        )
-        await command(config, "account", "create", "Measured")
-        bots = {kind: await make_bot(config, kind, options.ask_back) for kind in kinds}
-        key = (await command(config, "key", "create"))["key"]
-        clock = Clock()
-        async with (
-            App(configuration.load(config, {}), clock=clock) as app,
-            ClientSession(headers={"Authorization": f"Bearer {key}"}) as session,
-        ):
-            for kind, (bot, zone) in bots.items():
-                seen: set[str] = set()
-                conversations = json.loads(kind.with_name(kind.name + ".conversations.json").read_text("utf-8"))
-                for conversation in chosen(conversations, options.part):
-                    print("\n".join(await play(session, app.url, clock, bot, zone, conversation)))
-                    captured = await records(config, bot, seen)
-                    print("\n".join([*captured, ""]) if captured else "", flush=True)
+    """Replay the set, write the transcript and print the figures."""
+    logging.getLogger("chatsvc").setLevel(logging.ERROR)  # it warns of every reply that it refuses
+    earlier = read_replies(options.earlier) if options.earlier else {}
+    exchanges = [one async for one in play(options.set, options.only)]
+    mark(exchanges)
+    figures = list(summary(exchanges, compare(exchanges, Labels(options.set / "judged.tsv"), earlier)))
+    lines: list[str] = []
+    for one in exchanges:
+        if one.number == 1:
+            lines += ["", f"== {one.conversation.name} | {one.conversation.bot}"]
+        lines += one.lines()
+    options.transcript.write_text("\n".join([*(f"# {line}" for line in figures), *lines, ""]), "utf-8")
+    print("\n".join(figures))
 
 
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("set", nargs="?", type=Path, default=SET, help="folder of the set (default tests/answers/conversations)")
-    parser.add_argument("--part", choices=("open", "held-out", "all"), default="open", help="which half (default open)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only businesses whose file name has this in it, such as hotel.tr")
-    parser.add_argument("--ask-back", choices=("on", "off"), help="the bots' setting (default: as shipped)")
+    parser.add_argument("set", type=Path, help="folder of the set")
+    parser.add_argument("transcript", type=Path, help="file to write the transcript to")
+    parser.add_argument("--earlier", type=Path, metavar="FILE", help="an earlier transcript, to compare the replies with")
+    parser.add_argument("--only", default="", metavar="BOT", help="only the conversations with the bot of this key")
     asyncio.run(run(parser.parse_args()))
 
 
