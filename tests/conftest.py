@@ -21,7 +21,6 @@ from chatsvc.usecases import accounts, bots, keys
 from tests.browsers import tool
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.postgres import Postgres, open_store, require_programs
-from tests.valkey import ValkeyServer, require_program
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,14 +49,6 @@ def postgres() -> Iterator[Postgres]:
     """The PostgreSQL server that holds the stores of tests."""
     require_programs()
     with Postgres() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def valkey() -> Iterator[ValkeyServer]:
-    """The Valkey or Redis server of tests."""
-    require_program()
-    with ValkeyServer() as server:
         yield server
 
 

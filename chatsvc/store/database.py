@@ -84,6 +84,18 @@ class Transactions(Protocol):
         ...
 
 
+class ProcessNotices(Protocol):
+    """Notices between processes over one store. None is kept: one that nobody hears is lost."""
+
+    def send(self, *message: object) -> None:
+        """Send a message to all other processes as soon as possible; nobody waits for it."""
+        ...
+
+    def listen(self, heard: Callable[[list[Any]], None], missed: Callable[[], None]) -> None:
+        """Hear the messages of others from now on. `missed` is called when some may have been lost, and at the beginning."""
+        ...
+
+
 class StoreSession(Transactions, Protocol):
     """A session beside that of the working process."""
 

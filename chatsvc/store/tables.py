@@ -119,6 +119,7 @@ _CONVERSATION = Reference("conversation", "conversations", {"conversation_id": "
 TABLES = (
     Table("store_facts", None, ("name",)),
     Table("nodes", None, ("id",)),
+    Table("leases", None, ("name",)),
     Table("remote_commands", None, ("id",)),
     Table("remote_files", None, ("command", "part")),
     Table("audit_records", None, changed="CASE operation WHEN 'backup.create' THEN 0 ELSE at END"),
@@ -210,7 +211,19 @@ TABLES = (
         record="message",
         # Nothing is sent here that the other installation may have sent.
         local=dict.fromkeys(
-            ("incoming", "pending", "outbox", "in_flight", "first_attempt_at", "parts_sent", "platform_id", "kind", "choices", "mail"),
+            (
+                "incoming",
+                "pending",
+                "outbox",
+                "in_flight",
+                "node",
+                "first_attempt_at",
+                "parts_sent",
+                "platform_id",
+                "kind",
+                "choices",
+                "mail",
+            ),
             "NULL",
         ),
         reference=_CONVERSATION,
@@ -263,6 +276,7 @@ TABLES = (
         "webhook_attempts",
         BOT,
         record="attempt",
+        local={"node": "NULL"},
         reference=Reference("event_number", "webhook_events", {"event": "event", "record_id": "record_id", "told_at": "created_at"}),
         visitor=Erasure("requests", f"event_number {_EVENTS}", "attempts"),
         changed="at",

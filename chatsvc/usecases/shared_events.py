@@ -1,4 +1,4 @@
-"""News of conversations over several processes, sent through Valkey: new messages and typing marks.
+"""News of conversations over several processes, sent as notices: new messages and typing marks.
 
 A message that one process stores wakes those who wait for it at another.
 """
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from chatsvc.coordination.broadcast import Broadcast
-from chatsvc.coordination.connection import Valkey
+from chatsvc.store.database import ProcessNotices
 from chatsvc.usecases.conversation_events import ConversationEvents
 from chatsvc.usecases.history_cache import ConversationKey
 
@@ -20,10 +19,14 @@ NEWS, TYPING, TYPED = "news", "typing", "typed"
 class SharedEvents(ConversationEvents):
     """Waiters and typing marks of one of several processes. News that is lost is found when a waiter's time is over."""
 
-    def __init__(self, valkey: Valkey, node: str) -> None:
+    def __init__(self, notices: ProcessNotices) -> None:
         super().__init__()
         self._is_quiet = False
-        self._broadcast = Broadcast(valkey, node, self._hear, self._wake_all)
+        self._notices = notices
+
+    def listen(self) -> None:
+        """Hear the other processes from now on."""
+        self._notices.listen(self._hear, self._wake_all)
 
     def notify(self, conversation: ConversationKey) -> None:
         """See ConversationEvents.notify."""
@@ -48,15 +51,13 @@ class SharedEvents(ConversationEvents):
         with self._quiet():
             super().close()
 
-    async def end(self) -> None:
-        """Send and hear no more."""
-        await self._broadcast.close()
-
     def _tell(self, *message: object) -> None:
         if not self._is_quiet:
-            self._broadcast.send(*message)
+            self._notices.send(*message)
 
     def _hear(self, message: list[Any]) -> None:
+        if message[0] not in (NEWS, TYPING, TYPED):
+            return
         kind, (bot_id, channel, user_id), *who = message
         conversation = bot_id, channel, user_id
         with self._quiet():

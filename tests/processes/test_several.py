@@ -1,9 +1,8 @@
-"""Three services over one PostgreSQL and one Valkey, which behave as one."""
+"""Three services over one PostgreSQL, which behave as one."""
 
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -17,11 +16,11 @@ from aiohttp import ClientSession
 from chatsvc.app import App
 from chatsvc.config import Config
 from chatsvc.config.model import Secret
-from chatsvc.coordination.connection import Valkey
-from chatsvc.coordination.limiter import SharedLimiter
 from chatsvc.domain.nodes import WORKING, ServiceNode
 from chatsvc.store import nodes
+from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.group_commit import PostgresDatabase
+from chatsvc.store.postgres.limiter import SharedLimiter
 from chatsvc.usecases import accounts, bots, keys
 from chatsvc.usecases.shared_caches import SharedAccounts, SharedChannels, SharedKnowledge
 from chatsvc.usecases.shared_turns import SharedTurns
@@ -30,13 +29,12 @@ from tests.conftest import Answer, Caller
 from tests.fakes import ADMIN, START, FakeClock, ScriptedEngine, failing
 from tests.postgres import Postgres
 from tests.processes.support import MASTER_KEY
-from tests.valkey import ValkeyServer
 
 LIMIT = 100
 
 
 class Service:
-    """Services over one store and one Valkey, with one customer."""
+    """Services over one store, with one customer."""
 
     def __init__(self, apps: list[App], engines: list[ScriptedEngine], callers: list[Caller]) -> None:
         self.apps, self.engines, self.callers = apps, engines, callers
@@ -51,11 +49,9 @@ class Service:
 
 
 @pytest.fixture
-async def service(
-    postgres: Postgres, valkey: ValkeyServer, config: Config, clock: FakeClock, session: ClientSession, tmp_path: Path
-) -> AsyncIterator[Service]:
+async def service(postgres: Postgres, config: Config, clock: FakeClock, session: ClientSession, tmp_path: Path) -> AsyncIterator[Service]:
     """Three services with a customer."""
-    place, prefix = postgres.target(postgres.new_database()), uuid.uuid4().hex
+    place = postgres.target(postgres.new_database())
     async with AsyncExitStack() as stack:
         apps, engines = [], []
         for name in ("one", "two", "three"):
@@ -66,9 +62,9 @@ async def service(
                 return await PostgresDatabase.open(place, key, node=node)
 
             app = App(own, clock, open_store)
-            connection = await Valkey.open(valkey.target(prefix))
-            stack.push_async_callback(connection.close)
-            limiter: Any = SharedLimiter(connection, "api", LIMIT)
+            aside = AsideConnection(place, "requests")
+            stack.push_async_callback(aside.close)
+            limiter: Any = SharedLimiter(aside, LIMIT)
             app._limiter = limiter
             services = (await stack.enter_async_context(app)).services
             services.account_cache = SharedAccounts(services.db)

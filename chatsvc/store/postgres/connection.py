@@ -160,12 +160,16 @@ class PostgresConnection:
         self.driver.close()
 
 
-def connect(place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S) -> PostgresConnection:
-    """Open a connection; raises StoreUnavailable."""
+def connect(
+    place: PostgresTarget, *, writes: bool, name: str = "", within_s: int = CONNECT_S, may_rest: bool = False
+) -> PostgresConnection:
+    """Open a connection; raises StoreUnavailable. `may_rest`: one that writes and may say nothing for long."""
     for variable in [one for one in os.environ if one.startswith("PG")]:
         # The address alone says where the store is: libpq would fill its gaps from these.
         del os.environ[variable]
     settings = {**_SESSION, **(_WRITER if writes else _READER)}
+    if may_rest:
+        settings["idle_session_timeout"] = "0"
     options = " ".join(f"-c {setting}={value}" for setting, value in settings.items())
     try:
         driver = psycopg.connect(

@@ -43,6 +43,14 @@ OVERRIDES = {
     16: "",
     25: "INSERT INTO search_queue SELECT conversation FROM whatsapp_addresses ON CONFLICT DO NOTHING",
 }
+# Statements that PostgreSQL alone runs after a step. 32: requests of each key and minute, for the rate limit.
+ADDITIONS = {
+    32: """
+    CREATE UNLOGGED TABLE chatsvc_requests (
+        key_id text COLLATE "C", minute bigint, taken bigint NOT NULL, PRIMARY KEY (key_id, minute)
+    );
+    """
+}
 _TYPES = (
     (re.compile(r" AUTOINCREMENT\b"), ""),
     (re.compile(r"\) STRICT(, WITHOUT ROWID)?"), ")"),
@@ -132,4 +140,4 @@ def translate_schema(number: int, step: str) -> str:
         return OVERRIDES[number]
     for found, instead in _TYPES:
         step = found.sub(instead, step)
-    return step
+    return f"{step};{ADDITIONS[number]}" if number in ADDITIONS else step

@@ -18,10 +18,12 @@ from chatsvc.domain.nodes import ServiceNode
 from chatsvc.store.batches import READERS, BatchThread, Failed, Work, all_of_them, by_kind, least_busy, result_of, together
 from chatsvc.store.database import StoreUnavailable, Unit
 from chatsvc.store.master_key import MasterKey
+from chatsvc.store.postgres.aside import AsideConnection
 from chatsvc.store.postgres.connection import PostgresConnection, PostgresTarget, connect, outage, translated
 from chatsvc.store.postgres.lock import Replaced
 from chatsvc.store.postgres.membership import Membership, SharedWorker, SoleWorker
 from chatsvc.store.postgres.migrations import check_key, check_schema
+from chatsvc.store.postgres.notices import PostgresNotices
 from chatsvc.store.postgres.thread import PostgresThread
 
 T = TypeVar("T")
@@ -206,11 +208,15 @@ class PostgresDatabase:
     """The Database of the working process; made by `open`. `writer` and `readers` are public for the metrics.
 
     fault: why the store cannot be used, None while all is well. replaced: set once another process has taken over.
+    aside: the connection for what is no transaction. notices: to and from the other processes.
     """
 
-    def __init__(self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread]) -> None:
+    def __init__(self, place: PostgresTarget, threads: list[PostgresThread], batches: list[BatchThread], node: str, name: str) -> None:
         self._place = place
-        self._threads = threads
+        self.aside = AsideConnection(place, name)
+        self.aside.fault = lambda: self.fault
+        self.notices = PostgresNotices(place, self.aside, node)
+        self._threads = [*threads, self.aside]
         self.writer, self.readers = batches[0], batches[1:]
         self.fault: str | None = None
         self._closed = False
@@ -251,7 +257,7 @@ class PostgresDatabase:
             raise
         batches = [BatchThread("writer", writer, writer.write, translate)]
         batches += [BatchThread("reader", thread, _read_batch, translate) for thread in threads[1:]]
-        return cls(place, threads, batches)
+        return cls(place, threads, batches, node.id if node else "", name)
 
     async def _beat(self) -> None:
         """Keep the writer's session alive, and find out whether the server answers."""
@@ -346,5 +352,7 @@ class PostgresDatabase:
         """See Database.close."""
         self._closed = True
         await background.cancel(self._beating)
+        await self.notices.close()
         for thread in (*self.readers, self.writer):
             await thread.close()
+        await self.aside.close()

@@ -26,6 +26,7 @@ class PostgresThread:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="postgres")
         self._connection: PostgresConnection | None = None
         self.busy_since: float | None = None
+        self._is_closed = False
 
     @classmethod
     async def open(cls, connect: Callable[[], PostgresConnection]) -> PostgresThread:
@@ -67,7 +68,10 @@ class PostgresThread:
             copy.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
-        """Close the connection and end the thread."""
+        """Close the connection and end the thread; a second call does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
 
         def close() -> None:
             if self._connection is not None:

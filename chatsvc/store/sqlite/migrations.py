@@ -667,6 +667,17 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX audit_of_account ON audit_records (account_id, own, number);
     CREATE INDEX audit_of_operator ON audit_records (actor_id, operation, number) WHERE own = 1;
     """,
+    # 32: which of several processes sends something, does a named piece of work, or answers a turn that another one awaits.
+    """
+    ALTER TABLE webhook_attempts ADD COLUMN node TEXT;
+    ALTER TABLE mails ADD COLUMN node TEXT;
+    ALTER TABLE messages ADD COLUMN node TEXT;
+    ALTER TABLE open_turns ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE leases (
+        name TEXT PRIMARY KEY,
+        node TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
 )
 
 

@@ -1,1 +1,0 @@
-"""Valkey or Redis: the connection to it, and what several processes share through it."""

@@ -1,0 +1,124 @@
+"""Rate limiter over all processes, which counts in a table of PostgreSQL.
+
+The counts of a key are one row for each minute. The table is not written to the log, so a crash of PostgreSQL hands out at most one more
+window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from typing import NamedTuple
+
+from chatsvc import background
+from chatsvc.domain.limiter import WINDOW_S, Slot, untouched
+from chatsvc.store.postgres.aside import AsideConnection
+from chatsvc.store.postgres.connection import PostgresConnection
+
+MAX_BATCH = 256
+# Clocks that differ by less are taken for the same.
+APART_MS = 1_000
+# In the order of the keys, so that two processes never wait for each other in a circle.
+_COUNT = """
+    WITH asked (key_id, minute, requests) AS (SELECT * FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[])),
+        taken AS (
+            INSERT INTO chatsvc_requests AS r (key_id, minute, taken)
+            SELECT key_id, minute, requests FROM asked WHERE requests > 0 ORDER BY key_id, minute
+            ON CONFLICT (key_id, minute) DO UPDATE SET taken = r.taken + excluded.taken
+            RETURNING key_id, minute, taken
+        )
+    SELECT key_id, minute, coalesce(taken.taken, before.taken, 0), clock_ms()
+    FROM asked LEFT JOIN taken USING (key_id, minute) LEFT JOIN chatsvc_requests before USING (key_id, minute)
+"""
+
+_Place = tuple[str, int]  # a key and the minute
+
+
+class _RateQuery(NamedTuple):
+    """A request that takes a slot, or one that looks (`takes` is 0)."""
+
+    key_id: str
+    now_ms: int
+    takes: int
+    answer: asyncio.Future[Slot]
+
+
+class SharedLimiter:
+    """A RateLimiter. Requests that arrive during a statement share the next one."""
+
+    def __init__(self, aside: AsideConnection, limit: int) -> None:
+        self.limit = limit
+        self._aside = aside
+        self._waiting: list[_RateQuery] = []
+        self._calling: asyncio.Task[None] | None = None
+        self._behind_ms = 0  # the clock of this process behind that of the store
+        self._minute = 0
+
+    async def take(self, key_id: str, now_ms: int) -> Slot:
+        """See RateLimiter.take; raises StoreUnavailable."""
+        return await self._query(key_id, now_ms, takes=1)
+
+    async def peek(self, key_id: str | None, now_ms: int) -> Slot:
+        """See RateLimiter.peek; raises StoreUnavailable."""
+        if key_id is None:
+            return untouched(self.limit, now_ms)
+        return await self._query(key_id, now_ms, takes=0)
+
+    async def _query(self, key_id: str, now_ms: int, *, takes: int) -> Slot:
+        answer: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_RateQuery(key_id, now_ms, takes, answer))
+        if self._calling is None:
+            self._calling = background.start("rate limit", self._call())
+        return await answer
+
+    async def _call(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                try:
+                    await self._answer(batch)
+                except Exception as fault:  # noqa: BLE001  # reported to all callers
+                    # Those who wait would wait for the same outage again.
+                    batch, self._waiting = [*batch, *self._waiting], []
+                    for one in batch:
+                        if not one.answer.done():
+                            one.answer.set_exception(fault)
+        finally:
+            self._calling = None
+
+    async def _answer(self, batch: list[_RateQuery]) -> None:
+        places = [(one.key_id, (one.now_ms + self._behind_ms) // (WINDOW_S * 1000)) for one in batch]
+        takes: dict[_Place, int] = {}
+        for one, place in zip(batch, places, strict=True):
+            takes[place] = takes.get(place, 0) + one.takes
+        before = max(minute for _, minute in places) - 1
+        used = await self._aside.run(partial(_count, takes=takes, forget=before if before != self._minute else None))
+        self._minute = before
+        self._compare(used.clock_ms)
+        counts = {place: used.counts[place] - taken for place, taken in takes.items()}
+        for one, place in zip(batch, places, strict=True):
+            taken = one.takes > 0 and counts[place] < self.limit
+            counts[place] += one.takes
+            if not one.answer.done():  # else its caller has gone
+                remaining = max(0, self.limit - counts[place])
+                one.answer.set_result(Slot(taken, self.limit, remaining, (place[1] + 1) * WINDOW_S))
+
+    def _compare(self, clock_ms: int) -> None:
+        """Compare the clock of this process with the store's, which decides for all."""
+        behind = clock_ms - time.time_ns() // 1_000_000
+        self._behind_ms = behind if abs(behind) > APART_MS else 0
+
+
+class _Used(NamedTuple):
+    counts: dict[_Place, int]
+    clock_ms: int
+
+
+def _count(connection: PostgresConnection, takes: dict[_Place, int], forget: int | None) -> _Used:
+    """Add to the counts and return them. `forget`: the minute before which counts are deleted."""
+    if forget is not None:
+        connection.execute("DELETE FROM chatsvc_requests WHERE minute < ?", (forget,))
+    keys, minutes = [key for key, _ in takes], [minute for _, minute in takes]
+    rows = connection.execute(_COUNT, (keys, minutes, list(takes.values()))).fetchall()
+    return _Used({(key, minute): taken for key, minute, taken, _ in rows}, rows[0][3])

@@ -1,1 +1,0 @@
-"""Tests of Valkey, and of several processes over one store."""

@@ -1,0 +1,109 @@
+"""News of conversations over several processes, through a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chatsvc.store.postgres import notices
+from chatsvc.store.postgres.aside import AsideConnection
+from chatsvc.store.postgres.connection import PostgresTarget, connect
+from chatsvc.store.postgres.notices import PostgresNotices
+from chatsvc.usecases.conversation_events import OPERATOR, VISITOR
+from chatsvc.usecases.shared_events import SharedEvents
+from tests.api.support import until
+from tests.postgres import Postgres
+
+HERE = ("bot", "web", "visitor")
+Open = Callable[[str], Awaitable[SharedEvents]]
+
+
+@pytest.fixture
+def place(postgres: Postgres) -> PostgresTarget:
+    """A database of several processes."""
+    return postgres.target(postgres.new_database())
+
+
+@pytest.fixture
+async def events(place: PostgresTarget) -> AsyncIterator[Open]:
+    """Make the events of a process, which hears the others."""
+    async with AsyncExitStack() as stack:
+
+        async def open_one(node: str) -> SharedEvents:
+            aside = AsideConnection(place, node)
+            stack.push_async_callback(aside.close)
+            made = PostgresNotices(place, aside, node)
+            stack.push_async_callback(made.close)
+            listening = asyncio.Event()
+            made.listen(lambda _: None, listening.set)
+            await asyncio.wait_for(listening.wait(), 10)
+            shared = SharedEvents(made)
+            shared.listen()
+            return shared
+
+        yield open_one
+
+
+async def test_news_wake_those_who_wait_at_another_process(events: Open) -> None:
+    one, other = await events("one"), await events("other")
+    noticed: list[object] = []
+    other.observers.append(noticed.append)
+    async with one.waiting_for(HERE) as here, other.waiting_for(HERE) as there:
+        one.notify(HERE)
+        await here.wait(0)
+        began = time.monotonic()
+        await there.wait(10)
+        assert time.monotonic() - began < 9
+    assert noticed == [HERE]
+
+
+async def test_those_who_type_are_seen_at_another_process(events: Open) -> None:
+    one, other = await events("one"), await events("other")
+    one.type(HERE, VISITOR)
+    one.type(HERE, VISITOR)
+    one.type(HERE, OPERATOR)
+    await until(lambda: other.is_typing(HERE, VISITOR) and other.is_typing(HERE, OPERATOR))
+    one.stop_typing(HERE, VISITOR)
+    await until(lambda: not other.is_typing(HERE, VISITOR))
+    assert one.is_typing(HERE, OPERATOR)
+
+
+async def test_one_that_stops_wakes_nobody_elsewhere(events: Open) -> None:
+    one, other = await events("one"), await events("other")
+    async with one.waiting_for(HERE) as here, other.waiting_for(HERE):
+        one.close()
+        await here.wait(10)
+        other.notify(("bot", "web", "another"))
+        await asyncio.sleep(0.1)
+        assert other.waiting == 1
+
+
+async def test_after_a_break_all_are_woken_and_news_come_again(
+    events: Open, place: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices, "PAUSE_S", 0.05)
+    one, other = await events("one"), await events("other")
+    async with other.waiting_for(HERE) as there:
+        connection = connect(place, writes=False)
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        )
+        connection.close()
+        await there.wait(10)
+        assert other.waiting == 0
+    async with asyncio.timeout(20), other.waiting_for(HERE):
+        while other.waiting:
+            one.notify(HERE)
+            await asyncio.sleep(0.05)
+
+
+async def test_a_message_without_meaning_for_conversations_wakes_nobody(events: Open) -> None:
+    one, other = await events("one"), await events("other")
+    async with other.waiting_for(HERE) as there:
+        one._notices.send("another kind")
+        one.notify(HERE)
+        await there.wait(10)

@@ -1,0 +1,122 @@
+"""The rate limit over several processes, counted by a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from chatsvc.store.database import StoreUnavailable
+from chatsvc.store.postgres.aside import AsideConnection
+from chatsvc.store.postgres.connection import PostgresTarget, connect
+from chatsvc.store.postgres.limiter import MAX_BATCH, SharedLimiter
+from chatsvc.store.postgres.migrations import migrate
+from tests.fakes import START
+from tests.postgres import Postgres
+
+MINUTE = START // 60_000
+Open = Callable[[int], SharedLimiter]
+
+
+@pytest.fixture
+def place(postgres: Postgres) -> PostgresTarget:
+    """A database with the tables."""
+    place = postgres.target(postgres.new_database())
+    connection = connect(place, writes=True)
+    migrate(connection, place)
+    connection.close()
+    return place
+
+
+@pytest.fixture
+async def limiter(place: PostgresTarget) -> AsyncIterator[Open]:
+    """Make the limiters of one installation, each with a connection of its own."""
+    async with AsyncExitStack() as stack:
+
+        def open_one(limit: int) -> SharedLimiter:
+            aside = AsideConnection(place, "limiter")
+            stack.push_async_callback(aside.close)
+            return SharedLimiter(aside, limit)
+
+        yield open_one
+
+
+async def test_three_processes_hand_out_exactly_the_limit(limiter: Open) -> None:
+    processes = [limiter(120) for _ in range(3)]
+    slots = await asyncio.gather(*(processes[place % 3].take("key", START) for place in range(400)))
+    assert Counter(slot.taken for slot in slots) == {True: 120, False: 280}
+    assert sorted(slot.remaining for slot in slots if slot.taken) == list(range(120))
+    assert {(slot.limit, slot.reset) for slot in slots} == {(120, (MINUTE + 1) * 60)}
+
+
+async def test_keys_do_not_share_a_window_and_the_next_minute_is_another_one(limiter: Open) -> None:
+    one, other = limiter(1), limiter(1)
+    assert [(await one.take(key, START)).taken for key in ("one", "other", "one")] == [True, True, False]
+    assert not (await other.take("one", START)).taken
+    assert (await other.take("one", START + 60_000)).taken
+    # A clock that was set back must not hand out the same window twice.
+    assert not (await one.take("one", START)).taken
+
+
+async def test_a_look_takes_no_slot_and_an_unknown_caller_sees_the_whole_limit(limiter: Open) -> None:
+    one = limiter(5)
+    await one.take("key", START)
+    assert [(await one.peek(key, START))[:3] for key in ("key", "key", None, "another")] == [(False, 5, 4)] * 2 + [(False, 5, 5)] * 2
+
+
+async def test_more_requests_than_a_statement_takes_are_answered_in_their_order(limiter: Open) -> None:
+    one = limiter(2 * MAX_BATCH)
+    slots = await asyncio.gather(*(one.take("key", START) for _ in range(2 * MAX_BATCH + 10)))
+    assert [slot.remaining for slot in slots] == [*range(2 * MAX_BATCH - 1, -1, -1), *[0] * 10]
+
+
+async def test_a_caller_that_has_gone_holds_nobody_up(limiter: Open) -> None:
+    one = limiter(5)
+    gone, stays = asyncio.create_task(one.take("key", START)), asyncio.create_task(one.take("key", START))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert (await stays).remaining == 3
+
+
+async def test_counts_of_earlier_minutes_are_deleted(limiter: Open, place: PostgresTarget) -> None:
+    one = limiter(5)
+    for minute in range(4):
+        await one.take("key", START + minute * 60_000)
+    connection = connect(place, writes=False)
+    assert connection.execute("SELECT minute FROM chatsvc_requests ORDER BY 1").fetchall() == [(MINUTE + 2,), (MINUTE + 3,)]
+    connection.close()
+
+
+async def test_the_stores_clock_decides_where_that_of_a_process_is_wrong(limiter: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = limiter(1), limiter(1)
+    assert (await right.take("key", START)).taken
+    await wrong.peek("key", START)
+    # As if this process were two minutes behind the store.
+    monkeypatch.setattr(wrong, "_compare", lambda _: None)
+    wrong._behind_ms = 120_000
+    assert not (await wrong.take("key", START - 120_000)).taken
+
+
+async def test_a_store_that_is_gone_refuses_and_is_used_again_once_it_is_back() -> None:
+    with Postgres() as server:
+        place = server.target(server.new_database())
+        connection = connect(place, writes=True)
+        migrate(connection, place)
+        connection.close()
+        aside = AsideConnection(place, "limiter")
+        one = SharedLimiter(aside, 2)
+        assert (await one.take("key", START)).taken
+        # Immediate: as after a crash.
+        server.process.send_signal(signal.SIGQUIT)
+        server.process.wait()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await one.take("key", START)
+        server.start()
+        # It crashed, and its table is empty: one more window.
+        assert (await one.take("key", START)).remaining == 1
+        await aside.close()
