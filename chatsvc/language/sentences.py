@@ -19,13 +19,17 @@ ACTS = (
     *("ask", "book", "change", "cancel", "status", "give", "correct", "affirm", "deny", "skip", "refuse", "why"),
     *("stop", "complain", "person", "message", "greet", "thank", "part", "insult", "praise", "nonsense", "state", "identity"),
 )
-KINDS = ("price", "duration", "when", "where", "who", "how_many", "which", "may", "whether", "how", "what", "why")
+KINDS = ("price", "duration", "when", "where", "who", "how_many", "which", "may", "whether", "how", "what", "why", "open", "tongue")
+PURPOSES = ("visit", "stay", "order", "course", "quote", "callout")
 ASKED = ("name", "phone", "email", "date", "time", "nights", "number", "choice", "text", "confirm", "options")
 _HEADER = re.compile(r"== ([a-z]{1,20})(?: ([a-z_]{1,20}))?(?: @([a-z]{1,20}))?")
 
 
 class TrainingSentence(NamedTuple):
-    """One training sentence. `kind` is "" for what is no question, `asked` is "" where the bot had asked for nothing."""
+    """One training sentence. `kind` is the kind of a question, or the purpose of a wish where it is labelled.
+
+    `asked` is "" where the bot had asked for nothing.
+    """
 
     act: str
     kind: str
@@ -52,6 +56,7 @@ def read(language: str, folder: Path = FOLDER) -> list[TrainingSentence]:
 def _head(text: str, place: str) -> tuple[str, str, str]:
     found = _HEADER.fullmatch(text)
     act, kind, asked = (found[1], found[2] or "", found[3] or "") if found else ("", "", "")
-    if act not in ACTS or (act == "ask") != (kind in KINDS) or (asked and asked not in ASKED):
+    known = KINDS if act == "ask" else (*PURPOSES, "") if act == "book" else ("",)
+    if act not in ACTS or kind not in known or (asked and asked not in ASKED):
         raise ValueError(f"{place}: not a header of an act, a kind of question and what was asked: {text}")
     return act, kind, asked

@@ -28,7 +28,7 @@ def main() -> None:
         given = sentences.read(folder.name)
         kept, held = [one for at, one in enumerate(given) if at % HELD_OUT], given[::HELD_OUT]
         acts, act_s = _told(kept, held, "act")
-        kinds, kind_s = _told([one for one in kept if one.kind], [one for one in held if one.kind], "kind")
+        kinds, kind_s = _told([one for one in kept if one.act == "ask"], [one for one in held if one.act == "ask"], "kind")
         took_ms = (act_s[1] + kind_s[1]) * 1000 / len(held)
         print(f"{folder.name}: {len(given)} sentences, acts {_right(acts):.3f}, kinds {_right(kinds):.3f}, ", end="")
         print(f"train {act_s[0] + kind_s[0]:.1f} s, one {took_ms:.2f} ms")

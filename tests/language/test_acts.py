@@ -17,7 +17,7 @@ LEAST = 50  # sentences of each act
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_act_and_kind_has_sentences_and_no_sentence_has_two(language: str) -> None:
     given = sentences.read(language)
-    acts, kinds = Counter(one.act for one in given), Counter(one.kind for one in given if one.kind)
+    acts, kinds = Counter(one.act for one in given), Counter(one.kind for one in given if one.act == "ask")
     assert {act: acts[act] for act in sentences.ACTS if acts[act] < LEAST} == {}
     assert {kind: kinds[kind] for kind in sentences.KINDS if kinds[kind] < LEAST} == {}
     labels: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -48,7 +48,7 @@ def test_the_same_sentences_give_the_same_weights() -> None:
     assert linear.train(given).probabilities("fiyat ne kadar") == linear.train(given).probabilities("fiyat ne kadar")
 
 
-@pytest.mark.parametrize("header", ["== ask", "== book price", "== ask colour", "== greet @weather", "==", "== Ask price"])
+@pytest.mark.parametrize("header", ["== ask", "== book price", "== greet visit", "== ask colour", "== greet @weather", "==", "== Ask price"])
 def test_a_header_that_is_none_is_named_with_its_place(tmp_path: Path, header: str) -> None:
     folder = tmp_path / "xx" / "sentences"
     folder.mkdir(parents=True)
