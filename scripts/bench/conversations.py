@@ -1,4 +1,4 @@
-"""Replay written conversations on a fresh service, write a transcript to be judged, and count what needs no judge.
+"""Replay written conversations on a fresh service and write a transcript to be judged.
 
 A set is a folder with four parts:
 bots.json     key of each bot: its `name`, its knowledge file (`kb`), and settings as in a file of `chatsvc bot apply`
@@ -124,7 +124,7 @@ def read_talks(folder: Path) -> list[Conversation]:
 
 
 class Labels:
-    """The labels of a set: for a conversation's name and a message's number the label and its reason."""
+    """Labels of a set, by conversation and number of the message."""
 
     def __init__(self, file: Path) -> None:
         rows = [line.split("\t") for line in file.read_text("utf-8").splitlines()] if file.exists() else []
@@ -151,7 +151,7 @@ def read_replies(transcript: Path) -> dict[tuple[str, int], str]:
 
 
 class Service:
-    """The running service with the bots of a set, and what has been captured so far."""
+    """The running service with the bots of a set."""
 
     def __init__(self, config: Config, app: App, session: ClientSession) -> None:
         self.now = START_MS
@@ -195,7 +195,7 @@ class Service:
         return Exchange(conversation, number, reply, refusal, took, [text async for text in self._captured(bot)])
 
     async def _captured(self, bot: str) -> AsyncIterator[str]:
-        """The records of a bot that are new since the last call, as `request list` and `appointment list` print them."""
+        """Yield the new records of a bot, as `request list` and `appointment list` print them."""
         for kind in ("request", "appointment"):
             page = await self.command(f"{kind}.list", bot=bot, limit=1000)
             for record in page["items"]:
