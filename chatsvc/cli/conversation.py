@@ -57,7 +57,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
 
     Messages are shown oldest first, times in UTC; under a reply stand the entries that it came from, with their scores. Beside an
     operator's message stands its delivery, and `mail` where it went to a visitor who had gone: sending, queued (tried again later), sent,
-    failed or unknown.
+    failed or unknown, with `mail_error` as in `mail list`.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def show_(ctx: click.Context, conversation_id: str, message_limit: int, as_json:
     for message in messages:
         author = f" ({one_line(message['author'])})" if message["author"] else ""
         told = "".join(f"  {one_line(message[name])}" for name in ("delivery", "error", "feedback") if message[name])
-        told += f"  mail: {one_line(message['mail'])}" if message["mail"] else ""
+        told += f"  mail: {one_line(' '.join(filter(None, (message['mail'], message['mail_error']))))}" if message["mail"] else ""
         echo(f"\n{one_line(message['created_at'])}  {one_line(message['role'])}{author}{told}\n{indented(message['content'], '  ')}")
         if message["evidence"]:
             echo(f"  ({one_line(_origin(message['evidence']))})")

@@ -28,6 +28,8 @@ def list_(ctx: click.Context, status: str | None, limit: int, as_json: bool) -> 
 
     A notice bundles what happened within some minutes: `causes` says how much. `queued` mails are tried again, for a day. `unknown`: the
     connection broke after the message was written, so it may have arrived; it is not sent again. `obsolete`: it was not needed any more.
+    An answer to a visitor that is `failed` with `daily_limit` was not sent since its address got five within a day, with `stopped` since
+    the owner of the address wants no more.
 
     \b
     Examples:

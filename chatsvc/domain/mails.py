@@ -9,6 +9,8 @@ from chatsvc.domain.times import DAY_MS
 
 WAITING, REQUEST, APPOINTMENT, WEBHOOK, ANSWER, TEST = "waiting", "request", "appointment", "webhook", "answer", "test"
 QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE = "queued", "sending", "sent", "failed", "unknown", "obsolete"
+# Why an address gets no mail with an answer: its owner wants none, or it got ANSWERS_A_DAY.
+STOPPED, DAILY_LIMIT = "stopped", "daily_limit"
 STATES = (QUEUED, SENDING, SENT, FAILED, UNKNOWN, OBSOLETE)
 
 MINUTE_MS = 60_000
@@ -54,6 +56,13 @@ class MailOutcome(NamedTuple):
     error: str | None = None
     status_code: int | None = None
     answer: str | None = None
+
+
+class MailState(NamedTuple):
+    """State of the mail that carries a message, and why it was not sent."""
+
+    state: str
+    error: str | None
 
 
 def address_digest(address: str) -> bytes:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     # Not at run time: light commands do without these modules.
     from chatsvc.domain.analytics import UsageSummary
     from chatsvc.domain.captures import Appointment, Request
+    from chatsvc.domain.mails import MailState
     from chatsvc.domain.models import Bot, Conversation, Exchange, Message
 
 Json = dict[str, object]
@@ -66,14 +67,15 @@ def message(m: Message) -> Json:
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": times.with_millis(m.created_at)}
 
 
-def message_for_operator(m: Message, mail: str | None = None) -> Json:
+def message_for_operator(m: Message, mail: MailState | None = None) -> Json:
     """Write a message as the team sees it.
 
     `evidence` is the origin of the reply: `{entries: [{id, score}], decision, confidence}`, or null. `author` is the person who wrote
     it, `delivery` and `error` tell how it reached the visitor's channel, `mail` the state of the mail that carried it to a visitor who had
-    gone, `feedback` is the visitor's thumb.
+    gone and `mail_error` why it did not, `feedback` is the visitor's thumb.
     """
-    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "mail": mail, "feedback": m.feedback}
+    team = {"author": m.author, "delivery": m.delivery, "error": m.error, "feedback": m.feedback}
+    team |= {"mail": mail.state if mail else None, "mail_error": mail.error if mail else None}
     return {**message(m), "evidence": None if m.evidence is None else json.loads(m.evidence), **team}
 
 

@@ -153,10 +153,15 @@ async def pending_message(db: Database, number: int) -> StoredMessage | None:
 
 
 class News(NamedTuple):
-    """A conversation with messages of it, oldest first."""
+    """A conversation with messages of it, oldest first.
+
+    `confirmed` are the numbers of an operator's messages up to the one that the visitor's page named as its last, not yet noted as
+    delivered.
+    """
 
     conversation: Conversation
     messages: list[Message]
+    confirmed: list[int]
 
 
 class _NewsQuery(NamedTuple):
@@ -170,17 +175,26 @@ class _NewsQuery(NamedTuple):
 _ITS_MESSAGE = ", ".join("NULL" if name == "evidence" else name for name in Message._fields)
 # Searched from the newest message on, which is nearly always the one that was seen last.
 _NUMBER_OF = "SELECT number FROM messages WHERE conversation = c.number AND id = ? ORDER BY number DESC LIMIT 1"
-_NEWS = f"""
+_NEWS = (
+    f"""
     SELECT {COLUMNS}, (SELECT json_group_array(json_array({_ITS_MESSAGE})) FROM (
         SELECT {MESSAGE_COLUMNS} FROM messages WHERE conversation = c.number AND number > coalesce(({_NUMBER_OF}), 0)
-            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3) page)
+            AND number < CASE ?2 WHEN '' THEN {_MOST_NUMBER} ELSE ({_NUMBER_OF}) END ORDER BY number DESC LIMIT ?3) page),
+        (SELECT json_group_array(number) FROM messages WHERE conversation = c.number AND role = 'operator' AND delivery = 'queued'
+            AND number <= coalesce(({_NUMBER_OF}), 0))
     FROM conversations c WHERE bot_id = ?4 AND channel = ?5 AND user_id = ?6
-""".replace("id = ? ", "id = ?1 ", 1).replace("id = ? ", "id = ?2 ", 1)
+""".replace("id = ? ", "id = ?1 ", 1)
+    .replace("id = ? ", "id = ?2 ", 1)
+    .replace("id = ? ", "id = ?1 ", 1)
+)
 
 
 def _news(connection: Connection, queries: list[_NewsQuery]) -> list[News | None]:
     found = [connection.execute(_NEWS, (q.after, q.before, q.limit, *q.visitor)).fetchone() for q in queries]
-    return [row and News(Conversation(*row[:-1]), [Message(*one) for one in reversed(json.loads(row[-1]))]) for row in found]
+    return [
+        row and News(Conversation(*row[:-2]), [Message(*one) for one in reversed(json.loads(row[-2]))], json.loads(row[-1]))
+        for row in found
+    ]
 
 
 async def news(db: Database, visitor: tuple[str, str, str], after: str, limit: int, before: str = "") -> News | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsvc.domain.mails import Mail
+from chatsvc.domain.mails import Mail, MailState
 from chatsvc.store.database import Connection, Database
 
 LAST = 2**63 - 1
@@ -34,17 +34,17 @@ async def queued(db: Database) -> int:
     return await db.read(unit)
 
 
-async def of_messages(db: Database, conversation_id: str) -> dict[int, str]:
+async def of_messages(db: Database, conversation_id: str) -> dict[int, MailState]:
     """Read the states of mails that carried messages of a conversation, by the messages' numbers."""
 
-    def unit(connection: Connection) -> dict[int, str]:
+    def unit(connection: Connection) -> dict[int, MailState]:
         rows = connection.execute(
             """
-            SELECT m.number, coalesce(s.state, 'sent') FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
+            SELECT m.number, coalesce(s.state, 'sent'), s.error FROM conversations c CROSS JOIN messages m ON m.conversation = c.number
             LEFT JOIN mails s ON s.number = m.mail WHERE c.id = ? AND m.mail IS NOT NULL
             """,
             (conversation_id,),
         )
-        return dict(rows.fetchall())
+        return {number: MailState(*state) for number, *state in rows}
 
     return await db.read(unit)

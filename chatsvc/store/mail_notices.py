@@ -5,8 +5,7 @@ store/mails.py has the rest of the queue.
 
 from __future__ import annotations
 
-from chatsvc.domain.mails import ANSWERS_A_DAY, APPOINTMENT, GONE_MS, LEAD_MS, PERIODS_MS, REQUEST
-from chatsvc.domain.times import DAY_MS
+from chatsvc.domain.mails import APPOINTMENT, GONE_MS, LEAD_MS, PERIODS_MS, REQUEST
 from chatsvc.store.database import Connection
 
 # Whether the operator `o` wants notices of a kind and may see what they are about: deliveries of webhooks are for owners.
@@ -45,12 +44,7 @@ def note_capture(connection: Connection, bot_id: str, conversation: int, now: in
 
 
 def note_answer(connection: Connection, bot_id: str, conversation: int, recipient: str, at: int) -> None:
-    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one.
-
-    None goes to an address that got ANSWERS_A_DAY from other conversations within a day.
-    """
-    if _is_enough(connection, conversation, recipient, at):
-        return
+    """Queue an answer for a visitor, within the unit that writes it. Answers in a row become one mail, after the last one."""
     connection.execute(
         f"""
         INSERT INTO mails (account_id, kind, bot_id, conversation, recipient, causes, state, created_at, due_at)
@@ -60,14 +54,3 @@ def note_answer(connection: Connection, bot_id: str, conversation: int, recipien
         """,
         (bot_id, conversation, recipient, at),
     )
-
-
-def _is_enough(connection: Connection, conversation: int, recipient: str, at: int) -> bool:
-    (sent,) = connection.execute(
-        """
-        SELECT count(*) FROM mails WHERE kind = 'answer' AND recipient = ? AND created_at > ? AND state <> 'obsolete'
-            AND (state <> 'queued' OR conversation <> ?)
-        """,
-        (recipient, at - DAY_MS, conversation),
-    ).fetchone()
-    return bool(sent >= ANSWERS_A_DAY)

@@ -1,8 +1,12 @@
-"""E-mail addresses whose owners want no more mails with answers from an account. Their digests alone are stored."""
+"""E-mail addresses that get no mail with an answer: their owners want none from an account, or they got enough for a day.
+
+Of the owners' wishes the addresses' digests alone are stored.
+"""
 
 from __future__ import annotations
 
-from chatsvc.domain.mails import address_digest
+from chatsvc.domain.mails import ANSWER, ANSWERS_A_DAY, DAILY_LIMIT, STOPPED, address_digest
+from chatsvc.domain.times import DAY_MS
 from chatsvc.store.database import Connection, Database
 
 
@@ -21,15 +25,25 @@ async def add(db: Database, account_id: str, digest: bytes, now: int) -> None:
     await db.write(unit)
 
 
-async def find(db: Database, bot_id: str, recipient: str) -> bool:
-    """Report whether an address gets no mails from the account of a bot."""
-    return await db.read(lambda connection: is_stopped(connection, bot_id, recipient))
+async def find(db: Database, bot_id: str, recipient: str, now: int) -> str | None:
+    """Find why an address gets no answer by mail from a bot at the moment. None where it gets one."""
+    return await db.read(lambda connection: refusal(connection, bot_id, recipient, now))
 
 
-def is_stopped(connection: Connection, bot_id: str, recipient: str) -> bool:
-    """Report the same within a unit."""
-    row = connection.execute(
+def refusal(connection: Connection, bot_id: str, recipient: str, now: int) -> str | None:
+    """Find the same within a unit: STOPPED, DAILY_LIMIT or None."""
+    stopped = connection.execute(
         "SELECT 1 FROM bots b JOIN mail_stops s ON s.account_id = b.account_id AND s.digest = ? WHERE b.id = ?",
         (address_digest(recipient), bot_id),
     ).fetchone()
-    return row is not None
+    if stopped is not None:
+        return STOPPED
+    # Whether one that is `unknown` arrived nobody knows.
+    (sent,) = connection.execute(
+        f"""
+        SELECT count(*) FROM mails WHERE kind = '{ANSWER}' AND recipient = ? AND created_at > ?
+            AND state IN ('sending', 'sent', 'unknown')
+        """,
+        (recipient, now - DAY_MS),
+    ).fetchone()
+    return DAILY_LIMIT if sent >= ANSWERS_A_DAY else None

@@ -16,6 +16,7 @@ from chatsvc.domain.mails import (
     FAILED,
     FIRST_PAUSE_MS,
     GIVE_UP_MS,
+    GONE_MS,
     KEPT_MS,
     LONGEST_PAUSE_MS,
     QUEUED,
@@ -98,7 +99,10 @@ async def due(db: Database, now: int, limit: int) -> list[tuple[int, str]]:
 
 
 async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
-    """Mark a queued mail as being sent. None where it is not wanted any more: it becomes obsolete."""
+    """Mark a queued mail as being sent.
+
+    None where it is not sent: one that is not wanted any more becomes obsolete, an answer to an address that gets none fails.
+    """
 
     def unit(connection: Connection) -> OutgoingMail | None:
         row = connection.execute(
@@ -116,9 +120,12 @@ async def begin(db: Database, number: int, now: int) -> OutgoingMail | None:
         if kind == WAITING:
             causes = connection.execute(_WAITING_NOW, (account_id, conversation)).fetchone()[0]
         elif kind == ANSWER:
-            causes = 0 if mail_stops.is_stopped(connection, bot_id, recipient) else _claim_answers(connection, conversation, number)
+            causes = _claim_answers(connection, conversation, number)
         if is_unwanted or deleted_at is not None or causes == 0:
             connection.execute("UPDATE mails SET state = 'obsolete', settled_at = ? WHERE number = ?", (now, number))
+            return None
+        if kind == ANSWER and (reason := mail_stops.refusal(connection, bot_id, recipient, now)):
+            _settle(connection, number, MailOutcome(FAILED, reason), now)
             return None
         connection.execute(
             """
@@ -245,16 +252,22 @@ async def add_test(db: Database, recipient: str, now: int) -> OutgoingMail:
     return await db.write(unit)
 
 
-async def interrupt(db: Database, now: int) -> int:
-    """Settle mails that were being sent when the process ended: nobody knows whether they were. Return how many."""
+async def resume(db: Database, now: int) -> int:
+    """Prepare the queue of a process that has started.
 
-    def is_cut_off(connection: Connection) -> bool:
-        return connection.execute("SELECT 1 FROM mails WHERE state = 'sending' LIMIT 1").fetchone() is not None
+    Settles mails that were being sent when the last one ended: nobody knows whether they were. Returns how many. Answers wait until
+    visitors' pages have found the service again, which could not confirm meanwhile what they show.
+    """
+    cut_off = "SELECT 1 FROM mails WHERE state = 'sending' OR state = 'queued' AND kind = 'answer' AND due_at < ? LIMIT 1"
+
+    def unit(connection: Connection) -> int:
+        connection.execute("UPDATE mails SET due_at = ?1 WHERE state = 'queued' AND kind = 'answer' AND due_at < ?1", (now + GONE_MS,))
+        return _interrupt(connection, now, "sending")
 
     # Most starts find none, and a write costs a sync of the disk.
-    if not await db.read(is_cut_off):
+    if not await db.read(lambda connection: connection.execute(cut_off, (now + GONE_MS,)).fetchone()):
         return 0
-    return await db.write(lambda connection: _interrupt(connection, now, "sending"))
+    return await db.write(unit)
 
 
 def interrupt_all(connection: Connection, now: int) -> None:

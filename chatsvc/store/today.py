@@ -39,7 +39,7 @@ class BotAppointment(NamedTuple):
 
 
 class FirstSteps(NamedTuple):
-    """The steps that a new account has taken. Entries, a conversation, a valid key, a webhook, the widget."""
+    """The steps that a new account has taken. Entries, a conversation or a trial, a valid key, a webhook, the widget."""
 
     taught: bool
     tried: bool
@@ -81,7 +81,8 @@ _FAILED = f"""
 _STEPS = """
     SELECT
         EXISTS (SELECT 1 FROM bots b CROSS JOIN knowledge_entries k ON k.bot_id = b.id WHERE b.account_id = ?1),
-        EXISTS (SELECT 1 FROM conversation_counts WHERE account_id = ?1 AND conversations > 0),
+        EXISTS (SELECT 1 FROM conversation_counts WHERE account_id = ?1 AND conversations > 0)
+            OR EXISTS (SELECT 1 FROM accounts WHERE id = ?1 AND tried_at IS NOT NULL),
         EXISTS (SELECT 1 FROM api_keys WHERE account_id = ?1 AND revoked_at IS NULL AND coalesce(expires_at, ?2 + 1) > ?2),
         EXISTS (SELECT 1 FROM bots b CROSS JOIN webhooks h ON h.bot_id = b.id WHERE b.account_id = ?1),
         EXISTS (SELECT 1 FROM bots b CROSS JOIN channels n ON n.bot_id = b.id AND n.channel = 'web' WHERE b.account_id = ?1)
@@ -102,3 +103,10 @@ async def read(db: Database, account_id: str, now: int, since: int, limit: int) 
         )
 
     return await db.read(unit)
+
+
+async def set_tried(db: Database, account_id: str, now: int) -> None:
+    """Note the time of an account's first trial."""
+    untried = "SELECT 1 FROM accounts WHERE id = ? AND tried_at IS NULL"
+    if await db.read(lambda connection: connection.execute(untried, (account_id,)).fetchone()):
+        await db.write(lambda connection: connection.execute("UPDATE accounts SET tried_at = ? WHERE id = ?", (now, account_id)).rowcount)

@@ -13,6 +13,7 @@ from chatsvc.domain import refusals, search_words
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.inbox import InboxItem
+from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.whatsapp import WhatsAppAddress
 from chatsvc.store import conversation_view as stored
@@ -21,6 +22,7 @@ from chatsvc.store.conversation_view import Window
 from chatsvc.usecases import handling, search, unanswered, visitor_addresses
 from chatsvc.usecases.conversation_events import VISITOR
 from chatsvc.usecases.services import Services
+from chatsvc.usecases.visitor_addresses import MailAddress
 
 MESSAGES = 100  # of a page
 _LOOKED_AT = 30  # messages before an operator's
@@ -38,11 +40,11 @@ class Origin(NamedTuple):
 class ShownMessage(NamedTuple):
     """A message with the entries and the decision and confidence of its search. Both are None where there was no search.
 
-    `mail` is the state of the mail that carried it to a visitor who had gone, None without one.
+    `mail` is the mail that carried it to a visitor who had gone, None without one.
     """
 
     message: Message
-    mail: str | None
+    mail: MailState | None
     decision: str | None
     confidence: float | None
     origins: tuple[Origin, ...]
@@ -52,7 +54,7 @@ class ShownConversation(NamedTuple):
     """A conversation with some messages, oldest first; see store.conversation_view.ConversationView.
 
     typing: whether the visitor is typing. writable_until: when its platform stops to take messages, None where it always takes them.
-    address: the visitor's on WhatsApp. mail_to: the address that gets an answer by mail where the visitor has gone, None without one.
+    address: the visitor's on WhatsApp. mail_to: the address for an answer by mail where the visitor has gone, None without one.
     """
 
     conversation: Conversation
@@ -64,7 +66,7 @@ class ShownConversation(NamedTuple):
     typing: bool
     writable_until: int | None
     address: WhatsAppAddress | None
-    mail_to: str | None
+    mail_to: MailAddress | None
 
 
 async def find(services: Services, caller: Caller, *, conversation: str, q: str) -> str | None:
@@ -108,7 +110,7 @@ def last_question(messages: Sequence[Message], country: str) -> str:
     return next(asked, said[0] if said else "")[: unanswered.MOST_CHARACTERS]
 
 
-def _shown(message: Message, mail: str | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
+def _shown(message: Message, mail: MailState | None, evidence: dict[str, object], questions: dict[str, str]) -> ShownMessage:
     entries = evidence.get("entries")
     origins = tuple(Origin(one["id"], questions.get(one["id"]), one["score"]) for one in entries) if isinstance(entries, list) else ()
     decision, confidence = evidence.get("decision"), evidence.get("confidence")

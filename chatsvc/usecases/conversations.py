@@ -13,6 +13,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.channels import WHATSAPP
 from chatsvc.domain.cursors import Position
 from chatsvc.domain.hand_off import OPERATOR, WAITING
+from chatsvc.domain.mails import MailState
 from chatsvc.domain.models import Conversation, Message
 from chatsvc.domain.paging import ResultPage
 from chatsvc.domain.search_words import Term
@@ -98,12 +99,12 @@ async def list_all(
 class TeamThread(NamedTuple):
     """A conversation with its newest messages for the team.
 
-    `mails` are states of mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp.
+    `mails` are the mails that carried answers, by message number; `phone` is the visitor's number on WhatsApp.
     """
 
     conversation: Conversation
     messages: list[Message]
-    mails: Mapping[int, str]
+    mails: Mapping[int, MailState]
     phone: str | None
 
 

@@ -14,6 +14,7 @@ from chatsvc.domain.actors import Caller, Role
 from chatsvc.domain.captures import MOST_A_DAY
 from chatsvc.domain.channels import NEEDS_SECRET, PAUSED, WHATSAPP, first_delivery
 from chatsvc.domain.hand_off import OPERATOR, WAITING
+from chatsvc.domain.mails import STOPPED
 from chatsvc.domain.models import Bot, Conversation, HistoryMessage
 from chatsvc.domain.times import DAY_MS
 from chatsvc.store import conversations, owners, whatsapp
@@ -74,7 +75,9 @@ async def reply(
         raise refusals.conversation_taken(conversation=conversation, operator=found.operator_name or "?")
 
     said = NoticeSentence(text, services.clock(), "queued")
-    mail_to = await visitor_addresses.to_mail(services, caller, conversation)
+    given = await visitor_addresses.to_mail(services, caller, conversation)
+    # One beyond the day's limit is queued all the same: it ends with its reason, where the visitor does not come back.
+    mail_to = given.address if given and given.refusal != STOPPED else None
     written = await stored.reply(services.db, caller.scope.accounts, conversation, said, handler, _changed(services), key, mail_to)
     return _existing(written, conversation)
 

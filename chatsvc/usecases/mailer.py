@@ -47,7 +47,7 @@ class Mailer:
 
     async def start(self) -> None:
         """Settle what a crash interrupted, and send what is due from then on."""
-        interrupted = await stored.interrupt(self._services.db, self._services.clock())
+        interrupted = await stored.resume(self._services.db, self._services.clock())
         if interrupted:
             log.warning("%d mails were being sent when the service ended; nobody knows whether they were", interrupted)
         self._task = background.run("mails", self.send_due, LOOK_EVERY_S, expected=(StoreUnavailable,))

@@ -89,7 +89,7 @@ def _allowance(services: Services, caller: Caller, state: AccountState) -> Allow
 def _steps(services: Services, state: AccountState, steps: stored.FirstSteps) -> list[Step]:
     account = state.account
     plan = services.config.plans.get(account.plan or "")
-    taken = [Step("teach", steps.taught), Step("try", steps.tried or services.trials.is_tried(state.bots))]
+    taken = [Step("teach", steps.taught), Step("try", steps.tried)]
     if plan is not None and plan.rest_api:
         taken.append(Step("key", steps.key))
     if plan is not None and plan.webhooks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.captures import CapturedRecord, as_captured
 from chatsvc.domain.models import Bot, Entry, HistoryMessage
 from chatsvc.engines import EngineError, Reply, Turn
+from chatsvc.store import today as stored
 from chatsvc.usecases import bots, captures
 from chatsvc.usecases.services import Services
 from chatsvc.usecases.turns import FALLBACK, HISTORY_MESSAGES
@@ -69,10 +70,6 @@ class Trials:
     def __init__(self) -> None:
         self._kept: dict[str, Trial] = {}
 
-    def is_tried(self, bots: Collection[str]) -> bool:
-        """Report whether somebody has said something to one of these bots lately."""
-        return any(trial.turns and trial.bot_id in bots for trial in self._kept.values())
-
     def of(self, bot_id: str, trial_id: str | None) -> Trial:
         """Look up a trial of a bot, or begin one."""
         found = self._kept.pop(trial_id or "", None)
@@ -86,7 +83,7 @@ class Trials:
 
 async def say(services: Services, caller: Caller, *, bot: str, text: str | None = None, trial: str | None = None) -> Trial:
     """Say something to a bot, or without `text` show the trial. An unknown trial begins anew. Raises `text_empty` and `text_too_long`."""
-    _, chatbot = await bots.resolve(services, caller, bot)
+    state, chatbot = await bots.resolve(services, caller, bot)
     found = services.trials.of(chatbot.id, trial)
     if text is None:
         return found
@@ -96,6 +93,8 @@ async def say(services: Services, caller: Caller, *, bot: str, text: str | None 
         raise refusals.text_too_long(field="text", most=MOST_CHARACTERS, length=len(text))
     async with found.lock:
         turn = await _turn(services, chatbot, found, text)
+        if not found.turns:
+            await stored.set_tried(services.db, state.account.id, services.clock())
         found.turns = [*found.turns, turn][-MOST_TURNS:]
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import NamedTuple
 
 from chatsvc.domain import times
 from chatsvc.domain.actors import Caller
@@ -23,8 +24,15 @@ _BEFORE, _BEHIND = 200, 300  # characters around an @; an address is shorter
 _BEYOND_ASCII = re.compile(r"@[\w.-]*[^\W\x00-\x7f]")
 
 
-async def to_mail(services: Services, caller: Caller, conversation: str) -> str | None:
-    """Return the address that a visitor of the widget has given. None without one, where its owner wants no mails, and without mail."""
+class MailAddress(NamedTuple):
+    """Address to which answers go by mail, and why none goes there now: domain.mails.STOPPED, DAILY_LIMIT or None."""
+
+    address: str
+    refusal: str | None
+
+
+async def to_mail(services: Services, caller: Caller, conversation: str) -> MailAddress | None:
+    """Return the address that a visitor of the widget has given. None without one, and without mail."""
     if not services.sends_mail:
         return None
     thread = await conversations.find(services.db, caller.scope.accounts, conversation, _READ)
@@ -35,8 +43,9 @@ async def to_mail(services: Services, caller: Caller, conversation: str) -> str 
         address = normalised_email(found) if found and _is_its_domain(found, thread.messages) else None
     except Refused:
         return None
-    is_stopped = address is not None and await mail_stops.find(services.db, thread.conversation.chatbot_id, address)
-    return None if is_stopped else address
+    if address is None:
+        return None
+    return MailAddress(address, await mail_stops.find(services.db, thread.conversation.chatbot_id, address, services.clock()))
 
 
 def _given(services: Services, messages: list[Message]) -> str | None:

@@ -36,7 +36,6 @@ HELD_OF_A_VISITOR = 8  # reads at a time: tabs share one, frames whose storage i
 _SUGGESTIONS_MS = 300_000
 _MOST_BOTS = 1024
 _PATIENCE_S = 0.1
-_MOST_UNCONFIRMED = 10_000  # answers
 
 
 class Widget(NamedTuple):
@@ -137,8 +136,6 @@ class WebVisits:
         self._services = services
         self._messages = Limiter(limits.web_per_minute)
         self._polls = Limiter(limits.web_per_minute * POLLS)
-        # Numbers of operators' messages in answers that no call has confirmed, by the last message of the answer.
-        self._unconfirmed: dict[tuple[ConversationKey, str], list[int]] = {}
         # Held reads of each conversation and each address.
         self._held: Counter[object] = Counter()
         self._suggested: dict[tuple[str, str], tuple[int, asyncio.Task[list[str]]]] = {}
@@ -224,22 +221,17 @@ class WebVisits:
     async def read(self, widget: Widget, user_id: str, after: str, *, before: str = "", types: bool = False) -> WidgetNews | None:
         """Read the newest messages of a conversation, or those between two ids. None without a conversation.
 
-        Messages of an operator count as delivered once a later call names the last one of the answer: whoever has closed the page
-        meanwhile has not read them. `types`: the visitor is typing.
+        Messages of an operator count as delivered once a later call names them, or one behind them, as the last it has: whoever has
+        closed the page meanwhile has not read them. `types`: the visitor is typing.
         """
         services, key = self._services, widget.conversation(user_id)
-        if confirmed := self._unconfirmed.pop((key, after), None):
-            await stored.deliver(services.db, confirmed, "delivered")
         found = await stored.news(services.db, key, after, MOST_MESSAGES, before)
         if found is None:
             return None
+        if found.confirmed:
+            await stored.deliver(services.db, found.confirmed, "delivered")
         if types:
             services.events.type(key, "visitor")
-        queued = [message.number for message in found.messages if message.delivery == "queued"]
-        if queued:
-            self._unconfirmed[key, found.messages[-1].id] = queued
-            while len(self._unconfirmed) > _MOST_UNCONFIRMED:
-                del self._unconfirmed[next(iter(self._unconfirmed))]
         typing = services.events.is_typing(key, "operator")
         return WidgetNews(found.messages, found.conversation.handling, found.conversation.operator_name, typing)
 

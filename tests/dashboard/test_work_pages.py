@@ -7,11 +7,13 @@ import json
 import pytest_asyncio
 
 from chatsvc.domain.captures import Captured
+from chatsvc.domain.mails import ANSWERS_A_DAY, GONE_MS
 from chatsvc.engines import Evidence
-from chatsvc.store import conversations, exchanges, unanswered
+from chatsvc.store import conversations, exchanges, mails, unanswered
 from chatsvc.store.webhook_events import Event
 from chatsvc.usecases import search
 from tests.dashboard.client import Client, Shown
+from tests.dashboard.filled import fill
 from tests.dashboard.site import Site
 from tests.fakes import ADMIN
 from tests.store.inspection import add_events, execute, insert
@@ -70,6 +72,8 @@ async def test_today_leads_a_new_account_and_shows_failures(site: Site, administ
     await site.do("bot.try", bot=bot.id)
     assert "Try it done" not in (await administrator.get("/")).text
     await site.do("bot.try", bot=bot.id, text="Hello")
+    # After a restart too.
+    del site.app.services.trials
     assert "Try it done" in (await administrator.get("/")).text
     await site.do("key.create", account=made.account.id)
     await site.do("webhook.set", bot=bot.id, events=["request.created"])
@@ -333,3 +337,24 @@ async def test_a_failed_message_is_explained_and_a_closed_window_told_before_wri
     await execute(site.app, older, found.id)
     page = await editor.get(path)
     assert ("older than 24 hours" in page.text, page.forms("conversation.reply")) == (True, [])
+
+
+async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, reader: Client, editor: Client) -> None:
+    await fill(site)
+    db, now = site.app.services.db, site.clock()
+    found = await site.do("conversation.list", bot=site.mine.bot, handling="waiting")
+    (waiting,) = [one.id for one in found.items if one.user_id == "waiting-visitor"]
+    sent = [(site.mine.account, "answer", "gone@example.com", 1, "sent", now, now, 1)] * ANSWERS_A_DAY
+    await insert(site.app, "mails", "account_id, kind, recipient, causes, state, created_at, due_at, attempts", sent)
+    assert "five mails with answers have gone to gone@example.com" in (await editor.get(f"/conversations/{waiting}")).text
+    await site.do("conversation.reply", conversation=waiting, text="Are you there?")
+    ((number, _),) = [one for one in await mails.due(db, now + GONE_MS, 100) if one[1] == "gone@example.com"]
+    assert await mails.begin(db, number, now) is None
+    for client, told in (
+        (reader, "not seen by the visitor yet · the e-mail failed (The address got five answers by mail within a day)"),
+        (
+            await site.client("reader", "tr"),
+            "ziyaretçi henüz görmedi · e-posta gönderilemedi (Bu adrese bir gün içinde beş yanıt e-postası gönderildi)",
+        ),
+    ):
+        assert told in (await client.get(f"/conversations/{waiting}")).text

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
+from typing import cast
 
 import pytest
 from aiohttp import ClientSession
@@ -15,8 +16,9 @@ from chatsvc.config.model import Notices
 from chatsvc.control.rendering.conversations import thread
 from chatsvc.domain.mails import ANSWERS_A_DAY, MailOutcome
 from chatsvc.store import channel_messages, mails
-from chatsvc.usecases import mail_texts
+from chatsvc.usecases import mail_texts, web_visits
 from chatsvc.usecases.administration import perform
+from chatsvc.usecases.visitor_addresses import MailAddress
 from tests.channels.conftest import Visitor
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FakeClock
@@ -37,7 +39,9 @@ async def visitor(caller: Caller, clock: FakeClock) -> Visitor:
 async def shown(visitor: Visitor) -> list[tuple[str, str | None, str | None]]:
     """Text, delivery and mail of each message of an operator, as the dashboard shows them."""
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
-    found = [(one.message.content, one.message.delivery, one.mail) for one in view.messages if one.message.role == "operator"]
+    found = [
+        (one.message.content, one.message.delivery, one.mail and one.mail.state) for one in view.messages if one.message.role == "operator"
+    ]
     written = thread(await visitor.thread())["messages"]
     assert isinstance(written, list)
     assert [(one["content"], one["delivery"], one["mail"]) for one in written if one["role"] == "operator"] == found
@@ -122,10 +126,10 @@ async def test_the_newest_address_counts(visitor: Visitor, post: Post, mailbox: 
     assert mailbox.recipients == ["ada@work.example.com"]
 
 
-async def told_address(visitor: Visitor) -> str | None:
-    """The address that the dashboard names before an operator writes."""
+async def told_address(visitor: Visitor) -> MailAddress | None:
+    """The address named before an operator writes."""
     view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await visitor.conversation()})
-    found: str | None = view.mail_to
+    found: MailAddress | None = view.mail_to
     return found
 
 
@@ -144,14 +148,14 @@ async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: P
     (message,) = mailbox.messages
     text = str(message.get_content())
     assert "This address was given in the chat of Desk (shop.example.com). If that was not you, you can ignore this mail." in text
-    assert await told_address(visitor) == "ada@example.com"
+    assert await told_address(visitor) == ("ada@example.com", None)
     url = stop_url(message).replace("http://127.0.0.1:8080", visitor.caller.app.url)
     assert "ada" not in url
     await visitor.act("conversation.reply", text="Still there?")
     async with ClientSession(headers={"Accept-Language": "tr"}) as browser:
         async with browser.get(url) as page:
-            shown = await page.text()
-            assert (page.status, "E-postaları durdur" in shown, "no-store") == (200, True, page.headers["Cache-Control"])
+            question = await page.text()
+            assert (page.status, "E-postaları durdur" in question, "no-store") == (200, True, page.headers["Cache-Control"])
         async with browser.post(url) as page:
             assert (page.status, "bir daha yanıt e-postası gönderilmeyecek" in await page.text()) == (200, True)
         # A mail program does it once more, with a form.
@@ -162,10 +166,11 @@ async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: P
                 assert page.status == 404
     # The one that waited is not sent, and no other is queued.
     await post.pass_time(120)
-    assert await post.states() == [("answer", "sent", 1, None), ("answer", "obsolete", 1, None)]
+    assert await post.states() == [("answer", "sent", 1, None), ("answer", "failed", 1, "stopped")]
     await visitor.act("conversation.reply", text="Hello?")
     assert len(await post.mails()) == 2
-    assert await told_address(visitor) is None
+    assert await told_address(visitor) == ("ada@example.com", "stopped")
+    assert await shown(visitor) == [("Yes.", "sent", "sent"), ("Still there?", "queued", "failed"), ("Hello?", "queued", None)]
     # Other addresses get theirs.
     await visitor.say("or bob@example.com")
     await visitor.act("conversation.reply", text="Hello Bob")
@@ -174,17 +179,68 @@ async def test_the_owner_of_an_address_stops_the_mails(visitor: Visitor, post: P
 
 
 async def test_an_address_gets_a_few_mails_a_day_however_many_conversations_name_it(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    other = visitor
     for number in range(ANSWERS_A_DAY + 2):
         other = Visitor(visitor.caller, visitor.clock, f"flood-{number}")
         await other.say(GIVEN)
         await other.act("conversation.reply", text="Yes.")
     await post.pass_time(120)
     assert len(mailbox.messages) == ANSWERS_A_DAY
+    # The others have ended, with a reason, in the list and beside the message; the visitor still finds the answer in the widget.
+    assert await post.states() == [("answer", "sent", 1, None)] * ANSWERS_A_DAY + [("answer", "failed", 1, "daily_limit")] * 2
+    view = await perform(visitor.services, ADMIN, "conversation.view", {"conversation": await other.conversation()})
+    assert view.mail_to == ("ada@example.com", "daily_limit")
+    assert (view.messages[-1].message.delivery, view.messages[-1].mail) == ("queued", ("failed", "daily_limit"))
+    (written,) = [one for one in cast(list[dict[str, object]], thread(await other.thread())["messages"]) if one["role"] == "operator"]
+    assert (written["mail"], written["mail_error"]) == ("failed", "daily_limit")
     await post.pass_time(86_400)
     await visitor.say(GIVEN)
     await visitor.act("conversation.reply", text="Yes.")
     await post.pass_time(120)
     assert len(mailbox.messages) == ANSWERS_A_DAY + 1
+
+
+async def test_mails_that_end_by_the_limit_do_not_prolong_it(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    for number in range(ANSWERS_A_DAY + 3):
+        other = Visitor(visitor.caller, visitor.clock, f"flood-{number}")
+        await other.say(GIVEN)
+        await other.act("conversation.reply", text="Yes.")
+        await post.pass_time(7200)
+    assert len(mailbox.messages) == ANSWERS_A_DAY
+    # The first one was sent a day ago, the refused ones were not.
+    await post.pass_time(86_400 - 7200 * (ANSWERS_A_DAY + 3))
+    await visitor.say(GIVEN)
+    await visitor.act("conversation.reply", text="Yes.")
+    await post.pass_time(120)
+    assert len(mailbox.messages) == ANSWERS_A_DAY + 1
+
+
+async def test_after_a_start_answers_wait_for_the_pages_of_visitors(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:
+    await visitor.say(GIVEN)
+    await visitor.act("conversation.reply", text="Yes.")
+    thread = await visitor.thread()
+    # The page shows the answer, and the service ends before the page has said so.
+    visits = web_visits.WebVisits(visitor.services)
+    widget = await web_visits.find(visitor.services, visitor.caller.bot)
+    assert widget is not None
+    news = await visits.read(widget, visitor.user_id, thread.messages[-2].id)
+    assert news is not None
+    assert [one.content for one in news.messages] == ["Yes."]
+    visitor.clock.advance(600)
+    assert await mails.resume(visitor.services.db, visitor.clock()) == 0
+    await post.pass_time(0)
+    assert mailbox.messages == []
+    # The page finds the service again and names the answer as its last message.
+    await web_visits.WebVisits(visitor.services).read(widget, visitor.user_id, news.messages[-1].id)
+    await post.pass_time(600)
+    assert mailbox.messages == []
+    assert await shown(visitor) == [("Yes.", "delivered", None)]
+    # Without a page the answer goes a little later.
+    await visitor.act("conversation.reply", text="Are you there?")
+    visitor.clock.advance(600)
+    await mails.resume(visitor.services.db, visitor.clock())
+    await post.pass_time(120)
+    assert mailbox.recipients == ["ada@example.com"]
 
 
 async def test_without_the_widget_no_link_stops_the_mails(visitor: Visitor, post: Post, mailbox: Mailbox) -> None:

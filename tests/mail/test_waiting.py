@@ -239,9 +239,9 @@ async def test_after_a_crash_what_was_being_sent_is_unknown(desk: Desk, post: Po
     desk.clock.advance(2)
     ((number, _),) = await stored.due(desk.services.db, desk.clock(), 10)
     await stored.begin(desk.services.db, number, desk.clock())
-    assert await stored.interrupt(desk.services.db, desk.clock()) == 1
+    assert await stored.resume(desk.services.db, desk.clock()) == 1
     assert await post.states() == [("waiting", "unknown", 1, "interrupted")]
-    assert await stored.interrupt(desk.services.db, desk.clock()) == 0
+    assert await stored.resume(desk.services.db, desk.clock()) == 0
     # After a restore nothing that waited is sent again.
     await desk.visitor_waits("v2")
     await desk.services.db.write(lambda connection: stored.interrupt_all(connection, desk.clock()))

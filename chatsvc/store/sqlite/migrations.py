@@ -678,6 +678,11 @@ MIGRATIONS: tuple[str, ...] = (
         node TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
     """,
+    # 33: the first trial of an account; answers of operators that no visitor's page has confirmed.
+    """
+    ALTER TABLE accounts ADD COLUMN tried_at INTEGER;
+    CREATE INDEX messages_unseen ON messages (conversation, number) WHERE role = 'operator' AND delivery = 'queued';
+    """,
 )
 
 
