@@ -17,7 +17,7 @@ from chatsvc.domain.actors import ANONYMOUS, Caller, Role, Scope
 from chatsvc.domain.models import Account
 from chatsvc.domain.operators import NewSession, Operator, OperatorSession, SignedIn
 from chatsvc.domain.refusals import Refused
-from chatsvc.http.forms import FormLimits, read_form
+from chatsvc.http.forms import UNKNOWN_SENDER, FormLimits, read_form
 from chatsvc.http.request import HttpRequest
 from chatsvc.http.response import HTML, HttpResponse
 from chatsvc.usecases import administration, sessions, shown_once
@@ -122,7 +122,8 @@ class Page:
         A form that was made for another account than that of the record in the path raises `account_not_found`.
         """
         if self._fields is None:
-            self._fields = Fields(await read_form(self.request, limits or FormLimits()))
+            limits = (limits or FormLimits()) if self.is_signed_in else UNKNOWN_SENDER
+            self._fields = Fields(await read_form(self.request, limits))
             if self.has_record and self._is_bound and self._fields.text("account") != self.account_id:
                 raise refusals.account_not_found(account=self._fields.text("account"))
         return self._fields

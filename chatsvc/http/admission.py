@@ -1,12 +1,15 @@
-"""Admission control. How many connections without a valid key there may be, in all and for each address.
+"""Admission control. How many connections without a valid key there may be, in all and for each address, and the bytes of their bodies.
 
-A connection is counted by a Lease from the moment it is read until it closes or a request on it is authenticated.
+A connection is counted by a Lease from the moment it is read until it closes or a request on it is authenticated. A body is counted
+until its request is authenticated or answered, whatever earlier requests of its connection were.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+
+MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are unknown
 
 
 class Lease:
@@ -43,6 +46,7 @@ class Admission:
         self._connections = connections
         self._per_share = per_share
         self._total = 0
+        self._body_bytes = 0
         self._shares: Counter[str] = Counter()
         self._idle: dict[Lease, Callable[[], None]] = {}
         self.on_release: Callable[[str | None], None] | None = None
@@ -90,6 +94,17 @@ class Admission:
             self._idle[lease] = close
             if self.on_idle is not None:
                 self.on_idle()
+
+    def take_bytes(self, size: int) -> bool:
+        """Count bytes of an unknown sender's body. Return False, and count nothing, if they are too many."""
+        if self._body_bytes + size > MOST_BODIES:
+            return False
+        self._body_bytes += size
+        return True
+
+    def release_bytes(self, size: int) -> None:
+        """Stop counting bytes of a body."""
+        self._body_bytes -= size
 
     def close_idle(self, share: str | None) -> bool:
         """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from chatsvc.http.faults import BodyBroken, BodyTimeout, BodyTooLarge
-from chatsvc.http.parser import RequestParser
+from chatsvc.http.admission import Admission
+from chatsvc.http.faults import BodiesOverload, BodyBroken, BodyTimeout, BodyTooLarge
+from chatsvc.http.parser import MAX_HEAD, RequestParser
 
 DEFAULT_TIMEOUT_S = 10.0
+UNCOUNTED = MAX_HEAD  # bytes of each body that nobody counts: its connection may hold as much of a head
 MAX_SKIPPED = 1024 * 1024  # bytes of an unread body for which a connection is kept
 
 WaitForData = Callable[[], Awaitable[None]]
@@ -18,13 +20,18 @@ class Body:
     """The body of one request. Nothing is decoded before it is read, so an unread body costs one network read.
 
     `length` is the declared length, None for a chunked body. `wait` returns after more bytes have arrived and raises BodyBroken
-    when none will; `continue_` sends the interim response that the client asked for by `Expect: 100-continue`.
+    when none will; `continue_` sends the interim response that the client asked for by `Expect: 100-continue`. `admission` counts
+    what `read` holds until `release`.
     """
 
-    __slots__ = ("_continue", "_has_failed", "_parser", "_wait", "length")
+    __slots__ = ("_admission", "_continue", "_counted", "_has_failed", "_parser", "_wait", "length")
 
-    def __init__(self, parser: RequestParser, length: int | None, wait: WaitForData, continue_: Callable[[], None] | None) -> None:
+    def __init__(
+        self, parser: RequestParser, length: int | None, admission: Admission, wait: WaitForData, continue_: Callable[[], None] | None
+    ) -> None:
         self._parser = parser
+        self._admission: Admission | None = admission
+        self._counted = 0
         self._wait = wait
         self._continue = continue_
         self._has_failed = False
@@ -62,6 +69,20 @@ class Body:
             if chunk:
                 yield chunk
 
+    def _count(self, size: int) -> None:
+        if self._admission is None or size <= self._counted:
+            return
+        if not self._admission.take_bytes(size - self._counted):
+            self._has_failed = True
+            raise BodiesOverload
+        self._counted = size
+
+    def release(self) -> None:
+        """Stop counting: the sender is known, or the request is answered."""
+        admission, self._admission = self._admission, None
+        if admission is not None:
+            admission.release_bytes(self._counted)
+
     async def _next(self, deadline: float) -> bytes:
         """Return what has arrived, waiting once if that is nothing."""
         try:
@@ -82,13 +103,21 @@ class Body:
             raise
 
     async def read(self, limit: int, timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
-        """Read the whole body; raises as `chunks` does."""
+        """Read the whole body.
+
+        Raises as `chunks` does, and BodiesOverload where the service holds too much for unknown senders already.
+        """
         if self.length == 0:
             return b""
         # Most bodies arrive with their head and need no timer.
         if self.length is not None and self.length <= limit and self._parser.buffered >= self.length:
             return self._parser.take_body()
-        return b"".join([chunk async for chunk in self.chunks(limit, timeout_s)])
+        chunks, size = [], 0
+        async for chunk in self.chunks(limit, timeout_s):
+            chunks.append(chunk)
+            size += len(chunk)
+            self._count(size - UNCOUNTED)
+        return b"".join(chunks)
 
     async def skip(self, timeout_s: float) -> None:
         """Discard what is left; raises BodyTimeout and BodyBroken."""

@@ -217,9 +217,13 @@ class HttpConnection(asyncio.BufferedProtocol):
         if isinstance(head, HttpFault):
             await self._send(self._server.refuse(head, None, self._peer), None, keep_alive=False)
             return False
-        body = Body(self._parser, head.length, self._wait_for_data, self._send_continue if head.expects_continue else None)
+        continue_ = self._send_continue if head.expects_continue else None
+        body = Body(self._parser, head.length, self._server.admission, self._wait_for_data, continue_)
         request = self._request = HttpRequest(head, body, self._peer, self._server.addresses.of, self._lease)
-        response = await (self._answer_forwarded(request) if self._is_proxy else self._server.answer(request))
+        try:
+            response = await (self._answer_forwarded(request) if self._is_proxy else self._server.answer(request))
+        finally:
+            body.release()
         keep_alive = head.keep_alive and not response.close and not self._is_leaving and body.is_skippable
         keep_alive = await self._send(response, request, keep_alive=keep_alive)
         return (body.is_complete or await _skip(body)) and keep_alive

@@ -47,6 +47,12 @@ class TooManyRequests(HttpFault):
     status = 503
 
 
+class BodiesOverload(HttpFault):
+    """All bodies of unknown senders together exceed what the service holds."""
+
+    status = 503
+
+
 class HandlerFailed(HttpFault):
     """The handler raised an unexpected exception; it is logged with its traceback."""
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import multipart  # type: ignore[import-untyped]
 from multidict import MultiDict
 
+from chatsvc.http.body import DEFAULT_TIMEOUT_S, UNCOUNTED
 from chatsvc.http.faults import BadForm
 from chatsvc.http.request import HttpRequest
 
@@ -31,6 +32,10 @@ class FormLimits:
     field_size: int = 64 * 1024
     header_size: int = 2048
     timeout_s: float = 30.0
+
+
+# For forms of a sender who is not signed in: no more than nobody counts.
+UNKNOWN_SENDER = FormLimits(size=UNCOUNTED, fields=20, timeout_s=DEFAULT_TIMEOUT_S)
 
 
 @dataclass

@@ -64,6 +64,7 @@ class HttpRequest:
         return self._client_address(self)
 
     def authenticated(self) -> None:
-        """Stop counting this connection and request against the limits for unauthenticated callers."""
+        """Stop counting this connection, request and body against the limits for unauthenticated callers."""
+        self.body.release()
         for lease in self.leases:
             lease.release()

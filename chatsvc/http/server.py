@@ -34,7 +34,7 @@ class HttpServer:
         self, skin: Skin, admission: Admission, addresses: ClientAddresses, observe: Observe | None = None, always: str = ""
     ) -> None:
         self._skin = skin
-        self._admission = admission
+        self.admission = admission
         self._observe = observe
         self.addresses = addresses
         self.always = always
@@ -47,7 +47,7 @@ class HttpServer:
 
     def take_request_lease(self, client_address: str) -> Lease | None:
         """Count a request that a proxy forwards; None where its client's address has too many."""
-        return self._admission.take_request(share_of(client_address))
+        return self.admission.take_request(share_of(client_address))
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the response to a request; an unexpected exception is logged with its traceback."""

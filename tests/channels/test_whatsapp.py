@@ -21,6 +21,7 @@ from chatsvc.control.rendering.delivery import whatsapp_usage
 from chatsvc.domain.refusals import Refused
 from chatsvc.domain.transfer import checked
 from chatsvc.engines import Reply, Turn
+from chatsvc.http import admission
 from chatsvc.store import whatsapp as stored
 from chatsvc.store import whatsapp_arrivals, whatsapp_sends
 from chatsvc.store.database import StoreUnavailable
@@ -190,6 +191,17 @@ async def test_forged_and_broken_callbacks_store_nothing(phone: Phone, api: Grap
     # The same is taken with nothing forged.
     await phone.say("hello")
     await phone.until("sent")
+
+
+async def test_a_crowd_of_long_callbacks_is_refused_and_short_ones_are_taken(
+    phone: Phone, api: GraphApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "MOST_BODIES", 100_000)
+    long, forged = b"x" * 200_000, {"X-Hub-Signature-256": f"sha256={'0' * 64}"}
+    assert await asyncio.gather(*(api.post(long, forged) for _ in range(5))) == [503] * 5
+    await phone.say("hello")
+    await phone.until("sent")
+    assert await api.post(long[:100_000], forged) == 403
 
 
 async def test_other_methods_and_unknown_or_removed_channels_are_refused(phone: Phone, api: GraphApi, caller: Caller) -> None:

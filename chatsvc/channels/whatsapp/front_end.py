@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 PATH = "/channels/whatsapp/"
 MOST_BODY = 3 * 1024 * 1024
-BODY_S = 20.0
+BODY_S = 10.0
 
 
 class WhatsAppCallbacks:
