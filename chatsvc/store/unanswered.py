@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     channels: tuple[str, ...] = ()
 
 
-class Question(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question to note: `folded` identifies it. `visitor` is (channel, user_id), None for a visitor without a user_id."""
 
     folded: str
@@ -44,7 +44,7 @@ class Unmasked(NamedTuple):
     country: str
 
 
-async def note(db: Database, bot_id: str, question: Question, now: int) -> None:
+async def note(db: Database, bot_id: str, question: AskedQuestion, now: int) -> None:
     """Count a question; beyond MOST_KEPT the rarest and oldest are deleted."""
 
     def unit(connection: Connection) -> None:

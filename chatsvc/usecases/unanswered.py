@@ -64,7 +64,7 @@ async def note(services: Services, bot: Bot, message: SendMessage, channel: str)
         log.warning("bot %s: a question without an answer could not be noted: %s", bot.id, type(fault).__name__)
 
 
-def _question(said: str, bot: Bot, language: str | None) -> stored.Question | None:
+def _question(said: str, bot: Bot, language: str | None) -> stored.AskedQuestion | None:
     """Return the question to store. None for an answer, a number, a greeting, an insult or a name, which need no entry."""
     from chatsvc.engines.knowledge.dialogue import smalltalk
     from chatsvc.language.folding import words
@@ -75,7 +75,7 @@ def _question(said: str, bot: Bot, language: str | None) -> stored.Question | No
     found = words(question)
     if is_only_nod(question) or smalltalk.kind(found, bot.name) or not is_question(question):
         return None
-    return stored.Question(" ".join(found), question, primary(language or guess(question) or bot.language))
+    return stored.AskedQuestion(" ".join(found), question, primary(language or guess(question) or bot.language))
 
 
 def is_question(question: str) -> bool:

@@ -11,6 +11,8 @@ from pathlib import Path
 from chatsvc.domain.knowledge_files import parse_file
 from chatsvc.domain.models import Entry
 from chatsvc.engines import Knowledge
+from chatsvc.engines.knowledge.search.answering import Answer
+from chatsvc.engines.knowledge.search.answering import Question as Asked
 from chatsvc.engines.knowledge.search.index import KnowledgeIndex
 from chatsvc.language.folding import fold
 
@@ -194,3 +196,33 @@ def clinc(
 def index_of(entries: Sequence[Entry]) -> KnowledgeIndex:
     """The bot's knowledge; its default language is that of its first entry."""
     return KnowledgeIndex(entries, entries[0].language)
+
+
+REPLIES = Path(__file__).parent / "replies"
+
+
+def replies() -> list[str]:
+    """Businesses with questions whose reply must hold something: their names, in order."""
+    return sorted(path.stem for path in REPLIES.glob("*.tsv"))
+
+
+def reply_questions(name: str) -> tuple[list[Entry], list[tuple[Asked, str | None]]]:
+    """The knowledge of one of these, and its questions with the wanted text. None for what is not known."""
+    path = REPLIES / f"{name}.md"
+    language = name.rpartition(".")[2]
+    parsed = parse_file(path.name, path.read_text(encoding="utf-8"), language)
+    entries = [Entry(str(number), one.question, one.alt, one.answer, one.language, one.source) for number, one in enumerate(parsed)]
+    questions = []
+    for line in path.with_suffix(".tsv").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            kind, subject, text, wanted = line.split("\t")
+            questions.append((Asked(text, kind, language, subject), None if wanted == "-" else wanted))
+    return entries, questions
+
+
+def holds(answer: Answer, wanted: str | None) -> bool:
+    """Tell whether an answer is right: it holds one of the texts of each group. What is not known is not told outright or hedged."""
+    told = answer.decision in {"answer", "hedge"}
+    if wanted is None:
+        return not told
+    return told and all(any(one in answer.text for one in group.split("|")) for group in wanted.split("&"))

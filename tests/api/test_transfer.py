@@ -20,7 +20,7 @@ from chatsvc.domain import profiles
 from chatsvc.domain.refusals import Refused
 from chatsvc.store import transfer as stored
 from chatsvc.store import unanswered
-from chatsvc.store.unanswered import Question
+from chatsvc.store.unanswered import AskedQuestion
 from chatsvc.usecases import accounts, bots, captures, keys, knowledge, transfer, webhooks
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import execute
@@ -77,7 +77,7 @@ async def furnish(caller: Caller, engine: ScriptedEngine, clock: FakeClock) -> s
     for event in ("appointment.created", "request.created", "appointment.created"):
         await attempt(caller, 1, event)
     await services.account_cache.flush_key_uses()
-    question = Question("do you sell hats", "Do you sell hats?", "en", ("api", "v0"))
+    question = AskedQuestion("do you sell hats", "Do you sell hats?", "en", ("api", "v0"))
     await unanswered.note(services.db, caller.bot, question, clock())
     return signing_key
 

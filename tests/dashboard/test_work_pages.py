@@ -40,7 +40,7 @@ def row(page: Shown, record: str) -> str:
 
 async def test_today_shows_what_waits_and_the_first_steps(site: Site, owner: Client, reader: Client, web: str) -> None:
     services, ids = site.app.services, site.mine.ids
-    question = unanswered.Question("do you sell helmets", "Do you sell helmets?", "en", ("api", "x"))
+    question = unanswered.AskedQuestion("do you sell helmets", "Do you sell helmets?", "en", ("api", "x"))
     await unanswered.note(services.db, site.mine.bot, question, site.clock.now)
     page = await owner.get("/")
     assert {ids["request"], ids["appointment"]} <= set(page.records())

@@ -109,7 +109,7 @@ async def furnish(db: Database, account_id: str = "account", bot_ids: Sequence[s
             origin(),
             ignore,
         )
-        question = unanswered.Question(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))
+        question = unanswered.AskedQuestion(f"folded of {bot_id}", f"question of {bot_id}", "en", ("api", f"asker of {bot_id}"))
         await unanswered.note(db, bot_id, question, START)
         key = ApiKey(str(uuid.uuid4()), account_id, f"label of {bot_id}", "csk_prefix", START, None, None, START)
         await keys.create(db, key, b"digest " + bot_id.encode())

@@ -149,7 +149,7 @@ QUESTIONS: dict[str, Callable[[Database], Awaitable[object]]] = {
     "replacing a file of knowledge": lambda db: knowledge.replace(db, "bot", [FILE], origin(), ignore),
     "the entries and synonyms of a bot": lambda db: knowledge.whole(db, "bot"),
     "noting a question without an answer": lambda db: unanswered.note(
-        db, "bot", unanswered.Question("folded", "question", "en", ("api", "v")), START
+        db, "bot", unanswered.AskedQuestion("folded", "question", "en", ("api", "v")), START
     ),
     "the questions without an answer": lambda db: unanswered.most_asked(db, "bot"),
     "forgetting the questions without an answer": lambda db: unanswered.clear(db, "bot"),

@@ -173,8 +173,8 @@ async def test_a_question_in_vain_is_kept_once_and_counted(db: Database) -> None
     await furnish(db)
     assert await unanswered.clear(db, "bot") == 1
     for at, folded in enumerate(["a", "b", "b", "a", "b"]):
-        await unanswered.note(db, "bot", unanswered.Question(folded, f"{folded} {at}", "en"), START + at)
-    await unanswered.note(db, "no such bot", unanswered.Question("a", "a", "en"), START)
+        await unanswered.note(db, "bot", unanswered.AskedQuestion(folded, f"{folded} {at}", "en"), START + at)
+    await unanswered.note(db, "no such bot", unanswered.AskedQuestion("a", "a", "en"), START)
     asked = await unanswered.most_asked(db, "bot")
     assert [one[1:] for one in asked] == [("b 1", "en", 3, START + 4, ()), ("a 0", "en", 2, START + 3, ())]
     assert await unanswered.most_asked(db, "no such bot") == []
@@ -189,9 +189,9 @@ async def test_of_too_many_questions_in_vain_the_rarest_and_oldest_go(db: Databa
     await furnish(db)
     await unanswered.clear(db, "bot")
     for _ in range(2):
-        await unanswered.note(db, "bot", unanswered.Question("often", "often", "en"), START)
+        await unanswered.note(db, "bot", unanswered.AskedQuestion("often", "often", "en"), START)
     for at in range(199):
-        await unanswered.note(db, "bot", unanswered.Question(f"once {at}", f"once {at}", "en", ("api", "v")), START + at)
+        await unanswered.note(db, "bot", unanswered.AskedQuestion(f"once {at}", f"once {at}", "en", ("api", "v")), START + at)
     kept = [one.question for one in await unanswered.most_asked(db, "bot")]
     assert kept[0] == "often"
     assert kept[1:] == [f"once {at}" for at in range(198, 198 - len(kept) + 1, -1)]

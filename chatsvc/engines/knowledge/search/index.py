@@ -42,7 +42,9 @@ _NO_GROUND = confidence.ASK / 2  # greatest confidence if no word of the questio
 
 
 @dataclass(frozen=True, slots=True)
-class _RankedEntry:
+class RankedEntry:
+    """A candidate. `entry` is its number in the index."""
+
     entry: int
     best: int  # number of its best phrasing
     foreign: float  # factor for the entry's language
@@ -57,6 +59,17 @@ class _Gathered:
     query: Query
     scores: dict[int, float]  # by entry
     alike: dict[int, float]  # topic similarity by entry
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates for a text, best first, and the confidence that the first one answers it."""
+
+    language: str
+    asked: list[str]
+    query: Query
+    entries: list[RankedEntry]
+    confidence: float
 
 
 class KnowledgeIndex:
@@ -93,6 +106,11 @@ class KnowledgeIndex:
         return self._entries
 
     @property
+    def lexicon(self) -> lexicon.Lexicon:
+        """The lexicon, with the synonyms of the bot."""
+        return self._lexicon
+
+    @property
     def languages(self) -> AbstractSet[str]:
         """Primary tags of the entries' languages."""
         return self._spoken
@@ -101,29 +119,34 @@ class KnowledgeIndex:
         self, text: str, language: str | None = None, limit: int = 5, *, spoken: str | None = None, explain: bool = False
     ) -> SearchResult:
         """Implement `Knowledge.search` for any text."""
+        ranking = self.rank(text, language, spoken=spoken)
+        sure = ranking.confidence
+        hits = []
+        for found in ranking.entries[: max(0, limit)]:
+            reasons = why(ranking.query, self._corpus, found.entry) if explain else ()
+            hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
+        decision = confidence.decision(sure)
+        hedged = decision == "ask" and sure >= confidence.HEDGE
+        return SearchResult(ranking.language, decision, round(sure, 4), tuple(hits), hedged=hedged)
+
+    def rank(self, text: str, language: str | None = None, *, spoken: str | None = None) -> Ranking:
+        """Return the candidates of a text; see `search`."""
         wanted, others = self._wanted(text, language, spoken)
         gathered = self._gathered(text)
-        asked, query = gathered.asked, gathered.query
         ranked = self._rank(gathered, wanted, others)
-        if not ranked:
-            return SearchResult(wanted, "abstain", 0.0, ())
-        shown = self._signs(asked, query, ranked)
+        return Ranking(wanted, gathered.asked, gathered.query, ranked, self._confidence(gathered, ranked) if ranked else 0.0)
+
+    def _confidence(self, gathered: _Gathered, ranked: Sequence[RankedEntry]) -> float:
+        shown = self._signs(gathered.asked, gathered.query, ranked)
         sure = confidence.of(shown)
         if not shown.coverage and shown.letters < _SAME and (shown.topics < _TOPICAL or not shown.content):
             # Neither an informative word nor the topic is known; what is left ("where are you") stands in any question.
-            sure = min(sure, _NO_GROUND)
-        elif shown.letters < _SAME and not signals.is_grounded(query, self._corpus, ranked[0].entry):
-            sure = min(sure, _NO_GROUND)
-        elif shown.letters >= _ITSELF:
-            sure = max(sure, confidence.ANSWER)
-        hits = []
-        for found in ranked[: max(0, limit)]:
-            reasons = why(query, self._corpus, found.entry) if explain else ()
-            hits.append(Hit(self._entries[found.entry], round(min(1.0, found.score), 4), reasons))
-        decision = confidence.decision(sure)
-        return SearchResult(wanted, decision, round(sure, 4), tuple(hits), hedged=decision == "ask" and sure >= confidence.HEDGE)
+            return min(sure, _NO_GROUND)
+        if shown.letters < _SAME and not signals.is_grounded(gathered.query, self._corpus, ranked[0].entry):
+            return min(sure, _NO_GROUND)
+        return max(sure, confidence.ANSWER) if shown.letters >= _ITSELF else sure
 
-    def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[_RankedEntry]) -> confidence.Signals:
+    def _signs(self, asked: Sequence[str], query: Query, ranked: Sequence[RankedEntry]) -> confidence.Signals:
         first = ranked[0]
         # an entry in another language is no rival, and the factor of the language is no evidence
         tongue = self._languages[first.entry]
@@ -159,7 +182,7 @@ class KnowledgeIndex:
         self._last = _Gathered(text, asked, query, scores, alike)
         return self._last
 
-    def _rank(self, gathered: _Gathered, wanted: str, others: float) -> list[_RankedEntry]:
+    def _rank(self, gathered: _Gathered, wanted: str, others: float) -> list[RankedEntry]:
         """Return the ranked entries, best first; ties in the order of the entries."""
         query, scores, alike = gathered.query, gathered.scores, gathered.alike
         if wanted not in self._spoken:
@@ -174,7 +197,7 @@ class KnowledgeIndex:
         gains = self._corpus.gains
         products = {number: weight * gains[number] for number, weight in query.weights.items()}
         neighbours = {pair: weight * self._corpus.pair_gain(pair) for pair, weight in query.pairs.items()}
-        found: list[_RankedEntry] = []
+        found: list[RankedEntry] = []
         left = _CLOSELY
         for entry in first:
             looked_at = min(self._corpus.first[entry + 1] - self._corpus.first[entry], PHRASINGS)
@@ -183,7 +206,7 @@ class KnowledgeIndex:
                 break
             likeness, phrasing, together = self._closely(products, neighbours, entry, looked_at)
             score = foreign[entry] * (_WHOLE * (scores[entry] + together) + (1 - _WHOLE) * likeness)
-            found.append(_RankedEntry(entry, phrasing, foreign[entry], alike.get(entry, 0.0), score))
+            found.append(RankedEntry(entry, phrasing, foreign[entry], alike.get(entry, 0.0), score))
         return sorted(found, key=lambda candidate: (-candidate.score, candidate.entry))
 
     def _closely(self, products: dict[int, float], neighbours: dict[Pair, float], entry: int, count: int) -> tuple[float, int, float]:

@@ -1,0 +1,118 @@
+"""How well a text explains the words of a question: the same word, another form of it, or one that means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from chatsvc.engines.knowledge.search import amounts
+from chatsvc.engines.knowledge.search.lexicon import Lexicon
+from chatsvc.engines.knowledge.search.query import Query
+from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.language.folding import words
+
+EXPLAINED = 0.6  # strength from which a text has a word
+_SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
+_BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
+_ALIKE = 5  # letters that two forms have in common at least
+
+
+@dataclass(frozen=True, slots=True)
+class TextVocabulary:
+    """Words of a text with their stems, concepts, days and months."""
+
+    words: frozenset[str]
+    stems: frozenset[str]
+    concepts: frozenset[str]
+    days: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+
+
+def vocabulary(texts: Iterable[str], lexicon: Lexicon) -> TextVocabulary:
+    """Return the vocabulary of some texts."""
+    held: set[str] = set()
+    concepts: set[str] = set()
+    days: set[int] = set()
+    months: set[int] = set()
+    for text in texts:
+        said = words(text)
+        held.update(said)
+        concepts.update(match.concept for match in lexicon.find(said))
+        named = amounts.read(text)
+        days |= named.days
+        months |= named.months
+    return TextVocabulary(frozenset(held), frozenset(map(stem, held)), frozenset(concepts), frozenset(days), frozenset(months))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTerm:
+    """A word of a question that says something. `names`: it names a thing and does not only ask."""
+
+    text: str
+    stem: str
+    concepts: frozenset[str]
+    days: frozenset[int]
+    months: frozenset[int]
+    weight: float
+    known: bool  # the index or the lexicon knows it
+    names: bool
+
+
+def terms(query: Query, asked: Sequence[str], lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
+    """Return the terms of a question, each once."""
+    concepts: dict[str, set[str]] = {}
+    for match in lexicon.find([word.read for word in query.words]):
+        for word in query.words[match.start : match.stop]:
+            concepts.setdefault(word.text, set()).add(match.concept)
+    marks = dict(zip(asked, amounts.LABELS.marked(asked), strict=True))
+    found = []
+    for word in query.words:
+        mark = marks.get(word.text, set())
+        if word.text in STOPWORDS or (mark & {"asking", "pointing"}):
+            continue
+        named = amounts.read(word.text)
+        found.append(
+            QuestionTerm(
+                word.read,
+                stem(word.read),
+                frozenset(concepts.get(word.text, ())),
+                named.days,
+                named.months,
+                word.informs,
+                bool(word.features or concepts.get(word.text)),
+                not word.light or bool(named.days or named.months) or "people" in mark,
+            )
+        )
+    return tuple(found)
+
+
+def strength(term: QuestionTerm, held: TextVocabulary) -> float:
+    """Return from 0 to 1 how well a vocabulary explains a term."""
+    if term.stem in held.stems:
+        return _SAME
+    if (term.days and term.days <= held.days) or (term.months and term.months <= held.months):
+        return _SAME
+    if term.days or term.months or term.text.isdigit():
+        return 0.0
+    like = _likeness(term.text, held.words)
+    return max(like, _MEANT) if not term.concepts.isdisjoint(held.concepts) else like
+
+
+@lru_cache(maxsize=16_384)
+def _likeness(word: str, held: frozenset[str]) -> float:
+    """Return the strength of the word of a text that begins like another one."""
+    best = 0.0
+    if len(word) < _BEGINNING:
+        return best
+    for other in held:
+        if other[:3] != word[:3] or len(other) < _BEGINNING:
+            continue
+        shorter, longer = sorted((word, other), key=len)
+        if longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING:
+            return _FORM
+        alike = next((at for at, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), len(shorter))
+        if alike >= _ALIKE and alike >= 0.7 * len(shorter):
+            best = _LIKE
+    return best
