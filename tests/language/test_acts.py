@@ -48,7 +48,9 @@ def test_the_same_sentences_give_the_same_weights() -> None:
     assert linear.train(given).probabilities("fiyat ne kadar") == linear.train(given).probabilities("fiyat ne kadar")
 
 
-@pytest.mark.parametrize("header", ["== ask", "== book price", "== greet visit", "== ask colour", "== greet @weather", "==", "== Ask price"])
+@pytest.mark.parametrize(
+    "header", ["== ask", "== book price", "== greet visit", "== ask colour", "== greet @weather", "==", "== Ask price"]
+)
 def test_a_header_that_is_none_is_named_with_its_place(tmp_path: Path, header: str) -> None:
     folder = tmp_path / "xx" / "sentences"
     folder.mkdir(parents=True)

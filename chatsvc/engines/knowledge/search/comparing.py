@@ -76,7 +76,7 @@ def _named(text: str, asked: Sequence[QuestionTerm]) -> float:
 
 def _is_named(option: Option, asked: Sequence[QuestionTerm]) -> bool:
     held = matching.vocabulary((option.name,), lexicon.shared())
-    return any(term.names and matching.strength(term, held) >= matching.EXPLAINED for term in asked)
+    return any(term.names and matching.strength(term, held) >= matching.SAME_WORD for term in asked)
 
 
 def _amount(option: Option) -> str:

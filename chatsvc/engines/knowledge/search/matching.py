@@ -13,7 +13,8 @@ from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language.folding import words
 
-EXPLAINED = 0.6  # strength from which a text has a word
+EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
+SAME_WORD = 0.9  # ... the word itself in any form
 _SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _ALIKE = 5  # letters that two forms have in common at least
