@@ -12,7 +12,7 @@ import phonenumbers
 
 from chatsvc.domain.calling_codes import abroad
 from chatsvc.language import symbols
-from chatsvc.language.folding import Folded
+from chatsvc.language.folding import Folded, folded
 from chatsvc.language.tokens import Kind
 from chatsvc.language.wordlists import WordFile
 
@@ -150,6 +150,12 @@ def _valid(number: str, country: str) -> str | None:
     if not phonenumbers.is_valid_number(parsed):
         return None
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+def is_announced(text: str, start: int) -> bool:
+    """Return whether the words before `start` say that a telephone number follows."""
+    before = folded(text[max(0, start - 30) : start])
+    return bool(_TELEPHONE.search(before)) and not _OTHER_NUMBER.search(before)
 
 
 _TYPED_NUMBER = re.compile(r"(?<![\w+])(?:\+|0)[\d ()./-]{8,18}\d(?!\w)")

@@ -45,7 +45,7 @@ def _pairs(line: TokenLine, today: date, dated: bool) -> list[Expression[date]]:
         day, month = int(match[1]), int(match[3])
         before = line.tokens[first - 1].symbol if first else ""
         behind = line.tokens[end].symbol if end < len(line.tokens) else ""
-        if before in _CLOCK_BEFORE or behind in _CLOCK_BEHIND or (match[2] == "." and dated and len(match[3]) == 2):
+        if (match[2] == "." and (before in _CLOCK_BEFORE or behind in _CLOCK_BEHIND)) or (match[2] == "." and dated and len(match[3]) == 2):
             continue
         said = before in _DAY_BEFORE or behind in _DAY_BEHIND or (match[4] or "")[:2] in {"lo", "da", "ps", "ab"}
         slight = len(match[3]) == 1 and (match[2] == "." or (day < month and len(match[1]) == 1)) and day < 13

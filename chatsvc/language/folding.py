@@ -29,6 +29,10 @@ class Folded:
     text: str
     place: list[int]
 
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Convert a span of the folded text to one of the text as typed."""
+        return self.place[start], self.place[end - 1] + 1
+
 
 @lru_cache(maxsize=256)
 def fold(text: str) -> str:

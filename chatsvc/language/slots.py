@@ -31,13 +31,19 @@ class Slots:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SlotReading:
     """Values of a text. For each kind found its span (start, end) in the text as typed."""
 
     slots: Slots
     spans: dict[str, Span]
     gone: bool = False  # the only day named is in the past
     never: bool = False  # the only day named is in no calendar
+    line: TokenLine | None = None
+    message: Folded | None = None
+    days: tuple[Expression[date], ...] = ()  # all that are mentioned
+    wanted: int | None = None  # index of the day wanted among `days`
+    rejected: frozenset[str] = frozenset()  # kinds of which values are mentioned, all of them rejected
+    taken: tuple[Span, ...] = ()  # all that is understood as a day, a time, contact data or another number of such a form
 
 
 def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
@@ -45,7 +51,7 @@ def read(text: str, *, now: datetime, language: str | None = None, country: str 
     return examine(text, now=now, language=language, country=country).slots
 
 
-def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
+def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
     """Return the values in a text with their spans. Of a long text only its two ends are read."""
     kept, gap = ends_of(text)
     reading = _examined(kept, now, language, country)
@@ -60,7 +66,7 @@ def _back(place: int, gap: tuple[int, int]) -> int:
     return place if place < gap[0] else place + gap[1]
 
 
-def _examined(text: str, now: datetime, language: str | None, country: str) -> Reading:
+def _examined(text: str, now: datetime, language: str | None, country: str) -> SlotReading:
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(message)
@@ -71,18 +77,21 @@ def _examined(text: str, now: datetime, language: str | None, country: str) -> R
     spans: dict[str, Span] = {}
     for kind, several in (("email", addresses), ("phone", numbers)):
         if contact := _wanted_contact(line, several):
-            found[kind], spans[kind] = contact.value, (message.place[contact.start], message.place[contact.end])
-    days = _days_and_times(line, message, now, found, spans)
+            found[kind], spans[kind] = contact.value, message.span(contact.start, contact.end)
+    days, wanted, rejected, times_at = _days_and_times(line, message, now, found, spans)
     none = not any(day.value for day in days)
     gone, never = none and any(day.gone for day in days), none and any(day.explicit for day in days)
     if name := names.find(*_without(message, text, [*numbers, *addresses])):
         found["name"], spans["name"] = name.value, (name.start, name.end)
-    return Reading(Slots(_language(text, line, language, country), **found), spans, gone, never)  # type: ignore[arg-type]
+    slots = Slots(_language(text, line, language, country), **found)  # type: ignore[arg-type]
+    places = [*masked, *times_at, *((line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days)]
+    taken = tuple(message.span(start, end) for start, end in places)
+    return SlotReading(slots, spans, gone, never, line, message, tuple(days), wanted, rejected, taken)
 
 
 def _without(message: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
     """Blank out contact data, whose letters are no name. Return the folded text, the text as typed, and where each began."""
-    places = [(message.place[one.start], message.place[one.end]) for one in several]
+    places = [message.span(one.start, one.end) for one in several]
     blotted = message.text
     for one in several:
         blotted = blotted[: one.start] + "\x00" * (one.end - one.start) + blotted[one.end :]
@@ -98,23 +107,30 @@ def _wanted_contact(line: TokenLine, found: list[Contact]) -> Contact | None:
 
 def _days_and_times(
     line: TokenLine, message: Folded, now: datetime, found: dict[str, object], spans: dict[str, Span]
-) -> list[Expression[date]]:
-    """Put the wanted day and time into `found` and `spans`; return all mentions of days."""
+) -> tuple[list[Expression[date]], int | None, frozenset[str], list[Span]]:
+    """Put the wanted day and time into `found` and `spans`.
+
+    Return all mentions of days, the index of the wanted one, the kinds whose values are all rejected, and the places of times.
+    """
     days = dates.find(line, now.date())
     shorter = line.replaced([(one.first, one.end, _day_symbol(line, one)) for one in days if one.value or not one.explicit])
     clocks = [one for one in times.find(shorter) if not _of_the_past(shorter, one)]
     named = [one for one in days if one.value]
     day_places = [_candidate(line, one) for one in named]
     clock_places = [_candidate(shorter, one) for one in clocks]
+    chosen: Expression[date] | None = None
     out = [place for place, refused in zip(day_places, selection.rejections(line, day_places), strict=True) if refused]
     if (at := selection.choose(line, day_places, others=clock_places)) is not None:
-        found["date"] = named[at].value
-        spans["date"] = (message.place[day_places[at].start], message.place[day_places[at].end])
+        chosen = named[at]
+        found["date"] = chosen.value
+        spans["date"] = message.span(day_places[at].start, day_places[at].end)
     if (at := selection.choose(line, clock_places, beside=out, others=day_places)) is not None:
         hours, minutes = divmod(clocks[at].value or 0, 60)
         found["time"] = time(hours, minutes)
-        spans["time"] = (message.place[clock_places[at].start], message.place[clock_places[at].end])
-    return days
+        spans["time"] = message.span(clock_places[at].start, clock_places[at].end)
+    wanted = next((at for at, one in enumerate(days) if one is chosen), None)
+    rejected = frozenset(kind for kind, places in (("date", day_places), ("time", clock_places)) if places and kind not in found)
+    return days, wanted, rejected, [(place.start, place.end) for place in clock_places]
 
 
 def _of_the_past(line: TokenLine, clock: Expression[int]) -> bool:
@@ -192,7 +208,7 @@ _SOON = (
 )
 
 
-def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Reading:
+def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
     """Read the answer to a question for `kind` (one of KINDS). A bare "3", "Ayşe" or "5'i" is enough."""
     reading = examine(text, now=now, language=language, country=country)
     if getattr(reading.slots, kind) is not None:
@@ -214,7 +230,7 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     return reading
 
 
-def _from_now(reading: Reading, soon: re.Match[str], now: datetime) -> Reading:
+def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotReading:
     """Add a duration to now, rounded up to five minutes. Examples: `in half an hour`, `45 dakika sonra`."""
     count = float(soon["n"] or _COUNTS[soon["w"]])
     at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
@@ -238,7 +254,7 @@ def _bare(cue: str, text: str, now: datetime, kind: str) -> tuple[object, Span |
     return getattr(again.slots, kind), (max(span[0], start) - (0 if span[0] < start + len(cue) else len(cue)), span[1] - len(cue))
 
 
-def _with(reading: Reading, kind: str, value: object, span: Span | None) -> Reading:
+def _with(reading: SlotReading, kind: str, value: object, span: Span | None) -> SlotReading:
     if value is None or span is None:
         return reading
-    return Reading(replace(reading.slots, **{kind: value}), reading.spans | {kind: span})  # type: ignore[arg-type]
+    return SlotReading(replace(reading.slots, **{kind: value}), reading.spans | {kind: span})  # type: ignore[arg-type]

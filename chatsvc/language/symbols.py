@@ -29,7 +29,7 @@ TURKISH_UNITS = _NUMBERS.words("turkish_units")
 AMBIGUOUS_NUMBERS = _NUMBERS.words("ambiguous")
 SHORT_FORMS = _SPELLING.words("short_forms")
 SERVED = tuple(_SPELLING.items("served"))
-_CARDINALS_TR = {int(value): word for value, (word,) in _NUMBERS.group("tr ").items()}
+CARDINALS_TR = {int(value): word for value, (word,) in _NUMBERS.group("tr ").items()}
 CARDINALS_EN = {int(value): word for value, (word,) in _NUMBERS.group("en ").items()}
 _ORDINALS_EN = {int(value): word for value, (word,) in _NUMBERS.group("ordinal ").items()}
 _EXACT = _SPELLING.words("exact")
@@ -104,8 +104,8 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
     for table, case in ((CARDINALS_EN, ""), (_ORDINALS_EN, Case.ORDINAL.value)):
         for value, word in table.items():
             known[word] = (value, case, "en")
-    together = {ten + unit: _CARDINALS_TR[ten] + _CARDINALS_TR[unit] for ten in (10, 20, 30, 40, 50) for unit in range(1, 10)}  # onbeş
-    for value, stem in (_CARDINALS_TR | together).items():
+    together = {ten + unit: CARDINALS_TR[ten] + CARDINALS_TR[unit] for ten in (10, 20, 30, 40, 50) for unit in range(1, 10)}  # onbeş
+    for value, stem in (CARDINALS_TR | together).items():
         known[stem] = (value, "", "tr")
         soft = stem.removesuffix("dort") + "dord" if stem.endswith("dort") else stem
         for suffix, case in CASE_OF.items():

@@ -6,7 +6,8 @@ All of them have one format, in UTF-8:
     name: item item several_words_in_one_item
         items continued on an indented line
 
-A name may occur again: its entries are kept apart, in the order of the file.
+A name may occur again: its entries are kept apart, in the order of the file. Each language has such files in its folder of
+`languages/`; `LanguageWords` reads the files of one name of all languages.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent.parent
+FOLDER = _PACKAGE / "languages"
 _PIECE = re.compile(r"\$\{([a-z_]{1,40})\}")
 # `*`, `+` or `{2,}` of a single character or a class. `(?s:.*)` before the end of a text is left: it is tried once.
 _OPEN = re.compile(r"(\\[wdsS]|(?<!\\)(?<!\?s:)[.\]])(?:\*|\+|\{(\d),\})(?![+?])")
@@ -80,6 +82,31 @@ class WordFile:
 
     def _expanded(self, pattern: str) -> str:
         return _PIECE.sub(lambda match: self._expanded(self._values[match[1]]), pattern.replace("\n", ""))
+
+
+class LanguageWords:
+    """The files of one name of all languages, read as if they were one file. A language may leave out the file, or names of it."""
+
+    def __init__(self, name: str) -> None:
+        """Read the file `name` in the folder of each language."""
+        self.files = {path.parent.name: WordFile(str(path)) for path in sorted(FOLDER.glob(f"*/{name}"))}
+
+    def items(self, name: str) -> list[str]:
+        """Return the items of all languages in their order."""
+        return [item for file in self.files.values() for item in file.group("").get(name, ())]
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return the items of all languages as a set."""
+        return frozenset(self.items(name))
+
+    def names(self, prefix: str) -> list[str]:
+        """Return the names that begin with `prefix`, each once."""
+        return list(dict.fromkeys(name for file in self.files.values() for name, _ in file.entries if name.startswith(prefix)))
+
+    def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
+        """Compile the patterns of all languages as one, put into `around`."""
+        found = [value for file in self.files.values() for one, value in file.entries if one == name]
+        return WordFile.compile(next(iter(self.files.values())), around.replace("{}", "|".join(f"(?:{value})" for value in found)))
 
 
 def _bounded(repeat: re.Match[str]) -> str:

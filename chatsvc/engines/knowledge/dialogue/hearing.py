@@ -14,7 +14,7 @@ from chatsvc.engines.knowledge.search.stopwords import is_light
 from chatsvc.language.contacts import possible
 from chatsvc.language.folding import folded, words
 from chatsvc.language.name_words import AMBIGUOUS_NAMES, GIVEN_NAMES, NOT_NAMES, SURNAMES
-from chatsvc.language.slots import Reading, Slots, examine, read_answer
+from chatsvc.language.slots import SlotReading, Slots, examine, read_answer
 from chatsvc.language.wordlists import WordFile
 from chatsvc.language.yes_no import is_cancel, is_no, is_yes
 
@@ -179,7 +179,10 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     least = told_names.CAPITAL if question or is_nod(text) or _REFUSES.search(line) else told_names.PLAIN
     told = told_names.find(text, reading, asked=asked == "name", least=least)
     if told and (named is None or folded(told.value).startswith(folded(named))):
-        named, reading = told.value, Reading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never)
+        named, reading = (
+            told.value,
+            SlotReading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never),
+        )
     # a first name and a surname told apart stand nowhere as one: the first is kept
     name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
     email = contacts.own_email(slots.email, own) if slots.email else None
@@ -249,20 +252,24 @@ def _besides_refusals(text: str, slots: Slots, now: datetime, country: str) -> S
     return slots
 
 
-def _without_party(reading: Reading, text: str, now: datetime, country: str) -> Reading:
+def _without_party(reading: SlotReading, text: str, now: datetime, country: str) -> SlotReading:
     """Drop a time that is the number of those who come: "we're four tomorrow night"."""
     party = (_PARTY if reading.slots.time else _GUESTS).search(text)
     if party is None or (reading.slots.time is None and reading.slots.date is None):
         return reading
     rest = examine(text[: party.start()] + " " * len(party[0]) + text[party.end() :], now=now, country=country).slots.time
-    return reading if rest == reading.slots.time else Reading(replace(reading.slots, time=rest), reading.spans, reading.gone, reading.never)
+    return (
+        reading
+        if rest == reading.slots.time
+        else SlotReading(replace(reading.slots, time=rest), reading.spans, reading.gone, reading.never)
+    )
 
 
-def _with_possible_phone(text: str, reading: Reading, country: str) -> Reading:
+def _with_possible_phone(text: str, reading: SlotReading, country: str) -> SlotReading:
     """Read a number that has the right length, though no plan lists it."""
     slots = reading.slots
     found = possible(_without(text, reading, ("email",)), country) if slots.phone is None else None
-    return Reading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
+    return SlotReading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
 
 
 _PARTY = re.compile(
@@ -281,7 +288,7 @@ _BARE_TIME = re.compile(
 _AROUND_TIME = 7  # words
 
 
-def _with_bare_time(text: str, reading: Reading, now: datetime, country: str) -> Reading:
+def _with_bare_time(text: str, reading: SlotReading, now: datetime, country: str) -> SlotReading:
     """Read a bare hour as a time: "yok 2 olsun", "oh. 4 then"."""
     slots = reading.slots
     if slots.time or slots.date or slots.phone or slots.email or len(words(text)) > _AROUND_TIME or "?" in text:
@@ -292,7 +299,7 @@ def _with_bare_time(text: str, reading: Reading, now: datetime, country: str) ->
     bare = read_answer("time", found[-1].replace(".", ":"), now=now, country=country)
     if bare.slots.time is None:
         return reading
-    return Reading(replace(slots, time=bare.slots.time), reading.spans)
+    return SlotReading(replace(slots, time=bare.slots.time), reading.spans)
 
 
 def _pointed_name(text: str) -> str | None:
@@ -342,7 +349,7 @@ def _readable(message: str) -> str:
     return message if len(message) <= _WHOLE else f"{message[:_ENDS]}\n{message[-_ENDS:]}"
 
 
-def _without(text: str, reading: Reading, kinds: Iterable[str]) -> str:
+def _without(text: str, reading: SlotReading, kinds: Iterable[str]) -> str:
     for start, end in sorted((reading.spans[kind] for kind in kinds if kind in reading.spans), reverse=True):
         text = text[:start] + " " + text[end:]
     return text

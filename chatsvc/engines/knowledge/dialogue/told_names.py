@@ -16,7 +16,7 @@ from chatsvc.language.folding import folded
 from chatsvc.language.language_detection import is_word
 from chatsvc.language.name_spans import Name
 from chatsvc.language.name_words import AMBIGUOUS_NAMES, BUSINESS, COURTESIES, GIVEN_NAMES, NOT_NAMES, PARTICLES, SURNAMES, TITLES
-from chatsvc.language.slots import Reading
+from chatsvc.language.slots import SlotReading
 from chatsvc.language.symbols import NUMBER_OF
 from chatsvc.language.wordlists import WordFile
 
@@ -48,7 +48,7 @@ class _Piece(NamedTuple):
     beside: bool
 
 
-def find(text: str, reading: Reading, *, asked: bool, least: int = PLAIN) -> Name | None:
+def find(text: str, reading: SlotReading, *, asked: bool, least: int = PLAIN) -> Name | None:
     """Return the name that a message gives; `asked` if the open question asks for one. None if none is as sure as `least`."""
     spans = [reading.spans[kind] for kind in ("phone", "email", "date", "time") if kind in reading.spans]
     contact = [reading.spans[kind] for kind in ("phone", "email") if kind in reading.spans]

@@ -1,0 +1,191 @@
+"""Values in one message with their places, and what is said beside them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from chatsvc.language import contacts, counts, ranges, slots
+from chatsvc.language.counts import Count
+from chatsvc.language.folding import Folded, fold_with_places
+from chatsvc.language.slots import SlotReading
+from chatsvc.language.tokenizer import ends_of
+
+Value = TypeVar("Value")
+Span = tuple[int, int]
+PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
+_KINDS = {"name": "name", "phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
+_DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
+_CARRIED = 40  # characters before a value in which its carrier words stand
+_DAYLIGHT = (6, 18)  # hours that are never of the night
+_FEWEST_DIGITS = 4  # of what looks like a telephone number
+_EDGES = " \t\n,;:-–—/|()&+"
+_DOUBLED = re.compile(r"\s*([,;:/|–-])(?:\s*[,;:/|–-])+|\s+(?=[.,;:!?])|\(\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention(Generic[Value]):
+    """A value with its offsets in the message as typed. `explicit` tells one that is introduced ("my name is") from a bare one."""
+
+    value: Value
+    start: int
+    end: int
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Values of a message. `rest` is the message without them and the words that introduce them."""
+
+    language: str
+    date: Mention[dt.date] | None = None  # the one wanted, the first day of a range
+    until: Mention[dt.date] | None = None  # the last day of a range
+    time: Mention[dt.time] | None = None
+    part_of_day: str | None = None  # one of PARTS_OF_DAY
+    flexible: bool = False  # any day or hour will do
+    nights: Mention[int] | None = None  # as said, else from the range of days
+    people: Mention[int] | None = None
+    number: Mention[int] | None = None  # any other
+    name: Mention[str] | None = None  # the visitor's own
+    phone: Mention[str] | None = None  # E.164
+    phone_as_written: str | None = None  # digits that look like a telephone number and are none
+    email: Mention[str] | None = None
+    rejected_date: bool = False  # days are named, and none of them is wanted
+    rejected_time: bool = False
+    gone: bool = False  # the only day named is past
+    never: bool = False  # the only day named is in no calendar
+    rest: str = ""
+
+
+def read(text: str, *, now: dt.datetime, language: str | None = None, country: str = "TR", asked: str = "") -> Values:
+    """Return the values of a message.
+
+    `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix. `asked` is what the bot asked for last: one of
+    `sentences.ASKED` or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
+    """
+    kept, (cut, missing) = ends_of(text)
+    plain = slots.examine(kept, now=now, language=language, country=country)
+    kind = _KINDS.get(asked, "")
+    bare = slots.read_answer(kind, kept, now=now, language=language, country=country) if kind and kind not in plain.spans else plain
+    message, found = plain.message or fold_with_places(kept), dict(bare.spans)
+    phone, written = bare.slots.phone, None
+    if phone is None and (possible := contacts.possible(_blanked(kept, bare.spans.values()), country)):
+        phone, found["phone"] = possible
+    if phone is None:
+        written = _written_number(kept, [*plain.taken, *found.values()], asked)
+    last = _last_day(plain, bare)
+    if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
+        del found["time"]
+    taken = [*plain.taken, *found.values(), *([written] if written else []), *([last[1]] if last else [])]
+    counted = counts.find(message, taken, asked=asked)
+
+    def place(span: Span) -> Span:
+        return tuple(at if at < cut or not missing else at + missing for at in span)  # type: ignore[return-value]
+
+    def mention(value: Value | None, kind: str) -> Mention[Value] | None:
+        return None if value is None or kind not in found else Mention(value, *place(found[kind]), explicit=kind in plain.spans)
+
+    def count(one: Count | None) -> Mention[int] | None:
+        return None if one is None else Mention(one.value, *place((one.start, one.end)), explicit=True)
+
+    until = last and Mention(last[0], *place(last[1]), explicit=True)
+    nights = count(counted.nights)
+    if nights is None and last and bare.slots.date and (length := (last[0] - bare.slots.date).days) > 0:
+        nights = Mention(length, *place(last[1]))
+    ranged = [(min(found["date"][0], last[1][0]), last[1][1])] if last and "date" in found else []
+    beside = [*found.values(), *ranged, *([written] if written else [])]
+    beside += [(one.start, one.end) for one in (counted.people, counted.nights, counted.number if asked == "number" else None) if one]
+    return Values(
+        language=plain.slots.language,
+        date=mention(bare.slots.date, "date"),
+        until=until,
+        time=mention(bare.slots.time, "time"),
+        part_of_day=_part_of_day(plain, counted.nights),
+        flexible=bool(counts.FLEXIBLE.search(message.text)),
+        nights=nights,
+        people=count(counted.people),
+        number=count(counted.number),
+        name=mention(bare.slots.name, "name"),
+        phone=mention(phone, "phone"),
+        phone_as_written=kept[slice(*written)] if written else None,
+        email=mention(bare.slots.email, "email"),
+        rejected_date="date" in plain.rejected and bare.slots.date is None,
+        rejected_time="time" in plain.rejected and bare.slots.time is None,
+        gone=plain.gone and bare.slots.date is None,
+        never=plain.never and bare.slots.date is None,
+        rest=_rest(text if not missing else kept, message, beside),
+    )
+
+
+def _blanked(text: str, spans: Iterable[Span]) -> str:
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None:
+    """Return the digits that are meant as a telephone number: where one is asked for, or behind a word that names one."""
+    for match in _DIGITS.finditer(_blanked(text, taken)):
+        if sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS and (
+            asked in {"phone", "contact"} or contacts.is_announced(text, match.start())
+        ):
+            return match.span()
+    return None
+
+
+def _last_day(plain: SlotReading, bare: SlotReading) -> tuple[dt.date, Span] | None:
+    """Return the last day of a range with its place."""
+    line, message = plain.line, plain.message
+    if line is None or message is None or bare.slots.date is None:
+        return None
+    if plain.wanted is not None:
+        last = ranges.last_day(line, plain.days, plain.wanted)
+    else:
+        end = bare.spans["date"][1]
+        at = next((at for at, token in enumerate(line.tokens) if message.place[token.start] >= end), len(line.tokens))
+        last = ranges.number_behind(line, bare.slots.date, at)
+    if last is None:
+        return None
+    return last[0], message.span(line.tokens[last[1]].start, line.tokens[last[2] - 1].end)
+
+
+def _part_of_day(plain: SlotReading, nights: Count | None) -> str | None:
+    """Return the first part of the day that is named. A number of nights names none, nor does "on geçe"."""
+    if plain.line is None or plain.message is None:
+        return None
+    for token in plain.line.tokens:
+        part = token.symbol.partition("'")[0]
+        at = plain.message.place[token.start]
+        if part == "tonight":
+            return "evening"
+        if part not in PARTS_OF_DAY or (nights and nights.start <= at < nights.end):
+            continue
+        clock, span = plain.slots.time, plain.spans.get("time", (0, 0))
+        if part == "night" and clock is not None and span[0] < at < span[1] and _DAYLIGHT[0] <= clock.hour < _DAYLIGHT[1]:
+            continue
+        return part
+    return None
+
+
+def _rest(text: str, message: Folded, spans: Iterable[Span]) -> str:
+    """Return the text without these spans and without the words that only carry them."""
+    folded, place = message.text, message.place
+    cuts: list[Span] = []
+    for first, last in sorted(spans):
+        start, end = bisect_left(place, first), bisect_left(place, last)
+        floor = cuts[-1][1] if cuts else 0
+        start = max(start, floor)
+        while match := counts.CARRIERS_BEFORE.search(folded, max(floor, start - _CARRIED), start):
+            start = match.start()
+        while match := counts.CARRIERS_BEHIND.match(folded, end):
+            end = match.end()
+        if cuts and counts.BETWEEN.fullmatch(folded, floor, start):
+            start = cuts.pop()[0]
+        cuts.append((start, max(start, end)))
+    for start, end in reversed(cuts):
+        text = f"{text[: place[start]]} {text[place[end] :]}"
+    return " ".join(_DOUBLED.sub(r"\1 ", text).split()).strip(_EDGES)
