@@ -136,6 +136,8 @@ TABLES = (
     Table("operator_roles", ACCOUNT, ("operator_id", ACCOUNT)),
     Table("operator_links", None, ("digest",), changed="created_at"),
     Table("operator_sessions", None, ("digest",)),
+    # Digests of e-mail and client addresses; those of more than 15 minutes are deleted, whatever the configuration says.
+    Table("sign_in_failures", None),
     Table("recovery_codes", None, ("operator_id", "digest")),
     Table("allowances", ACCOUNT, (ACCOUNT, "month"), "allowance"),
     Table(

@@ -7,7 +7,7 @@ from chatsvc.domain.actors import Caller
 from chatsvc.domain.operators import SignedIn
 from chatsvc.domain.sign_in_delays import SignInAttempt
 from chatsvc.store import operators as stored
-from chatsvc.store import sessions
+from chatsvc.store import sessions, sign_in_failures
 from chatsvc.usecases import password_hashing
 from chatsvc.usecases.services import Services
 
@@ -20,9 +20,9 @@ async def own(services: Services, caller: Caller, *, verified: bool = True) -> S
     return found
 
 
-def begin_attempt(services: Services, email: str, place: str, *, is_known: bool) -> SignInAttempt:
+async def begin_attempt(services: Services, email: str, place: str, *, is_known: bool) -> SignInAttempt:
     """Begin an attempt with a password or code, which counts as failed until it passes. Raises `too_many_attempts`."""
-    begun = services.sign_in_delays.begin(email, place, services.clock(), is_known=is_known)
+    begun = await sign_in_failures.begin(services.db, email, place, services.clock(), is_known=is_known)
     if isinstance(begun, int):
         raise refusals.too_many_attempts(retry_after=begun)
     return begun
@@ -30,12 +30,12 @@ def begin_attempt(services: Services, email: str, place: str, *, is_known: bool)
 
 async def confirm_password(services: Services, signed_in: SignedIn, password: str) -> str:
     """Ask for the operator's password again; return its hash. Raises `password_wrong` and `too_many_attempts`."""
-    attempt = begin_attempt(services, signed_in.operator.email, signed_in.session.id, is_known=True)
+    attempt = await begin_attempt(services, signed_in.operator.email, signed_in.session.id, is_known=True)
     held = await stored.credentials(services.db, signed_in.operator.id)
     right = await is_right(services, attempt, password, held.password if held else None)
     if not right or held is None or held.password is None:
         raise refusals.password_wrong()
-    services.sign_in_delays.passed(attempt)
+    await sign_in_failures.passed(services.db, attempt)
     return held.password
 
 
@@ -44,5 +44,5 @@ async def is_right(services: Services, attempt: SignInAttempt, password: str, ha
     try:
         return await password_hashing.is_right(services, passwords.normalised(password[: 4 * passwords.MOST]), hashed)
     except refusals.Refused:
-        services.sign_in_delays.withdraw(attempt)
+        await sign_in_failures.withdraw(services.db, attempt)
         raise

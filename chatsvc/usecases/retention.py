@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 from chatsvc.domain.times import DAY_MS
-from chatsvc.store import audit, mails
+from chatsvc.store import audit, mails, sign_in_failures
 from chatsvc.store import retention as stored
 from chatsvc.usecases.services import Services
 
@@ -30,6 +30,8 @@ async def once(services: Services) -> None:
 async def _batches(services: Services) -> AsyncIterator[None]:
     settings, now = services.config.retention, services.clock()
     applied = partial(_invalidate, services)
+    await sign_in_failures.forget_old(services.db, now)
+    yield
     while await audit.expire(services.db, now):
         yield
     for table, rule in stored.RULES.items():

@@ -15,7 +15,7 @@ from chatsvc.domain import operators, refusals
 from chatsvc.domain.actors import Caller
 from chatsvc.domain.operators import Operator
 from chatsvc.store import operators as stored
-from chatsvc.store import sessions
+from chatsvc.store import sessions, sign_in_failures
 from chatsvc.store.sealed import row_name
 from chatsvc.store.tables import SECOND_FACTORS
 from chatsvc.usecases.own_session import begin_attempt, confirm_password, own
@@ -72,11 +72,11 @@ async def confirm(services: Services, caller: Caller, *, code: str) -> RecoveryC
     held = await stored.credentials(services.db, operator.id)
     if held is None or held.totp_offered is None:
         raise refusals.second_factor_off()
-    attempt = begin_attempt(services, operator.email, signed_in.session.id, is_known=True)
+    attempt = await begin_attempt(services, operator.email, signed_in.session.id, is_known=True)
     step = _step_of(services, operator.id, held.totp_offered, code)
     if step is None:
         raise refusals.code_wrong()
-    services.sign_in_delays.passed(attempt)
+    await sign_in_failures.passed(services.db, attempt)
     codes = operators.new_recovery_codes()
     digests = [operators.recovery_digest(one) for one in codes]
     if not await sessions.confirm_second_factor(services.db, operator.id, held.totp_offered, step, digests, services.clock()):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chatsvc import background
 from chatsvc.domain.plans import with_webhooks
-from chatsvc.domain.sign_in_delays import SignInDelays
 from chatsvc.domain.tallies import Tallies
 from chatsvc.domain.times import now_ms
 from chatsvc.outbound.egress import Egress
@@ -74,7 +73,6 @@ class Services:
     big_reads: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, BIG_READS))
     file_readers: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, FILE_READERS))
     tallies: Tallies = field(default_factory=Tallies)
-    sign_in_delays: SignInDelays = field(default_factory=SignInDelays)
     hashing: Turns = field(default_factory=partial(Turns, HASHES))
     node: ServiceNode | None = None
     started_at: int = field(init=False)

@@ -17,6 +17,7 @@ from chatsvc.domain.refusals import Refused
 from chatsvc.domain.sign_in_delays import network
 from chatsvc.store import operators as stored_operators
 from chatsvc.store import sessions as stored
+from chatsvc.store import sign_in_failures
 from chatsvc.store.operators import Credentials
 from chatsvc.usecases import accounts, password_hashing, second_factor
 from chatsvc.usecases.own_session import begin_attempt, confirm_password, is_right, own
@@ -36,7 +37,7 @@ async def create(services: Services, caller: Caller, *, email: str, password: st
     email = _typed_email(email)
     operator = await stored_operators.find(services.db, email)
     held = await stored_operators.credentials(services.db, operator.id if operator else "")
-    attempt = begin_attempt(services, email, address, is_known=_is_known(held, address))
+    attempt = await begin_attempt(services, email, address, is_known=_is_known(held, address))
     right = await is_right(services, attempt, password, held.password if held else None)
     if not right or operator is None or held is None or held.password is None:
         # Not the e-mail address: people type passwords into its field.
@@ -46,9 +47,9 @@ async def create(services: Services, caller: Caller, *, email: str, password: st
     if not await stored.create(services.db, made.session, digest, held.password):
         raise refusals.sign_in_failed()
     if made.session.verified:
-        services.sign_in_delays.passed(attempt)
+        await sign_in_failures.passed(services.db, attempt)
     else:
-        services.sign_in_delays.withdraw(attempt)
+        await sign_in_failures.withdraw(services.db, attempt)
     return made
 
 
@@ -56,13 +57,13 @@ async def verify(services: Services, caller: Caller, *, code: str, address: str 
     """Complete a sign-in with a TOTP code or a recovery code. Raises `code_wrong`, `too_many_attempts` and `session_needed`."""
     waiting = await own(services, caller, verified=False)
     held = await stored_operators.credentials(services.db, waiting.operator.id)
-    attempt = begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
+    attempt = await begin_attempt(services, waiting.operator.email, address, is_known=_is_known(held, address))
     step = await second_factor.used_step(services, waiting.operator, code)
     made, digest = _new(services, waiting.operator, waiting.session.browser, address, verified=True)
     if not await stored.verify(services.db, made.session, digest, waiting.session.id, step, operators.recovery_digest(code)):
         log.warning("a code of a second factor from %s was wrong", address or "an unknown address")
         raise refusals.code_wrong()
-    services.sign_in_delays.passed(attempt)
+    await sign_in_failures.passed(services.db, attempt)
     return made
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from chatsvc.domain.allowance import Allowance
 from chatsvc.domain.nodes import STANDBY, WORKING, ServiceNode
-from chatsvc.store import nodes
+from chatsvc.domain.sign_in_delays import EMAIL_FAILURES
+from chatsvc.store import nodes, sign_in_failures
 from chatsvc.store.database import Connection, Database, StoreInUse, StoreUnavailable
 from chatsvc.store.postgres import migrations
 from chatsvc.store.postgres.connection import PostgresTarget, connect
@@ -101,6 +102,12 @@ async def test_exchanges_of_several_processes_are_all_counted(join: Open) -> Non
     await furnish(processes[0])
     counts = await asyncio.gather(*(chat(processes[number % 3], user_id=f"visitor {number % 7}") for number in range(60)))
     assert sorted(one.month_used for one in counts if one) == list(range(1, 61))
+
+
+async def test_delays_after_wrong_passwords_hold_over_all_processes(join: Open) -> None:
+    processes = [await join(name) for name in "abc"]
+    found = await asyncio.gather(*(sign_in_failures.begin(processes[number % 3], "a@b", "192.0.2.1", START) for number in range(30)))
+    assert found.count(1) == 30 - EMAIL_FAILURES
 
 
 async def test_three_processes_hold_exactly_what_is_left(join: Open) -> None:

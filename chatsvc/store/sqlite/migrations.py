@@ -683,6 +683,16 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE accounts ADD COLUMN tried_at INTEGER;
     CREATE INDEX messages_unseen ON messages (conversation, number) WHERE role = 'operator' AND delivery = 'queued';
     """,
+    # 34: failed attempts to sign in, by digests of e-mail and client addresses.
+    """
+    CREATE TABLE sign_in_failures (
+        number INTEGER PRIMARY KEY,
+        key BLOB NOT NULL,
+        at INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX sign_in_failures_by_key ON sign_in_failures (key, at);
+    CREATE INDEX sign_in_failures_by_time ON sign_in_failures (at);
+    """,
 )
 
 
