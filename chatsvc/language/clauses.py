@@ -1,0 +1,91 @@
+"""Clauses of a message: sentences, and the parts of a sentence that stand for themselves."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from chatsvc.domain.folding import fold
+from chatsvc.language import acts, linear
+from chatsvc.language.sentences import FOLDER
+
+MOST = 8  # clauses of a message; the last takes what remains
+_MOST_CUTS = 12  # of a sentence that are looked at
+_LONGEST = 600  # letters of a sentence that is looked into
+_SURE = 0.5  # probability from which a part stands for itself
+_SURER = 0.8  # the same for an act that may as well belong to its neighbour
+_LEANING = ("give", "state", "nonsense", "skip", "correct")
+_BLANK = " \t\r\n"
+_AROUND = _BLANK + ",;-–—"  # signs around a clause that are no part of it
+# A full stop in a number, a date or after a word of two letters ("dr.", "no.") ends nothing.
+_END = re.compile(r"[!?…]+[\s!?….)\"']*|(?<=[^\W\d_]{3})\.+(?=\s|$)|(?<=[\w)])\.{2,}|\n+")
+
+
+class Clause(NamedTuple):
+    """A clause with its place in the message as typed."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split(text: str, language: str = "") -> tuple[Clause, ...]:
+    """Return the clauses of a message, at most 8. Without a language only sentences are cut."""
+    made: list[Clause] = []
+    start = 0
+    for found in _END.finditer(text):
+        if len(made) >= MOST - 1:
+            break
+        _add(made, text, start, found.end(), language)
+        start = found.end()
+    _add(made, text, start, len(text), language)
+    if len(made) > MOST:
+        made[MOST - 1 :] = [_clause(text, made[MOST - 1].start, made[-1].end)]
+    return tuple(made) or ((_clause(text, 0, len(text), _BLANK),) if text.strip() else ())
+
+
+def _add(made: list[Clause], text: str, start: int, end: int, language: str) -> None:
+    """Add the clauses of one sentence."""
+    whole = _clause(text, start, end)
+    if not any(letter.isalnum() for letter in whole.text) and made:
+        made[-1] = _clause(text, made[-1].start, end)  # an emoji, or the rest of the signs
+    elif whole.text:
+        made += _parts(text, whole, language) if language and len(whole.text) <= _LONGEST else [whole]
+
+
+def _parts(text: str, whole: Clause, language: str) -> list[Clause]:
+    """Return a sentence cut where the parts on both sides stand for themselves."""
+    made: list[Clause] = []
+    start = whole.start
+    for cut in list(_joints(language).finditer(text, whole.start, whole.end))[:_MOST_CUTS]:
+        left, right = _clause(text, start, cut.start()), _clause(text, cut.end(), whole.end)
+        weights = _weight(left.text, language), _weight(right.text, language)
+        if all(weights) and max(weights) > 1:
+            made.append(left)
+            start = cut.end()
+    return [*made, _clause(text, start, whole.end)]
+
+
+def _weight(text: str, language: str) -> int:
+    """Weigh a part. 2: it stands for itself; 1: it does beside such a part; 0: neither."""
+    told = acts.classify(text, language).acts
+    act = linear.best(told)
+    return int(told[act] >= _SURER) if act in _LEANING else 2 * (told[act] >= _SURE)
+
+
+@cache
+def _joints(language: str) -> re.Pattern[str]:
+    """Compile the signs and joining words at which a sentence may be cut."""
+    file = FOLDER / language / "joiners.txt"
+    words = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line[:1] not in {"", "#"}] if file.is_file() else []
+    signs = r"[,;.]\s+|\s+[-–—]+\s+"
+    said = "|".join(re.escape(word).replace("\\ ", r"\s+") for word in sorted({*words, *map(fold, words)}, key=len, reverse=True))
+    return re.compile((rf"(?:{signs})(?:(?:{said})\s+)?|\s+(?:{said})\s+" if said else signs), re.IGNORECASE)
+
+
+def _clause(text: str, start: int, end: int, left_out: str = _AROUND) -> Clause:
+    part = text[start:end].rstrip(left_out)
+    kept = part.lstrip(left_out)
+    start += len(part) - len(kept)
+    return Clause(kept, start, start + len(kept))
