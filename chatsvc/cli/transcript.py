@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from chatsvc.domain import terminal
-from chatsvc.domain.spreadsheets import without_formulas
+from chatsvc.domain.spreadsheets import row
 
 Part = dict[str, Any]
 COLUMNS = (
@@ -48,21 +46,16 @@ def _dumps(value: object) -> str:
 
 
 def _csv(pages: Iterable[list[Part]]) -> Iterator[str]:
-    text = io.StringIO()
-    lines = csv.writer(text)
-    lines.writerow(COLUMNS)
+    yield row(*COLUMNS)
     for page in pages:
         for part in page:
             for message in part["messages"]:
                 one = part["conversation"]
                 values = (one["id"], *(one[name] for name in COLUMNS[1:7]), *(message[n] for n in ("id", "role", "content", "created_at")))
                 values += (one.get("visitor_phone"),)
-                lines.writerow(value and _cell(value) for value in values)
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+                yield row(*(value and _escaped(value) for value in values))
 
 
-def _cell(value: str) -> str:
-    """Escape a text for a spreadsheet; tabs and line feeds stay."""
-    return "\t".join(map(terminal.escape, without_formulas(value.replace("\r\n", "\n")).split("\t")))
+def _escaped(value: str) -> str:
+    """Escape control and invisible characters; tabs and line feeds stay."""
+    return "\t".join(map(terminal.escape, value.replace("\r\n", "\n").split("\t")))

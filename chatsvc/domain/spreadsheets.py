@@ -1,4 +1,4 @@
-"""Protection of CSV cells against being read as formulas.
+"""Rows of CSV files, whose cells no spreadsheet reads as formulas. All that is exported as CSV is written by `row`.
 
 A spreadsheet that splits a comma-separated file at semicolons or tabs takes quotes inside a field as text: a new cell begins behind each
 separator and each line break. So an apostrophe, which marks text in spreadsheets, goes before a formula's first character there as well.
@@ -12,6 +12,19 @@ _STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # what begins a formula; the full-wi
 _CELL = r"(?:\A|(?<=[;\t\r\n\"]))"
 _FORMULA = re.compile(rf"{_CELL}(?='*[ \xa0]*[{_STARTS}])|\A(?='*[\t\r])")
 _MARKED = re.compile(rf"{_CELL}'(?='*[ \xa0]*[{_STARTS}])|\A'(?='*[\t\r])")
+
+
+_SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
+
+
+def row(*cells: str | int | None) -> str:
+    """Format a row as in RFC 4180; None is an empty cell. Texts with separators, quotes or blanks at the ends are quoted."""
+    return ",".join("" if cell is None else _text(cell) if isinstance(cell, str) else str(cell) for cell in cells) + "\r\n"
+
+
+def _text(cell: str) -> str:
+    harmless = without_formulas(cell)
+    return '"' + harmless.replace('"', '""') + '"' if _SPECIAL.search(harmless) else harmless
 
 
 def without_formulas(cell: str) -> str:

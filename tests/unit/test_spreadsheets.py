@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsvc.domain import spreadsheets
 from chatsvc.domain.knowledge_files import read
 from chatsvc.domain.knowledge_files.writing import write
 from chatsvc.domain.models import Entry
-from chatsvc.domain.spreadsheets import with_formulas, without_formulas
+from chatsvc.domain.spreadsheets import row, with_formulas, without_formulas
 
 TEXTS = st.text(alphabet="a;,='+\t\r\n\"| -@＝", max_size=30)
 
@@ -26,10 +28,9 @@ def cells(line: str, separator: str) -> list[str]:
 
 @given(TEXTS)
 def test_no_cell_begins_like_a_formula_whatever_separates_the_cells(text: str) -> None:
-    written = io.StringIO(newline="")
-    csv.writer(written).writerow(["id", without_formulas(text), "end"])
+    written = row("id", text, "end")
     for separator in (",", ";", "\t"):
-        seen = cells(written.getvalue(), separator)
+        seen = cells(written, separator)
         if separator == ",":
             seen = seen[:3]  # what is not split at its quotes is no CSV
         assert [cell for cell in seen if cell.startswith(("=", "+", "-", "@", "＝"))] == []
@@ -51,3 +52,14 @@ def test_knowledge_written_as_csv_runs_nothing_and_comes_back() -> None:
     assert [cell for cell in cells(text, ";") if cell.startswith(("=", "+", "-", "@"))] == []
     (back,) = read("x.csv", text, "en").entries
     assert (back.question, back.alt, back.answer, back.source) == (entry.question, entry.alt, entry.answer, entry.source)
+
+
+def test_numbers_stay_numbers() -> None:
+    assert row(-5, 0, None, "", "-5", "a") == "-5,0,,,'-5,a\r\n"
+
+
+def test_nothing_else_writes_csv() -> None:
+    package = Path(spreadsheets.__file__).parents[1]
+    files = {str(file.relative_to(package)): file.read_text("utf-8") for file in package.rglob("*.py")}
+    assert [name for name, text in files.items() if "csv.writer" in text or "DictWriter" in text] == []
+    assert [name for name, text in files.items() if "without_formulas" in text] == ["domain/spreadsheets.py"]

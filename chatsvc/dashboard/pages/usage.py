@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -13,7 +11,7 @@ from chatsvc.dashboard.route import Access, Route
 from chatsvc.domain import times
 from chatsvc.domain.analytics import UsageSummary, UsageTotals, sums
 from chatsvc.domain.pricing import Usd
-from chatsvc.domain.spreadsheets import without_formulas
+from chatsvc.domain.spreadsheets import row
 from chatsvc.http.response import HttpResponse
 
 PERIODS = (7, 30, 90)
@@ -99,19 +97,18 @@ def _plot(page: Page, summary: UsageSummary, key: str, chart: charts.Chart, scal
 
 
 async def download(page: Page) -> HttpResponse:
-    """Send the usage by day, bot and channel as a CSV file. No cell is a formula."""
+    """Send the usage by day, bot and channel as a CSV file."""
     if page.account_id is None:
         return page.redirect("/usage")
     summary: UsageSummary = await page.perform("usage", account=page.account_id, days=_days(page))
-    names, text = _names(summary), io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["day", "bot_id", "bot", "channel", "messages", "tokens", "cost_usd"])
-    for row in sorted(summary.rows):
-        name = without_formulas(names.get(row.bot_id, ""))
-        writer.writerow([times.day(row.day), row.bot_id, name, row.channel, *row.usage[:2], Usd(row.usage.cost_micro_usd).text])
+    names = _names(summary)
+    lines = [row("day", "bot_id", "bot", "channel", "messages", "tokens", "cost_usd")]
+    for one in sorted(summary.rows):
+        name, usage = names.get(one.bot_id), one.usage
+        lines.append(row(times.day(one.day), one.bot_id, name, one.channel, *usage[:2], Usd(usage.cost_micro_usd).text))
     file = f"usage-{times.day(summary.by_day[0][0])}-{times.day(summary.end)}.csv"
     # Spreadsheets take a file without the mark at its beginning for Latin-1.
-    return page.download(("\ufeff" + text.getvalue()).encode(), CSV, file)
+    return page.download(("\ufeff" + "".join(lines)).encode(), CSV, file)
 
 
 ROUTES = (

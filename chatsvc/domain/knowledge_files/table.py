@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from chatsvc.domain.knowledge_files.parsed import MAX_SOURCE, Gathering, Parsed, one_line
 from chatsvc.domain.knowledge_files.prices import Price, take_prices
-from chatsvc.domain.spreadsheets import with_formulas, without_formulas
+from chatsvc.domain.spreadsheets import with_formulas
 
 COLUMNS = ("question", "alt", "answer", "language", "source", "synonyms")
 _NEEDED = ("question", "answer")
@@ -24,7 +24,6 @@ _PRICES = frozenset(["price", "cost", "fee", "amount", "rate", "fiyat", "fiyatı
 _NOT_READ = frozenset({"id"})  # what an export may hold besides
 _MOST_NAMED = 5  # columns in a fault
 _SEPARATORS = ",;\t"
-_SPECIAL = re.compile(r'[",;\t\r\n]|^\s|\s$')
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
 
 
@@ -85,12 +84,6 @@ def _take(found: Gathering, line: int, row: dict[str, str], default_language: st
     if row["question"].strip() or row["answer"].strip() or row.get("alt", "").strip():
         alt = [(line, phrasing) for phrasing in _several(row.get("alt", ""))]
         found.entry(line, row["question"], alt, row["answer"], language, source=source)
-
-
-def row(*cells: str) -> str:
-    """Format a row as in RFC 4180. No cell can become a formula, and cells with separators, quotes or blanks at the ends are quoted."""
-    harmless = map(without_formulas, cells)
-    return ",".join('"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell for cell in harmless) + "\r\n"
 
 
 def together(several: Iterable[str]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from chatsvc.domain.knowledge_files.markdown import escaped, escaped_question
 from chatsvc.domain.knowledge_files.parsed import one_line
-from chatsvc.domain.knowledge_files.table import COLUMNS, row, together
+from chatsvc.domain.knowledge_files.table import COLUMNS, together
 from chatsvc.domain.models import Entry, Synonyms
+from chatsvc.domain.spreadsheets import row
 from chatsvc.domain.terminal import escape_json
 
 
