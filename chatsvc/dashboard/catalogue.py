@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from chatsvc.dashboard import directions
 from chatsvc.domain.operators import LANGUAGES
 
 # libyaml reads the files in a tenth of the time; a build of PyYAML without it has only the other one.
@@ -47,7 +48,7 @@ def has(key: str) -> bool:
 
 
 class _Shown(dict[str, object]):
-    """Values of placeholders: whole numbers with separators, lists with commas."""
+    """Values of placeholders: whole numbers with separators, lists with commas, texts with their directions closed."""
 
     def __init__(self, language: str, values: Mapping[str, object]) -> None:
         super().__init__(values)
@@ -59,4 +60,7 @@ class _Shown(dict[str, object]):
         value = super().__getitem__(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return formats.number(value, self._language)
-        return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        if isinstance(value, list | tuple):
+            return ", ".join(directions.closed(str(one)) for one in value)
+        # Before the rest of the sentence; a Markup stays one.
+        return directions.closed(value) if type(value) is str else value

@@ -8,7 +8,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from chatsvc.dashboard import browsers, catalogue, formats, qr
+from chatsvc.dashboard import browsers, catalogue, directions, formats, qr
 from chatsvc.http.static import StaticFiles
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        # Markup was closed in its parts.
+        finalize=lambda value: directions.closed(value) if type(value) is str else value,
         extensions=[ExprStmtExtension],
     )
     made.globals["static"] = static_files().url

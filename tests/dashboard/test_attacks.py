@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from aiohttp import FormData
 
+from chatsvc.dashboard import directions
 from chatsvc.domain.captures import Captured
 from chatsvc.domain.models import SendMessage
 from chatsvc.http.forms import FormLimits
@@ -82,6 +83,50 @@ async def test_texts_of_visitors_and_owners_are_never_markup(site: Site) -> None
             seen += page.body
     assert f"&lt;{MARK}" in seen
     assert seen.count(f"Mozilla {SCRIPT[0]}") == 0
+
+
+def turned(tree: Element) -> list[str]:
+    """Texts and values of attributes with an override of the direction that does not end in them."""
+    texts = [text for one in tree.iter() for text in (one.text, one.tail, *one.attrib.values()) if text]
+    return [text for text in texts if text.count("\u202e") > text.count("\u202c")]
+
+
+async def test_a_text_does_not_turn_round_what_follows_it(site: Site) -> None:
+    await poison(site, site.mine)
+    name = "Eve \u202egpj.exe"
+    for statement in (
+        "UPDATE conversations SET visitor_name = :1, operator_name = :1, handling = 'operator'",
+        "UPDATE requests SET visitor_name = :1, message = :1",
+        "UPDATE messages SET content = :1, author = :1",
+        "UPDATE operators SET name = :1",
+        "UPDATE bots SET name = :1",
+    ):
+        await execute(site.app, statement, name)
+    site.app.services.account_cache.invalidate(site.mine.account)
+    seen = ""
+    for role in ("owner", "administrator"):
+        for page in await crawl(await site.client(role), await ids_of(site, site.mine)):
+            assert turned(page.tree) == [], page.path
+            seen += page.body
+    # At the end of an element, and inside a sentence.
+    assert f"{name}\u202c</" in seen
+    assert f"{name}\u202c has this conversation" in seen
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("plain", ""),
+        ("\u202ea", "\u202c"),
+        ("\u202aa\u202c", ""),
+        ("\u2067\u202ea", "\u202c\u2069"),
+        ("\u2067\u202ea\u2069", ""),
+        ("\u202e\u2067a\u202c", "\u2069\u202c"),
+        ("\u2069\u202ca", ""),
+    ],
+)
+def test_directions_end_with_their_text(text: str, ends: str) -> None:
+    assert directions.closed(text) == text + ends
 
 
 PARAMETERS = ("next", "account", "done", "after", "since", "until", "q", "bot", "status", "channel", "days", "limit", "event")
