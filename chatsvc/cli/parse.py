@@ -80,14 +80,14 @@ def _clock(now: str | None, timezone: str) -> datetime:
 
 
 def _read(text: str, now: datetime, country: str, language: str | None) -> Json:
-    from chatsvc.language import slots
+    from chatsvc.language import values
 
-    found = slots.read(text, now=now, language=language, country=country)
+    found = values.read(text, now=now, language=language, country=country)
     return {
         "language": found.language,
-        "date": found.date.isoformat() if found.date else None,
-        "time": f"{found.time:%H:%M}" if found.time is not None else None,
-        "email": found.email,
-        "phone": found.phone,
-        "name": found.name,
+        "date": found.date.value.isoformat() if found.date else None,
+        "time": f"{found.time.value:%H:%M}" if found.time else None,
+        "email": found.email.value if found.email else None,
+        "phone": found.phone.value if found.phone else None,
+        "name": found.name.value if found.name else None,
     }

@@ -170,6 +170,8 @@ def possible(text: str, country: str) -> tuple[str, tuple[int, int]] | None:
     One that begins like no number of the country is foreign without its code, and stays as typed, digits alone.
     """
     for match in _TYPED_NUMBER.finditer(text):
+        if _OTHER_NUMBER.search(folded(text[max(0, match.start() - 45) : match.start()])):
+            continue
         try:
             parsed = phonenumbers.parse(match[0], country)
         except phonenumbers.NumberParseException:

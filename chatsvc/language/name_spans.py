@@ -151,7 +151,7 @@ def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) 
         return False
     if any(base in BUSINESS for base in bases):
         return False
-    closed = _closed(raw, taken[-1].end(), enough=len(taken) > 1)
+    closed = taken[-1][0].endswith(".") or _closed(raw, taken[-1].end(), enough=len(taken) > 1)
     begins = not raw[:start].strip() or _begins(raw, start)
     if bases[0] in GIVEN_NAMES and bases[0] not in AMBIGUOUS_NAMES:
         return begins or cased

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from datetime import date
 
 from chatsvc.language import days
-from chatsvc.language.tokens import Case, Expression, TokenLine, rule
+from chatsvc.language.tokens import Case, Expression, Kind, TokenLine, rule
 
 # two numbers of one month inside an expression: 4-6 Aralık, the 4th to the 6th of December, December 4-6
 _INSIDE = rule(r"#(?P<first>\d\d?)\??(?:'\w+)? (?:(?:-|to|and|till|or) )?(?:the )?#(?P<last>\d\d?)\??(?:'\w+)? ")
-_NUMBER = r"(?:the )?#(?P<last>3[01]|[12]\d|0?[1-9])\??(?:'\w+)? "
+_NUMBER = r"#(?P<last>3[01]|[12]\d|0?[1-9])\??"
+_NO_HOUR = "(?!unit |both |day |week |hour |:|am |pm |M)"
 _BEHIND = (
-    rule(rf"(?:-|to|till) {_NUMBER}(?!unit |both |day |week |hour |:|am |pm |M)"),
-    rule(rf"and {_NUMBER}(?=arasi )"),
+    rule(rf"(?:-|to) (?:the )?{_NUMBER}(?:'\w+)? {_NO_HOUR}"),
+    rule(rf"till (?:the {_NUMBER}(?:'\w+)? |{_NUMBER.replace('last', 'declined')}'\w+ )"),
+    rule(rf"and {_NUMBER}(?:'\w+)? (?=arasi )"),
 )
+_FIGURES = frozenset({Kind.NUMBER, Kind.DATE, Kind.PAIR, Kind.MONTH})
 _JOINED = frozenset({"-", "to", "till"})
 _BETWEEN = frozenset({"and", "with"})
 _LOOSE = frozenset({"the", "on", "day", ",", "-", "to", "till", "and", "with", "ok", "until"})
@@ -38,14 +41,16 @@ def last_day(line: TokenLine, found: Sequence[Expression[date]], wanted: int) ->
         if other.value and len(gap) <= _LONGEST and set(gap) <= _LOOSE and _is_range(line, one, other, gap):
             last = _behind(first, other.value, explicit=other.explicit)
             return (last, other.first, other.end) if last else None
-    return number_behind(line, first, one.end)
+    figures = any(token.kind in _FIGURES for token in line.tokens[one.first : one.end])
+    return number_behind(line, first, one.end) if figures else None  # "Friday - 5" is an hour
 
 
 def number_behind(line: TokenLine, first: date, at: int) -> tuple[date, int, int] | None:
     """Return the last day given as a number behind token `at`, with its tokens: `December 4 to 6`, or a bare `4-6`."""
     for pattern in _BEHIND:
         for match, start, end in line.found(pattern):
-            if start == at and (last := _of_number(first, int(match["last"]))):
+            number = next(filter(None, match.groups()))
+            if start == at and (last := _of_number(first, int(number))):
                 return last, start + 1, end
     return None
 

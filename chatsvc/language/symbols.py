@@ -14,7 +14,7 @@ from chatsvc.language.wordlists import WordFile
 _VOWELS = "aeiou"
 _INFLECTED = ("today", "tomorrow", "obur")  # groups whose Turkish words take case endings
 _MARKET = "pazari pazarda pazarin pazarindan pazarinda"  # the market, not the day
-_NOUN_SUFFIXES = "a e ya ye i u yi yu si su da de ta te dan den tan ten nin in ki sina sine sini sinda sinde yla yle daki deki"
+_NOUN_SUFFIXES = "a e ya ye i u yi yu si su da de ta te dan den tan ten nin in un ki sina sine sini sinda sinde yla yle daki deki"
 _BEHIND_VOWELS = frozenset(["ya", "ye", "yi", "yu", "si", "su", "sina", "sine", "sini", "sinda", "sinde", "yla", "yle", "nin"])
 _FRONT_VOWELS = frozenset({1, 2, 3, 4, 5, 7, 8, 20, 50})  # numbers whose Turkish words end in a front vowel
 

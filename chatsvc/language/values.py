@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chatsvc.language import contacts, counts, ranges, slots
-from chatsvc.language.counts import Count
+from chatsvc.language import contacts, counts, name_pieces, ranges, slots
+from chatsvc.language.counts import Count, Counted
 from chatsvc.language.folding import Folded, fold_with_places
+from chatsvc.language.name_spans import Name
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.tokenizer import ends_of
 
@@ -73,7 +74,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     bare = slots.read_answer(kind, kept, now=now, language=language, country=country) if kind and kind not in plain.spans else plain
     message, found = plain.message or fold_with_places(kept), dict(bare.spans)
     phone, written = bare.slots.phone, None
-    if phone is None and (possible := contacts.possible(_blanked(kept, bare.spans.values()), country)):
+    if phone is None and (possible := contacts.possible(_blanked(kept, plain.taken), country)):
         phone, found["phone"] = possible
     if phone is None:
         written = _written_number(kept, [*plain.taken, *found.values()], asked)
@@ -96,6 +97,14 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     nights = count(counted.nights)
     if nights is None and last and bare.slots.date and (length := (last[0] - bare.slots.date).days) > 0:
         nights = Mention(length, *place(last[1]))
+    named = bare.slots.name
+    if (told := _told_name(kept, plain, found, counted, asked)) is not None and (
+        plain.slots.name is None or _extends(told.value, plain.slots.name, asked)
+    ):
+        named, found["name"] = told.value, (told.start, told.end)
+    elif asked == "name" and "name" not in plain.spans:
+        named = None
+        found.pop("name", None)
     ranged = [(min(found["date"][0], last[1][0]), last[1][1])] if last and "date" in found else []
     beside = [*found.values(), *ranged, *([written] if written else [])]
     beside += [(one.start, one.end) for one in (counted.people, counted.nights, counted.number if asked == "number" else None) if one]
@@ -109,7 +118,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         nights=nights,
         people=count(counted.people),
         number=count(counted.number),
-        name=mention(bare.slots.name, "name"),
+        name=mention(named, "name"),
         phone=mention(phone, "phone"),
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
@@ -119,6 +128,19 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         never=plain.never and bare.slots.date is None,
         rest=_rest(text if not missing else kept, message, beside),
     )
+
+
+def _extends(told: str, name: str, asked: str) -> bool:
+    """Return whether a name found otherwise is `name` with more of it."""
+    return name in told and (asked == "name" or told.istitle() == name.istitle())
+
+
+def _told_name(text: str, plain: SlotReading, found: dict[str, Span], counted: Counted, asked: str) -> Name | None:
+    """Return the name that stands for itself."""
+    spans = [*plain.taken, *(span for kind, span in found.items() if kind != "name")]
+    spans += [(one.start, one.end) for one in (counted.people, counted.nights) if one]
+    contact = bool({"phone", "email"} & found.keys())
+    return name_pieces.find(text, set(spans), asked=asked, contact=contact)
 
 
 def _blanked(text: str, spans: Iterable[Span]) -> str:

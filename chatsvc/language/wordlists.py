@@ -74,14 +74,17 @@ class WordFile:
         return self.compile("|".join(f"(?:{line})" for line in self._values[name].split("\n")))
 
     def compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile a regular expression in which `${name}` stands for the value of that name.
+        """Compile a regular expression in which `${name}` stands for the value of that name."""
+        return compiled(self.expanded(pattern))
 
-        Open repeats are bounded, so that its time grows only linearly with the length of a text.
-        """
-        return re.compile(_OPEN.sub(_bounded, self._expanded(pattern)))
+    def expanded(self, pattern: str) -> str:
+        """Return a pattern with the values of the names in it."""
+        return _PIECE.sub(lambda match: self.expanded(self._values[match[1]]), pattern.replace("\n", ""))
 
-    def _expanded(self, pattern: str) -> str:
-        return _PIECE.sub(lambda match: self._expanded(self._values[match[1]]), pattern.replace("\n", ""))
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a regular expression. Open repeats are bounded, so that its time grows only linearly with the length of a text."""
+    return re.compile(_OPEN.sub(_bounded, pattern))
 
 
 class LanguageWords:
@@ -105,8 +108,8 @@ class LanguageWords:
 
     def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
         """Compile the patterns of all languages as one, put into `around`."""
-        found = [value for file in self.files.values() for one, value in file.entries if one == name]
-        return WordFile.compile(next(iter(self.files.values())), around.replace("{}", "|".join(f"(?:{value})" for value in found)))
+        found = [file.expanded(value) for file in self.files.values() for one, value in file.entries if one == name]
+        return compiled(around.replace("{}", "|".join(f"(?:{value})" for value in found)))
 
 
 def _bounded(repeat: re.Match[str]) -> str:
