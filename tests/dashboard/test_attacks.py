@@ -86,7 +86,7 @@ async def test_texts_of_visitors_and_owners_are_never_markup(site: Site) -> None
 
 
 def turned(tree: Element) -> list[str]:
-    """Texts and values of attributes with an override of the direction that does not end in them."""
+    """Texts and attributes with an override of the direction that does not end in them."""
     texts = [text for one in tree.iter() for text in (one.text, one.tail, *one.attrib.values()) if text]
     return [text for text in texts if text.count("\u202e") > text.count("\u202c")]
 
