@@ -138,10 +138,9 @@ class App:
             grace_s=GRACE_S,
             egress=services.egress,
         )
-        # Stopped in reverse order: no new connections, then the requests in flight, then their connections.
-        self._undo.append(self.listeners.finish)
+        # Stopped in reverse order: no new connections, then the requests in flight and their connections, then what they use.
         self._undo.append(services.close)
-        self._undo.append(lambda: services.conversation_locks.drain(self.config.anthropic.timeout_s + GRACE_S))
+        self._undo.append(self._finish_requests)
         control = ControlServer(partial(answer, services), folder.path)
         self._undo.append(control.stop)
         # Else the first message would spend its deadline on loading an engine.
@@ -221,6 +220,14 @@ class App:
             await self.listeners.close()
 
         return close
+
+    async def _finish_requests(self) -> None:
+        """Answer all requests in flight, then close the connections. Those that arrive on kept connections meanwhile are answered too."""
+        turns = self.services.conversation_locks
+        await turns.drain(self.config.anthropic.timeout_s + GRACE_S)
+        await self.listeners.finish()
+        # Of callers who have gone.
+        await turns.drain(GRACE_S)
 
     def _listens_on(self, node: ServiceNode) -> str:
         """Return the address of a node, with the port that was chosen."""

@@ -22,7 +22,7 @@ API_ROOT = "/api/"
 
 
 class Interface:
-    """Answers the requests below API_ROOT; `stopping` and `max_in_flight` are checked after the gates."""
+    """Answers the requests below API_ROOT; `max_in_flight` is checked after the gates. `stopping`: no new connections are accepted."""
 
     def __init__(self, services: Services, limiter: RateLimiter) -> None:
         self._services = services
@@ -73,9 +73,9 @@ class Interface:
             state.requests.in_flight -= 1
 
     def _check_capacity(self, state: AccountState) -> None:
-        """Raise `service_unavailable` while stopping, over `max_in_flight`, and over the account's half of it."""
+        """Raise `service_unavailable` over `max_in_flight`, and over the account's half of it."""
         most = self._services.config.limits.max_in_flight
-        if self.stopping or self._services.tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
+        if self._services.tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise errors.service_unavailable()
 
     async def _refuse(self, context: RequestContext, problem: ProblemError) -> HttpResponse:

@@ -6,9 +6,11 @@ until its request is authenticated or answered, whatever earlier requests of its
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 
+IDLE_S = 1.0  # before a connection is closed in favour of another one
 MOST_BODIES = 8 * 1024 * 1024  # bytes of all bodies together whose senders are unknown
 
 
@@ -33,14 +35,23 @@ class Lease:
         if admission is not None:
             admission.release(self, counts_in_total=self._counts_in_total)
 
-    def set_idle(self, close: Callable[[], None] | None) -> None:
-        """Mark the connection as idle, closed by `close` if its lease is needed. None marks it as busy."""
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a connection waits that could take this lease."""
+        return self._admission is not None and self._admission.is_wanted(self.share)
+
+    def set_idle(self, close: Callable[[], bool] | None) -> None:
+        """Mark the connection as idle. `close` closes it if its lease is needed, and returns False if it is idle no more. None: busy."""
         if self._admission is not None:
             self._admission.set_idle(self, close)
 
 
 class Admission:
-    """Counts leases. `on_release` is called with the share of each lease that ends, `on_idle` when a connection becomes idle."""
+    """Counts leases.
+
+    `on_release` is called with the share of each lease that ends, `on_idle` when a connection becomes idle; `is_wanted` tells whether
+    a connection waits that could take a lease of the given share.
+    """
 
     def __init__(self, connections: int, per_share: int) -> None:
         self._connections = connections
@@ -48,9 +59,11 @@ class Admission:
         self._total = 0
         self._body_bytes = 0
         self._shares: Counter[str] = Counter()
-        self._idle: dict[Lease, Callable[[], None]] = {}
+        # The longest idle first, with the time since when.
+        self._idle: dict[Lease, tuple[Callable[[], bool], float]] = {}
         self.on_release: Callable[[str | None], None] | None = None
         self.on_idle: Callable[[], None] | None = None
+        self.is_wanted: Callable[[str | None], bool] = lambda _: False
 
     @property
     def is_full(self) -> bool:
@@ -87,11 +100,11 @@ class Admission:
         if counts_in_total and self.on_release is not None:
             self.on_release(lease.share)
 
-    def set_idle(self, lease: Lease, close: Callable[[], None] | None) -> None:
+    def set_idle(self, lease: Lease, close: Callable[[], bool] | None) -> None:
         """See Lease.set_idle."""
         self._idle.pop(lease, None)
         if close is not None:
-            self._idle[lease] = close
+            self._idle[lease] = close, time.monotonic()
             if self.on_idle is not None:
                 self.on_idle()
 
@@ -107,11 +120,15 @@ class Admission:
         self._body_bytes -= size
 
     def close_idle(self, share: str | None) -> bool:
-        """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one."""
-        exhausted = self._is_exhausted(share)
-        for lease, close in self._idle.items():
-            if not exhausted or lease.share == share:
-                del self._idle[lease]
-                close()
+        """Close the longest idle connection whose lease a connection of this share could take. Return whether there was one.
+
+        None that became idle a moment ago: its next request may be under way.
+        """
+        exhausted, latest = self._is_exhausted(share), time.monotonic() - IDLE_S
+        for lease, (close, since) in tuple(self._idle.items()):
+            if since > latest:
+                break
+            if (not exhausted or lease.share == share) and close():
+                self._idle.pop(lease, None)
                 return True
         return False

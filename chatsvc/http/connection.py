@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 from typing import TYPE_CHECKING, cast
 
 from chatsvc.http.admission import Lease
@@ -25,7 +26,9 @@ log = logging.getLogger(__name__)
 
 HEAD_TIMEOUT_S = 10.0
 READER_TIMEOUT_S = 10.0  # for the sockets' part of a response (some 50 KiB) to be taken: 5 KiB a second are enough
-LINGER_S = 2.0  # for the rest of an unread body: closing before its end would make the client lose the response
+# For the rest of an unread body, and for the client to close its side: closing a socket on which bytes arrive would reset the connection,
+# and the client could lose the response (RFC 9112 section 9.6).
+LINGER_S = 2.0
 KEEPALIVE_S = 75.0
 
 
@@ -43,7 +46,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._peer: str | None = None
         self._is_proxy = False
         self.task: asyncio.Task[None] | None = None
-        self._has_begun = self._has_ended = self._is_closing = self._is_leaving = False
+        self._has_begun = self._has_ended = self._is_closing = self._is_lingering = False
         self._is_read_paused = False
         self._data_waiter: asyncio.Future[None] | None = None
         self._drain_waiter: asyncio.Future[None] | None = None
@@ -79,7 +82,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             elif self._parser.buffered and not self._has_begun:
                 self._has_begun = True
                 self._lease.set_idle(None)
-                self._set_deadline(min(HEAD_TIMEOUT_S, self._deadline - self._loop.time()))
+                self._set_deadline(HEAD_TIMEOUT_S)
         else:
             self._wake_body_reader()
         self._regulate_reading()
@@ -170,11 +173,13 @@ class HttpConnection(asyncio.BufferedProtocol):
             return
         if self._loop.time() < self._deadline:
             self._set_deadline(self._deadline - self._loop.time())
+        elif self._is_lingering:
+            self._transport.close()
         elif self._has_begun:
             self._next, self._is_closing = HeadTimeout(), True
             self.task = self._loop.create_task(self._answer())
-        else:
-            self.close()
+        elif not self.close_if_idle():
+            self._set_deadline(HEAD_TIMEOUT_S)
 
     def _disconnect_slow_reader(self) -> None:
         self._reader_timer = None
@@ -204,12 +209,12 @@ class HttpConnection(asyncio.BufferedProtocol):
             raise
         finally:
             self.task = self._request = None
-        if self._has_ended or self._is_leaving:
+        if self._has_ended:
             self.close()
         elif self._transport is not None and not self._is_closing:
             self._has_begun = bool(self._parser.buffered)
             if not self._has_begun:
-                self._lease.set_idle(self.close)
+                self._lease.set_idle(self.close_if_idle)
             self._set_deadline(HEAD_TIMEOUT_S if self._has_begun else KEEPALIVE_S)
 
     async def _answer_one(self, head: Head | HttpFault) -> bool:
@@ -224,7 +229,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             response = await (self._answer_forwarded(request) if self._is_proxy else self._server.answer(request))
         finally:
             body.release()
-        keep_alive = head.keep_alive and not response.close and not self._is_leaving and body.is_skippable
+        # A client that is told does not send its next request on a connection that is about to be closed for another one.
+        is_ending = self._server.is_leaving or self._lease.is_wanted
+        keep_alive = head.keep_alive and not response.close and not is_ending and body.is_skippable
         keep_alive = await self._send(response, request, keep_alive=keep_alive)
         return (body.is_complete or await _skip(body)) and keep_alive
 
@@ -290,22 +297,44 @@ class HttpConnection(asyncio.BufferedProtocol):
     # Closing.
 
     def close(self) -> None:
-        """Close once the client has taken what was written."""
+        """Close the own side once the client has taken what was written. All is closed once the client closes, or after LINGER_S."""
         self._is_closing = True
-        if self._transport is not None:
-            self._transport.close()
+        transport = self._transport
+        if transport is None or self._is_lingering:
+            return
+        if self._has_ended or not transport.can_write_eof():
+            transport.close()  # TLS lingers by itself
+            return
+        self._is_lingering = True
+        transport.write_eof()
+        if self._is_read_paused:
+            self._is_read_paused = False
+            transport.resume_reading()
+        self._set_deadline(LINGER_S)
+
+    def close_if_idle(self) -> bool:
+        """Close unless a request is being answered, or has arrived unread. Return whether it is closing."""
+        if self.task is not None:
+            return False
+        if not self._is_closing:
+            if self._has_begun or self._has_arrived():
+                return False
+            self.close()
+        return True
+
+    def _has_arrived(self) -> bool:
+        sock = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if sock is None or sock.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
 
     def abort(self) -> None:
         """Close at once."""
         self._is_closing = True
         if self._transport is not None:
             self._transport.abort()
-
-    def leave(self) -> None:
-        """Close once the request being answered has its response."""
-        self._is_leaving = True
-        if self.task is None:
-            self.close()
 
 
 async def _skip(body: Body) -> bool:

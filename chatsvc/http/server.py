@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 # Bytes of one read. It bounds what a client can make the service hold before its head is looked at.
 READ_SIZE = 16 * 1024
+# While the service stops: how often it looks for requests that have arrived, and how long clients have to close their side.
+LOOK_EVERY_S = 0.01
+LAST_LINGER_S = 0.5
 
 Observe = Callable[[HttpRequest, HttpResponse, float], None]
 
@@ -27,6 +30,7 @@ Observe = Callable[[HttpRequest, HttpResponse, float], None]
 class HttpServer:
     """Answers requests with a front end. `always` are header lines of every response.
 
+    While `is_leaving`, the next response of each connection says that it is the last one, and closes it.
     `observe` is called with each request, its response and the seconds it took.
     """
 
@@ -40,6 +44,7 @@ class HttpServer:
         self.always = always
         self.read_buffer = memoryview(bytearray(READ_SIZE))
         self.connections: set[HttpConnection] = set()
+        self.is_leaving = False
 
     def connect(self, lease: Lease) -> HttpConnection:
         """Make the protocol of a new connection."""
@@ -72,20 +77,25 @@ class HttpServer:
         response.close = True
         return response
 
-    def close_idle(self) -> None:
-        """Close the connections without a request in flight, and the others after their response."""
-        for connection in tuple(self.connections):
-            connection.leave()
+    def _close_idle(self) -> bool:
+        """Close the idle connections; return whether all are closing."""
+        closing = [connection.close_if_idle() for connection in tuple(self.connections)]
+        return all(closing)
 
     async def finish(self, timeout_s: float) -> None:
-        """Wait for the requests in flight, for so long at most, and close all connections."""
-        self.close_idle()
-        tasks = {connection.task for connection in self.connections if connection.task is not None}
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=timeout_s)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
+        """Answer the requests that have arrived, and close all connections after `timeout_s` seconds at most."""
+        self.is_leaving = True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        while not self._close_idle() and loop.time() < deadline:  # noqa: ASYNC110  # no event tells of unread bytes in a socket
+            await asyncio.sleep(LOOK_EVERY_S)
+        late = {connection.task for connection in self.connections if connection.task is not None}
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+        deadline = loop.time() + LAST_LINGER_S
+        while self.connections and loop.time() < deadline:  # noqa: ASYNC110  # each connection would need one
+            await asyncio.sleep(LOOK_EVERY_S)
         for connection in tuple(self.connections):
             connection.abort()

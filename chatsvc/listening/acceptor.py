@@ -19,8 +19,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chatsvc import background
-from chatsvc.http.admission import Admission, Lease
+from chatsvc.http.admission import IDLE_S, Admission, Lease
 from chatsvc.http.client_address import ClientAddresses, share_of
+from chatsvc.http.connection import LINGER_S
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,8 @@ class Acceptor:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._most_files = limit - min(RESERVED_FILES, limit // 4)
         admission.on_release = self._start_next
-        admission.on_idle = self._close_idle
+        admission.on_idle = self._close_idle_soon
+        admission.is_wanted = self._is_wanted
 
     def listen(self, listener: socket.socket, endpoint: Endpoint) -> None:
         """Accept connections from a listening socket."""
@@ -129,7 +131,8 @@ class Acceptor:
             waiting.timer.cancel()
             waiting.timer = self._loop.call_later(LEASE_TIMEOUT_S, self._drop, waiting.share, waiting.sock)
             self._ready.setdefault(waiting.share, {})[waiting.sock] = waiting
-            self._admission.close_idle(waiting.share)
+            if not self._admission.close_idle(waiting.share):
+                self._close_idle_soon()
 
     def _start(self, waiting: _Waiting) -> bool:
         """Start reading a connection; return False where no lease is free for it."""
@@ -149,6 +152,15 @@ class Acceptor:
                 return
             if self._admission.is_full:
                 return
+
+    def _is_wanted(self, share: str | None) -> bool:
+        """Report whether a connection waits that could take a lease of this share."""
+        return share in self._ready or (self._admission.is_full and bool(self._ready))
+
+    def _close_idle_soon(self) -> None:
+        """Close an idle connection in favour of one that waits. It happens after IDLE_S, once one has been idle for so long."""
+        if self._ready:
+            self._loop.call_later(IDLE_S, self._close_idle)
 
     def _close_idle(self) -> None:
         """Close an idle connection in favour of one that waits."""
@@ -176,7 +188,11 @@ class Acceptor:
         timeout_s = HANDSHAKE_TIMEOUT_S if endpoint.tls else None
         try:
             await self._loop.connect_accepted_socket(
-                lambda: endpoint.make(lease), waiting.sock, ssl=endpoint.tls, ssl_handshake_timeout=timeout_s
+                lambda: endpoint.make(lease),
+                waiting.sock,
+                ssl=endpoint.tls,
+                ssl_handshake_timeout=timeout_s,
+                ssl_shutdown_timeout=LINGER_S if endpoint.tls else None,
             )
         except BaseException as fault:
             lease.release()

@@ -104,19 +104,18 @@ class Listeners:
         return None, None
 
     async def close(self) -> None:
-        """Accept no new connections."""
+        """Accept no new connections; those that are open are closed after their next response."""
         await background.cancel(*self._tasks)
         self._acceptor.close()
+        for server in self._servers:
+            server.is_leaving = True
         if self._bound is not None:
             self._bound.unlink(missing_ok=True)
 
     async def finish(self) -> None:
         """Close the connections once the requests in flight are answered, idle ones first."""
         await self._acceptor.finish()
-        for server in self._servers:
-            server.close_idle()
-        for server in self._servers:
-            await server.finish(self._grace_s)
+        await asyncio.gather(*(server.finish(self._grace_s) for server in self._servers))
 
 
 def _trust(acme: Acme) -> ssl.SSLContext:

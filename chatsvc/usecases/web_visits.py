@@ -189,7 +189,7 @@ class WebVisits:
         """
         state = self._services.account_cache.cached(widget.account_id)
         tallies, most = self._services.tallies, self._services.config.limits.max_in_flight
-        if state is None or self._services.events.closed or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
+        if state is None or tallies.in_flight >= most or state.requests.in_flight >= max(1, most // 2):
             raise Overloaded
         tallies.in_flight += 1
         state.requests.in_flight += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -484,11 +485,11 @@ async def _is_refused(connect: Connect) -> None:
                 await connect()
 
 
-async def test_a_stopping_service_finishes_what_it_began_and_refuses_what_comes_behind_the_gates(
+async def test_a_stopping_service_finishes_what_it_began_and_answers_what_comes_on_kept_connections(
     app: App, caller: Caller, connect: Connect, engine: ScriptedEngine
 ) -> None:
-    kept, other = await connect(), await connect()
-    for wire in (kept, other):
+    kept, other, idle = await connect(), await connect(), await connect()
+    for wire in (kept, other, idle):
         await wire.send(request("GET", "/api/v2/chatbots", caller))
         assert (await wire.answer()).status == 200
     engine.gate = asyncio.Event()
@@ -496,17 +497,21 @@ async def test_a_stopping_service_finishes_what_it_began_and_refuses_what_comes_
     await until(lambda: bool(engine.turns))
     stopping = asyncio.create_task(app.stop())
     await _is_refused(connect)
-    for path, remaining in (("/chatbots", 99_996), ("/nowhere", 99_995)):
-        await kept.send(request("GET", f"/api/v2{path}", caller))
-        answer = await kept.answer()
-        assert answer.status == 503
-        assert answer.json == envelope("service_unavailable")
-        assert standing(answer) == (100_000, remaining, MINUTE_END)
     await other.send(request("GET", "/api/v2/chatbots"))
-    assert (await other.answer()).error == "missing_api_key"
+    refused = await other.answer()
+    assert (refused.error, refused.headers["Connection"]) == ("missing_api_key", "close")
+    assert await other.is_closed()
+    # A message whose turn begins after the stop.
+    body = json.dumps({"chatbot_id": caller.bot, "message": "and now?", "user_id": "late"}).encode()
+    await kept.send(request("POST", "/api/v2/messages", caller, body=body))
+    await until(lambda: len(engine.turns) == 2)
+    assert not stopping.done()
     engine.gate.set()
+    late = await kept.answer()
+    assert (late.status, late.json["data"]["reply"], late.headers["Connection"]) == (200, "echo: and now?", "close")
     answered = await under_way
     assert answered.status == 200
     assert answered.json["data"]["reply"] == "echo: hello"
     await stopping
     assert await kept.is_closed()
+    assert await idle.is_closed()

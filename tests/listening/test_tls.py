@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,18 @@ async def test_a_new_certificate_is_for_new_connections_and_those_that_are_open_
             assert answer.status == 200
         async with session(ssl.create_default_context(cafile=str(tls.cert_file))) as other, other.get(url) as answer:
             assert answer.status == 200
+
+
+async def test_a_caller_who_does_not_answer_the_end_of_tls_is_closed_soon(secured: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acceptor, "LINGER_S", 0.2)
+    assert secured.server.tls
+    async with App(secured) as app:
+        context = ssl.create_default_context(cafile=str(secured.server.tls.cert_file))
+        plain = socket.create_connection(("127.0.0.1", app.port))
+        with await asyncio.to_thread(context.wrap_socket, plain, server_hostname=NAME) as caller:
+            await asyncio.to_thread(caller.sendall, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert (await asyncio.to_thread(caller.recv, 100)).startswith(b"HTTP/1.1 200 ")
+            await until(lambda: not app.listeners._servers[0].connections)
 
 
 async def test_links_that_are_turned_to_new_files_count_as_a_change(secured: Config, tmp_path: Path) -> None:

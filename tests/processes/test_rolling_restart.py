@@ -68,9 +68,8 @@ def test_callers_who_try_again_lose_no_message(new_site: NewSite) -> None:
                 progress(visitor, len(visitor.statuses) + 5)
                 visitor.ended.set()
                 visitor.join(20)
-                # A request that comes as the process stops may be told 503; then nothing of it is stored.
-                assert (visitor.faults, set(visitor.statuses) - {503}) == ([], {200})
-                assert first.json("usage")["usage"]["total_messages"] == visitor.statuses.count(200)
+                assert (visitor.faults, set(visitor.statuses)) == ([], {200})
+                assert first.json("usage")["usage"]["total_messages"] == len(visitor.statuses)
         finally:
             visitor.ended.set()
 

@@ -167,6 +167,10 @@ async def test_one_that_was_taken_for_dead_writes_no_more(join: Open) -> None:
     with pytest.raises(StoreUnavailable, match="taken this one for dead"):
         await chat(one, turn=held.turn)
     await asyncio.wait_for(one.replaced.wait(), 5)
+    # From then on no cache holds, and nothing is read.
+    assert one.lost is not None
+    with pytest.raises(StoreUnavailable, match="taken over"):
+        await one.read(lambda connection: connection.execute("SELECT 1").fetchone())
     with pytest.raises(StoreUnavailable):
         await nodes.beat_among(one, node("one"), removes=True)
     assert await ids(two) == ["two"]

@@ -295,6 +295,8 @@ class PostgresDatabase:
     @property
     def lost(self) -> str | None:
         """See Database.lost. A process that was stopped for a while finds it out here first."""
+        if self.replaced.is_set():
+            return f"another process has taken over {self._place.name}"
         if self.fault is None and time.monotonic() - self._reached_at > LOST_S:
             return f"{self._place.name} was not reached for {LOST_S:g} s"
         return self.fault
@@ -316,8 +318,9 @@ class PostgresDatabase:
     def _check_usable(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        if self.fault:
-            raise StoreUnavailable(self.fault)
+        fault = self.lost if self.replaced.is_set() else self.fault
+        if fault:
+            raise StoreUnavailable(fault)
 
     async def read(self, unit: Unit[T]) -> T:
         """See Database.read. A process that may have lost the lock does not read either: others may have written."""
