@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from chatsvc.domain.folding import fold
@@ -16,6 +17,8 @@ _LONGEST = 600  # letters of a sentence that is looked into
 _SURE = 0.5  # probability from which a part stands for itself
 _SURER = 0.8  # the same for an act that may as well belong to its neighbour
 _LEANING = ("give", "state", "nonsense", "skip", "correct")
+_TOPIC = 3  # words from which a vague question is more than a topic
+_VAGUE = ("what", "whether", "price")  # kinds of a bare topic
 _BLANK = " \t\r\n"
 _AROUND = _BLANK + ",;-–—"  # signs around a clause that are no part of it
 # A full stop in a number, a date or after a word of two letters ("dr.", "no.") ends nothing.
@@ -58,8 +61,9 @@ def _parts(text: str, whole: Clause, language: str) -> list[Clause]:
     """Return a sentence cut where the parts on both sides stand for themselves."""
     made: list[Clause] = []
     start = whole.start
-    for cut in list(_joints(language).finditer(text, whole.start, whole.end))[:_MOST_CUTS]:
-        left, right = _clause(text, start, cut.start()), _clause(text, cut.end(), whole.end)
+    cuts = list(_joints(language).finditer(text, whole.start, whole.end))[:_MOST_CUTS]
+    for cut, next_ in zip_longest(cuts, cuts[1:]):
+        left, right = _clause(text, start, cut.start()), _clause(text, cut.end(), next_.start() if next_ else whole.end)
         weights = _weight(left.text, language), _weight(right.text, language)
         if all(weights) and max(weights) > 1:
             made.append(left)
@@ -69,9 +73,11 @@ def _parts(text: str, whole: Clause, language: str) -> list[Clause]:
 
 def _weight(text: str, language: str) -> int:
     """Weigh a part. 2: it stands for itself; 1: it does beside such a part; 0: neither."""
-    told = acts.classify(text, language).acts
-    act = linear.best(told)
-    return int(told[act] >= _SURER) if act in _LEANING else 2 * (told[act] >= _SURE)
+    read = acts.classify(text, language)
+    act = linear.best(read.acts)
+    if act == "ask" and "?" not in text and len(text.split()) < _TOPIC and linear.best(read.kinds) in _VAGUE:
+        return 0  # a bare noun asks for itself where it stands alone, and belongs to a list elsewhere
+    return int(read.acts[act] >= _SURER) if act in _LEANING else 2 * (read.acts[act] >= _SURE)
 
 
 @cache

@@ -38,7 +38,7 @@ def features(text: str, asked: str) -> list[int]:
         made.update(f"@ {word}" for word in said)
     if said:
         made.update((f"{said[0]}<", f">{said[-1]}", f"{' '.join(said[:2])}<", f">{' '.join(said[-2:])}", f"{said[0]}...{said[-1]}"))
-    made.update(f"{mark}{mark}" for mark in "?!@" if mark in text)
+    made.update(f"{sign}{sign}" for sign in text[:_MOST_CHARACTERS] if not sign.isalnum() and not sign.isspace())
     for word in said:
         padded = f"_{word}_"
         made.add(f"{word[:5]}~")
