@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 from chatsvc.domain import times
@@ -17,7 +16,7 @@ from chatsvc.usecases.account_cache import AccountState
 from chatsvc.usecases.services import Services
 
 SHOWN = 5
-_QUESTIONS = 20  # read, before those that need no entry are left out
+_QUESTIONS = 50  # read, before those that need no entry are left out
 FAILED_DAYS = 7
 NEW_DAYS = 30  # of an account, in which its first steps are shown
 
@@ -61,7 +60,7 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     new = await inbox.page(services.db, [account_id], InboxFilter(status="new"), SHOWN)
     since = now - FAILED_DAYS * times.DAY_MS
     records = await stored.read(services.db, account_id, now, since, _QUESTIONS)
-    questions = await services.offload(partial(_askable, records.questions)) if records.questions else []
+    questions = await _open(services, state, records.questions)
     lengths = {"appointments": len(records.appointments), "questions": len(questions), "failed": len(records.failed)}
     more = {name for name, length in lengths.items() if length > SHOWN} | ({"requests"} if new.next is not None else set())
     return Today(
@@ -75,8 +74,13 @@ async def show(services: Services, caller: Caller, *, account: str | None = None
     )
 
 
-def _askable(questions: list[BotQuestion]) -> list[BotQuestion]:
-    return [one for one in questions if unanswered.is_question(one.asked.question)]
+async def _open(services: Services, state: AccountState, questions: list[BotQuestion]) -> list[BotQuestion]:
+    """Leave out the questions that need no entry, or whose bot has one by now."""
+    found: set[int] = set()
+    for bot_id in {one.bot_id for one in questions} & state.bots.keys():
+        asked = [one.asked for one in questions if one.bot_id == bot_id]
+        found |= {one.number for one in await unanswered.still_open(services, state.bots[bot_id], asked)}
+    return [one for one in questions if one.asked.number in found]
 
 
 def _allowance(services: Services, caller: Caller, state: AccountState) -> AllowanceState | None:

@@ -295,16 +295,25 @@ class _CurrentKnowledge(NamedTuple):
     knowledge: Knowledge
     changed_at: int
 
-    def answers(self, group: _Group) -> bool:
-        """Return whether the knowledge answers a group. One that was missed again since the last change is not answered."""
+    def answers(self, first: stored.Asked, others: Sequence[stored.Asked] = ()) -> bool:
+        """Return whether the knowledge answers a question. One that was missed again since the last change is not answered.
+
+        `others` are its other wordings, which count as the same.
+        """
         from chatsvc.engines.knowledge.dialogue.answers import entry_for
 
-        is_older = all(one.last_asked_at <= self.changed_at for one in group.wordings)
-        return is_older and entry_for(self.bot, self.knowledge, group.first.question) is not None
+        is_older = all(one.last_asked_at <= self.changed_at for one in (first, *others))
+        return is_older and entry_for(self.bot, self.knowledge, first.question) is not None
 
 
 async def _known(services: Services, bot: Bot) -> _CurrentKnowledge:
     return _CurrentKnowledge(bot, await services.knowledge.of(bot), await knowledge_changes.last_at(services.db, bot.id))
+
+
+async def still_open(services: Services, bot: Bot, asked: Sequence[stored.Asked]) -> list[stored.Asked]:
+    """Leave out what needs no entry: no question, and those that the bot's knowledge answers by now."""
+    known = await _known(services, bot)
+    return await services.offload(lambda: [one for one in asked if is_question(one.question) and not known.answers(one)])
 
 
 def _shown(
@@ -319,7 +328,7 @@ def _shown(
         wordings = [one.question for one in group.wordings[:MOST_SHOWN]]
         if wanted and not _has(fold(" ".join(wordings)), wanted):
             continue
-        has_answer = known.answers(group)
+        has_answer = known.answers(group.first, group.wordings)
         if answered is not None and has_answer != answered:
             continue
         shown.append(

@@ -13,6 +13,7 @@ from chatsvc.config.model import Retention
 from chatsvc.control.rendering import knowledge as knowledge_json
 from chatsvc.engines import EngineError
 from chatsvc.usecases import accounts, erasure, knowledge, retention, unanswered
+from chatsvc.usecases.administration import perform
 from chatsvc.usecases.file_reading import read_files
 from tests.api.support import envelope, execute, out_of_reach
 from tests.conftest import Caller
@@ -81,7 +82,10 @@ async def test_a_group_closes_with_an_answer_and_opens_when_it_is_missed_again(
     caller: Caller, engine: ScriptedEngine, clock: FakeClock
 ) -> None:
     async def is_open() -> bool:
-        return bool(await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False))
+        shown = await perform(caller.app.services, ADMIN, "today", {"account": caller.account})
+        found = await unanswered.groups(caller.app.services, ADMIN, bot=caller.bot, answered=False)
+        assert [one.asked.question for one in shown.questions] == [one.question for one in found]
+        return bool(found)
 
     engine.script = failing("no_answer")
     await caller.send("Do you repair umbrellas?", language="en")

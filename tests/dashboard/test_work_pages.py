@@ -358,3 +358,21 @@ async def test_a_conversation_says_why_an_answer_was_not_mailed(site: Site, read
         ),
     ):
         assert told in (await client.get(f"/conversations/{waiting}")).text
+
+
+async def test_a_page_names_the_zones_of_its_times(site: Site, owner: Client) -> None:
+    site.clock.advance(1)  # the pages have the zone of the account's first bot
+    bot = await site.do("bot.create", name="Overseas", account=site.mine.account, timezone="America/New_York")
+    exchange = new_exchange(bot.id, site.mine.account, "overseas-visitor", at=site.clock.now, text="hello")
+    await exchanges.record(site.app.services.db, exchange, ignore)
+    (far,) = (await site.do("conversation.list", bot=bot.id)).items
+    near = site.mine.ids["conversation"]
+    for path, zones in (("/conversations", 2), (f"/conversations/{far.id}", 1), (f"/conversations/{near}", 0)):
+        page = await owner.get(path)
+        times = ["".join(one.itertext()) for one in page.tree.iter("time")]
+        assert times, path
+        assert page.text.count("Times are in Europe/Istanbul.") == 1, path
+        foreign = {"(America/New_York)" in one for one in times}
+        assert foreign == [{False}, {True}, {False, True}][zones], path
+    turkish = await site.client("owner", "tr")
+    assert "Saatler Europe/Istanbul saatine göredir." in (await turkish.get("/conversations")).text
