@@ -15,13 +15,13 @@ MOST_MINUTES = 1440
 _CALLING = frozenset({"person", "complaint"})
 
 
-def is_due(bot: Bot, intents: AbstractSet[str], now: datetime) -> bool:
-    """Return whether a message calls a person now. `now` is the wall time of the bot."""
-    return bot.hand_off and not intents.isdisjoint(_CALLING) and is_open(bot, now)
+def is_called(bot: Bot, intents: AbstractSet[str]) -> bool:
+    """Return whether a message calls a person."""
+    return bot.hand_off and not intents.isdisjoint(_CALLING)
 
 
 def is_open(bot: Bot, now: datetime) -> bool:
-    """Return whether the business is open; without opening hours it always is."""
+    """Return whether the business is open; without opening hours it always is. `now` is the wall time of the bot."""
     if profiles.load(bot.profile).is_closed(now.date()):
         return False
     try:

@@ -12,6 +12,8 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from chatsvc.domain import hand_off, times
@@ -189,10 +191,12 @@ async def _settle(turn: _ChannelTurn, handling: str) -> None:
         await _greet(turn)
     elif turn.message.kind is not None:
         await (_write(turn, None) if await stored.follows_no_text(turn.services.db, turn.message) else _say(turn, "not_text"))
-    elif await _calls_a_person(turn):
+    elif not _calls_a_person(turn):
+        await _reply(turn)
+    elif hand_off.is_open(turn.bot, _local_time(turn)):
         await _say(turn, "handoff.waiting", WAITING)
     else:
-        await _reply(turn)
+        await _reply(turn, before=await _away(turn))
 
 
 async def _greet(turn: _ChannelTurn) -> None:
@@ -207,18 +211,29 @@ async def _greet(turn: _ChannelTurn) -> None:
     await _write(turn, NoticeSentence(greeting, services.clock(), first_delivery(turn.message.channel, "assistant"), choices=choices))
 
 
-async def _calls_a_person(turn: _ChannelTurn) -> bool:
+def _calls_a_person(turn: _ChannelTurn) -> bool:
     if not turn.bot.hand_off:
         return False
 
     from chatsvc.engines.knowledge.dialogue import intents
 
-    now = times.local(turn.services.clock(), turn.bot.timezone)
-    return hand_off.is_due(turn.bot, intents.of(turn.message.text), now)
+    return hand_off.is_called(turn.bot, intents.of(turn.message.text))
 
 
-async def _reply(turn: _ChannelTurn) -> None:
-    """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged."""
+def _local_time(turn: _ChannelTurn) -> datetime:
+    return times.local(turn.services.clock(), turn.bot.timezone)
+
+
+async def _away(turn: _ChannelTurn) -> str:
+    """Return the sentence that the team is away, with the time of the next opening."""
+    from chatsvc.engines.knowledge.dialogue import openings, texts
+
+    say = texts.of(turn.bot, await spoken(turn.services, turn.bot, turn.conversation, turn.message.text))
+    return say("handoff.away", next=openings.next_opening(turn.bot, _local_time(turn), say)).strip()
+
+
+async def _reply(turn: _ChannelTurn, before: str = "") -> None:
+    """Reply by the bot's engine, charged. Without a reply, send a sentence, uncharged. `before` is said before either."""
     services, bot, message = turn.services, turn.bot, turn.message
     sent = SendMessage(bot.id, message.text, message.user_id)
     request = MessageRequest(
@@ -242,6 +257,8 @@ async def _reply(turn: _ChannelTurn) -> None:
     try:
         tier, engine = turns.engine_of(services, bot)
         reply, context = await turns.ask(request, accepted, tier, engine)
+        if before:
+            reply = replace(reply, text=f"{before}\n\n{reply.text}")
         exchange = Exchange(bot.id, message.user_id, message.channel, message.text, reply.text, services.clock())
         if not await turns.record(request, accepted, context, exchange, reply, tier):
             services.account_cache.histories.drop(turn.conversation)
@@ -251,7 +268,8 @@ async def _reply(turn: _ChannelTurn) -> None:
             await _say(turn, "unavailable")
             return
         # Not before: the message may have been erased meanwhile, and its words with it.
-        if await _say(turn, "unknown", text=fault.fallback):
+        said = fault.fallback or await sentence(services, bot, turn.conversation, message.text, "unknown")
+        if await _say(turn, "unknown", text=f"{before}\n\n{said}".strip()):
             await unanswered.note(services, bot, sent, message.channel)
     finally:
         await services.conversation_locks.release(accepted.reservation)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -121,6 +122,40 @@ async def offer_rooms(caller: Caller, rooms: list[str]) -> None:
     text = json.dumps({"language": "en", "forms": {"contact": {"fields": [field]}}})
     await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, "model": "offline"})
     await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "bot.yaml", "text": text})
+
+
+WISHES = {
+    "en": ["Can I talk to a real person please?", "This is unacceptable, I want to complain!"],
+    "tr": ["Bir insanla görüşmek istiyorum", "Temsilciye bağlanmak istiyorum", "Bu ne rezalet, şikayetçiyim!"],
+}
+AWAY = {
+    "en": "Our team is away right now. Our next opening is Monday at 09:00.",
+    "tr": "Ekibimiz şu anda burada değil. Bir sonraki açılışımız: Pazartesi 09:00.",
+}
+
+
+async def leave_a_request_outside_of_the_hours(caller: Caller, wish: str, say: Callable[[str], Awaitable[str]]) -> None:
+    """Ask for a person, answer whatever the bot asks, and find the request. `say` sends a message and returns the reply."""
+    language = "tr" if wish in WISHES["tr"] else "en"
+    settings = {"model": "offline", "hand_off": True, "opening_hours": "mon-thu 9-18", "language": language}
+    await perform(caller.app.services, ADMIN, "bot.set", {"bot": caller.bot, **settings})
+    answers = {
+        r"\((?:yes / no|evet / hayır)\)$": "yes" if language == "en" else "evet",
+        r"your name|[Aa]dınızı": "Jane Smith" if language == "en" else "Ayşe Yılmaz",
+        r"phone number|telefon": "0532 111 22 33",
+        r"\?$": "My bike has broken" if language == "en" else "Bisikletim bozuldu",
+    }
+    reply = await say(wish)
+    assert reply.startswith(f"{AWAY[language]}\n\n")
+    for _ in range(8):
+        answer = next((answer for asked, answer in answers.items() if re.search(asked, reply.rsplit("\n", 1)[-1])), None)
+        if answer is None:
+            break
+        reply = await say(answer)
+        assert AWAY[language] not in reply
+    (request,) = (await perform(caller.app.services, ADMIN, "request.list", {"bot": caller.bot})).items
+    assert (request.visitor_name, request.visitor_phone) == (answers[r"your name|[Aa]dınızı"], "+905321112233")
+    assert wish in request.message
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from chatsvc.usecases.administration import perform
 from chatsvc.usecases.conversation_events import ConversationEvents
 from tests import conftest
 from tests.channels.conftest import Visitor, begun
-from tests.fakes import ADMIN, FakeClock, ScriptedEngine
+from tests.fakes import ADMIN, FakeClock, ScriptedEngine, failing
 
 WISH = "Can I talk to a real person please?"
 
@@ -45,20 +46,38 @@ async def test_a_visitor_who_asks_for_a_person_waits_and_hears_one_sentence(
 
 @pytest.mark.parametrize(
     ("settings", "text"),
-    [
-        ({"hand_off": False}, WISH),
-        ({}, "When are you open?"),
-        # The clock stands on a Friday, at 15:14 in Istanbul.
-        ({"opening_hours": "mon-thu 9-18"}, WISH),
-        ({"opening_hours": "fri 9-15"}, WISH),
-    ],
+    [({"hand_off": False}, WISH), ({}, "When are you open?"), ({"opening_hours": "mon-thu 9-18"}, "When are you open?")],
 )
-async def test_without_wish_or_outside_of_the_hours_the_bot_answers(
-    visitor: Visitor, caller: conftest.Caller, settings: dict[str, Any], text: str
-) -> None:
+async def test_without_wish_the_bot_answers(visitor: Visitor, caller: conftest.Caller, settings: dict[str, Any], text: str) -> None:
     await switch_on(caller, **settings)
     assert await visitor.say(text) == [("assistant", f"echo: {text}")]
     assert await handled(visitor) == "bot"
+
+
+# The clock stands on Friday, 20 November 2026, at 15:14 in Istanbul.
+@pytest.mark.parametrize(
+    ("settings", "text", "away"),
+    [
+        ({"opening_hours": "mon-thu 9-18"}, WISH, "Our team is away right now. Our next opening is Monday at 09:00."),
+        ({"opening_hours": "fri 9-15 sat 10-14"}, WISH, "Our team is away right now. Our next opening is tomorrow (Saturday) at 10:00."),
+        ({"opening_hours": "fri 9-12 16-18"}, WISH, "Our team is away right now. Our next opening is today (Friday) at 16:00."),
+        ({"opening_hours": "mon-fri 9-18", "closed": ["2026-11-20..2026-11-30"]}, WISH,
+         "Our team is away right now. Our next opening is Tuesday 1 December 2026 at 09:00."),
+        ({"closed": ["2026-11-20"]}, WISH, "Our team is away right now."),
+        ({"opening_hours": "mon-thu 9-18"}, "Bir insanla görüşmek istiyorum",
+         "Ekibimiz şu anda burada değil. Bir sonraki açılışımız: Pazartesi 09:00."),
+    ],
+)  # fmt: skip
+async def test_outside_of_the_hours_the_bot_says_when_the_team_is_back_and_answers(
+    visitor: Visitor, caller: conftest.Caller, engine: ScriptedEngine, settings: dict[str, Any], text: str, away: str
+) -> None:
+    await switch_on(caller)
+    await perform(caller.app.services, ADMIN, "bot.apply", {"bot": caller.bot, "file": "b.yaml", "text": json.dumps(settings)})
+    assert await visitor.say(text) == [("assistant", f"{away}\n\necho: {text}")]
+    assert await handled(visitor) == "bot"
+    engine.script = failing("no_answer")
+    assert (await visitor.say(text))[0][1].startswith(f"{away}\n\n")
+    assert await visitor.say("And now?") != []
 
 
 @pytest.mark.parametrize("text", ["Bir insanla görüşmek istiyorum", "This is unacceptable, I want to complain!", WISH])

@@ -18,7 +18,7 @@ from chatsvc.store import incoming_messages
 from chatsvc.usecases import channel_messages, channel_states, conversations
 from chatsvc.usecases.administration import perform
 from tests.channels.bot_api import NAME, TOKEN, BotApi, Fault, chats
-from tests.channels.conftest import begun, offer_rooms
+from tests.channels.conftest import WISHES, begun, leave_a_request_outside_of_the_hours, offer_rooms
 from tests.conftest import Caller
 from tests.fakes import ADMIN, FailingAtFirst, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
@@ -77,6 +77,17 @@ async def test_a_message_is_answered_and_confirmed_after_it_is_stored(bot: Calle
     assert shown.messages_used == 1
     usage = (await bot.get("/conversations", params={"channel": "telegram"})).json["data"]
     assert [one["session_id"] for one in usage] == ["telegram:7"]
+
+
+@pytest.mark.parametrize("wish", [WISHES["en"][0], WISHES["tr"][0]])
+async def test_outside_of_the_hours_a_request_is_left(bot: Caller, api: BotApi, wish: str) -> None:
+    async def say(text: str) -> str:
+        sent = len(api.sent)
+        api.message(text=text)
+        await api.until(lambda: len(api.sent) > sent)
+        return api.texts()[-1]
+
+    await leave_a_request_outside_of_the_hours(bot, wish, say)
 
 
 async def test_updates_that_come_again_in_any_order_are_answered_once(bot: Caller, api: BotApi) -> None:

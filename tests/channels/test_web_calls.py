@@ -18,7 +18,7 @@ from chatsvc.domain.limiter import Limiter, Slot
 from chatsvc.engines import Reply
 from chatsvc.usecases import web_visits
 from chatsvc.usecases.administration import perform
-from tests.channels.conftest import begun
+from tests.channels.conftest import WISHES, begun, leave_a_request_outside_of_the_hours
 from tests.conftest import Caller, MakeCaller
 from tests.fakes import ADMIN, FakeClock, ScriptedEngine
 from tests.store.inspection import execute
@@ -342,6 +342,20 @@ async def test_a_held_read_ends_when_the_service_stops(frame: Frame, caller: Cal
     assert (await asyncio.wait_for(held, 3))[0] == 200
     # What comes on connections that are still open is answered.
     assert (await frame.send("again"))[1]["messages"][-1]["text"] == "echo: again"
+
+
+@pytest.mark.parametrize("wish", [*WISHES["en"], *WISHES["tr"]])
+async def test_outside_of_the_hours_a_request_is_left(frame: Frame, caller: Caller, wish: str) -> None:
+    last = ""
+
+    async def say(text: str) -> str:
+        nonlocal last
+        status, answer = await frame.send(text, after=last)
+        last = answer["messages"][-1]["id"]
+        assert (status, answer["handling"]) == (200, "bot")
+        return str(answer["messages"][-1]["text"])
+
+    await leave_a_request_outside_of_the_hours(caller, wish, say)
 
 
 async def test_suggestions_are_the_questions_asked_most(make_caller: MakeCaller, clock: FakeClock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 
+from chatsvc.domain.models import Bot
 from chatsvc.engines import Turn
 from chatsvc.engines.knowledge.dialogue import closures, hours, texts
 from chatsvc.engines.knowledge.dialogue.folded_line import line_of
@@ -191,6 +192,11 @@ def _now(week: hours.Week, now: datetime, say: texts.Say) -> str:
     if minute >= spans[-1][1]:
         return say("hours.now.over", day=today, closes=hours.clock_of(spans[-1][1]), next=following)
     return say("hours.now.closed", day=today, next=following)
+
+
+def next_opening(bot: Bot, now: datetime, say: texts.Say) -> str:
+    """Return the sentence of a bot's next opening; empty where none is known."""
+    return _next(hours.week_of(bot.opening_hours), now, now.date(), say)
 
 
 def _next(week: hours.Week, after: datetime, today: date, say: texts.Say) -> str:
