@@ -14,7 +14,7 @@ from chatsvc.domain.calling_codes import abroad
 from chatsvc.language import symbols
 from chatsvc.language.folding import Folded, folded
 from chatsvc.language.tokens import Kind
-from chatsvc.language.wordlists import WordFile
+from chatsvc.language.wordlists import LanguageWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,6 @@ _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
 # a run of digits with the separators people use
 _DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
-_PLUS_WORD = re.compile(r"\b(?:arti|plus) (?=\d)")
 _DATE_LIKE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)(?!\d)|\d{4}-\d\d-\d\d")
 _OTHER_NUMBER = re.compile(
     r"\b(?:siparis|order|takip|tracking|kargo|fatura|invoice|vergi|vkn|tax|vat|tckn|tc|t\.c|kimlik|pasaport|passport|musteri|customer|kart|card"
@@ -201,11 +200,12 @@ def in_local_form(number: str, country: str) -> str:
     return shown
 
 
-_NUMBERS = WordFile("language/numbers.txt")
-_DIGIT_WORDS = {word: digit for digit, words in _NUMBERS.group("digit ").items() for word in words}
-_TENS_WORDS = {word: int(ten) for ten, (word,) in _NUMBERS.group("tens ").items()}
-_TIMES = {word: int(count) for count, (word,) in _NUMBERS.group("times ").items()}
-_SPOKEN_WORD = "|".join([*_DIGIT_WORDS, *_TENS_WORDS, *_TIMES, "yuz", "arti", "plus"])
+_NUMBERS = LanguageWords("numbers.txt")
+_SPOKEN_AS = {word: int(number) for number, words in _NUMBERS.group("spoken ").items() for word in words}
+_TIMES = {word: int(count) for count, words in _NUMBERS.group("times ").items() for word in words}
+_PLUS = _NUMBERS.words("plus")
+_SPOKEN_WORD = "|".join([*_SPOKEN_AS, *_TIMES, *_PLUS])
+_PLUS_WORD = re.compile(rf"\b(?:{'|'.join(_PLUS)}) (?=\d)")
 _SPOKEN = re.compile(rf"\b(?:{_SPOKEN_WORD})(?:[ ,-]+(?:{_SPOKEN_WORD})\b){{4,20}}")
 
 
@@ -221,31 +221,29 @@ def _figures(spoken_words: list[str]) -> str:
     room = 0  # the size of what may be added to the last group: 100 behind a hundred, 10 behind a ten
     repeat = 1
     for word in spoken_words:
-        if word in {"arti", "plus"}:
+        if word in _PLUS:
             groups.append("+")
         elif word in _TIMES:
             repeat = _TIMES[word]
-        elif word == "yuz":
+        elif _SPOKEN_AS[word] == 100:
             last = groups[-1] if groups else 0
             if room == 1 and isinstance(last, int) and last > 1:
                 groups[-1] = last * 100
             else:
                 groups.append(100)
             room = 100
-        elif word in _TENS_WORDS:
+        elif (number := _SPOKEN_AS[word]) >= 10:
             if room == 100 and isinstance(groups[-1], int):
-                groups[-1] += _TENS_WORDS[word]
+                groups[-1] += number
             else:
-                groups.append(_TENS_WORDS[word])
+                groups.append(number)
             room = 10
+        elif room >= 10 and number and isinstance(groups[-1], int):
+            groups[-1] += number
+            room = 0
         else:
-            digit = _DIGIT_WORDS[word]
-            if room >= 10 and digit != "0" and isinstance(groups[-1], int):
-                groups[-1] += int(digit)
-                room = 0
-            else:
-                groups.extend([int(digit)] * repeat)
-                room, repeat = 1, 1
+            groups.extend([number] * repeat)
+            room, repeat = 1, 1
     return "".join(map(str, groups))
 
 

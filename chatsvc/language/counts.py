@@ -27,7 +27,9 @@ _NUMBER = re.compile(
 _HOUR_BEHIND = re.compile(r" ?(?:[:.]\d|am\b|pm\b|o'?clock)|[%$£€₺°]")
 _ARTICLES = frozenset(word for word, symbol in symbols.SYMBOL_OF.items() if symbol == "a")
 _TENS = (10, 20, 30, 40, 50)
-_TEN_BEHIND = re.compile(rf" (?:{'|'.join(sorted(symbols.TURKISH_UNITS | set(symbols.CARDINALS_TR.values())))})")
+_TEN_BEHIND = re.compile(
+    rf" (?:{'|'.join(sorted(symbols.BEHIND_TEN | {word for word, (value, *_) in symbols.NUMBER_OF.items() if value < _TENS[0]}))})"
+)
 _BEFORE = 40  # characters looked at before a number
 _MOST = 40  # numbers looked at
 _MOST_PEOPLE, _MOST_NIGHTS = 9_999, 365

@@ -11,8 +11,8 @@ from chatsvc.language.tokens import rule
 
 # The pieces of the rules; each but _DAY carries the blank behind its symbols.
 _CASE = r"(?:'\w+)?"
-_D = rf"D[te](?P<wd>\d){_CASE} "
-_ANY_D = rf"D[te]\d{_CASE} "
+_D = rf"D(?P<wd>\d){_CASE} "
+_ANY_D = rf"D\d{_CASE} "
 _GUN = r"(?:day )?"
 _N = r"(?:#(?P<n>\d+)\??|(?P<one>a)) "
 _DAY = r"#(?P<d>3[01]|[12]\d|0?[1-9])"
@@ -136,10 +136,9 @@ def _coming_week(match: re.Match[str], today: date) -> date | None:
 
 # mentions without a date: habits, and names that hold a day's name
 _NO_DAYS = [
-    rf"every {_ANY_D}(?:(?:and |, ){_ANY_D})*",
-    rf"(?:her|each) (?:x )?Dt\d{_CASE} {_GUN}(?:(?:and |, )Dt\d{_CASE} {_GUN})*",
+    rf"every (?:x )?{_ANY_D}{_GUN}(?:(?:and |, ){_ANY_D}{_GUN})*",
     rf"{_ANY_D}(?:(?:, |and |or |- )*{_ANY_D})*recurring ",
-    r"(?<=on )De\d'gen (?!x )",
+    r"(?<=on )D\d'gen (?!x )",
     rf"{_ANY_D}(?:x )?market ",
     rf"{_ANY_D}road ",
     rf"#\d+{_CASE} (?:of )?M\d+{_CASE} road ",
@@ -205,7 +204,7 @@ _DATES: list[tuple[str, Resolve]] = [
     (r"(?:nextweek today|today nextweek|today week|this time nextweek|nextweek this time) ", _in_days(7)),
     (r"(?:nextweek tomorrow|tomorrow nextweek|tomorrow week|a week tomorrow|#1\?? week tomorrow) ", _in_days(8)),
     (rf"(?:the )?day after {_D}", _after_day),
-    (rf"D[te](?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
+    (rf"D(?P<wd>\d)'gen ertesi day ", _after_day),  # noqa: F541 - a raw pattern among raw patterns
     (r"(?:the )?day after tomorrow |tomorrow'(?:abl|gen) (?:next|later|ertesi) (?:day )?|obur'?\w* day ", _in_days(2)),
     (r"tomorrow(?:'\w+)? ", _in_days(1)),
     (rf"(?:today(?:'\w+)?|tonight|this {_PART}) ", _in_days(0)),
@@ -225,7 +224,7 @@ _WEEKDAYS: list[tuple[str, Resolve]] = [
     (rf"{_D}{_GUN}(?:of )?(?:the )?nextweek (?!D)", _in_week(1)),
     (rf"{_D}{_GUN}(?=(?:{_LINK}+(?:on )?{_ANY_D}{_GUN})+(?:of )?nextweek (?!D))", _in_week(1)),
     (rf"nextweek {_LOOSE}{_D}{_GUN}", _in_week(1)),
-    (rf"De(?P<wd>\d) week ", _coming_week),  # noqa: F541
+    (rf"D(?P<wd>\d) week ", _coming_week),  # noqa: F541
     (rf"this {_D}{_GUN}coming ", _coming),
     (rf"(?:this )?(?:next )?coming {_D}{_GUN}", _coming),
     (rf"next {_D}{_GUN}", _in_week(1)),

@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 
 from chatsvc.language import days
 from chatsvc.language.date_rules import GONE, RULES
-from chatsvc.language.tokens import WEEKDAYS, Expression, TokenLine, kind_of, rule
+from chatsvc.language.tokens import Expression, Kind, TokenLine, kind_of, rule
 
 _PAIR = rule(r"pair=(\d+)([./])(\d+)(?:'(\w+))? ")
 # before and behind 14.30 or 15.03: what makes it a time, what makes it a day
@@ -65,11 +65,11 @@ def _same_week(line: TokenLine, found: list[Expression[date]]) -> None:
         if before.value and mention.value and not before.explicit and not mention.explicit and set(gap) <= _SAME_WEEK and len(gap) < 4:
             own = line.symbols(mention.first, mention.end)
             if (
-                kind_of(own[0]) in WEEKDAYS
+                kind_of(own[0]) is Kind.WEEKDAY
                 and "nextweek" in line.symbols(before.first, before.end)
                 and not set(own) & {"nextweek", "thisweek"}
             ):
-                mention.value = days.weekday_of_week(before.value, int(own[0][2]), 0)
+                mention.value = days.weekday_of_week(before.value, int(own[0][1]), 0)
 
 
 def _day_after(line: TokenLine, found: list[Expression[date]], today: date) -> None:

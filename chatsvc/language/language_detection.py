@@ -141,6 +141,11 @@ def _small(word: str) -> str:
     return word.replace("İ", "i").lower()[:24]
 
 
+def language_of_country(code: str) -> str:
+    """Return the language that is spoken in a country (ISO 3166): English where none of the languages is said to be."""
+    return "tr" if code.upper() == "TR" else "en"
+
+
 @lru_cache(maxsize=1)
 def _file() -> WordFile:
     return WordFile("language/languages.txt")

@@ -9,7 +9,6 @@ from chatsvc.language import symbols
 from chatsvc.language.tokens import VALUES_WITH_DIGITS, Case, Kind, Token
 
 _CURRENCY = frozenset("$£€₺%#~")
-_TENS = frozenset({10, 20, 30, 40, 50})
 
 
 def join_numbers(tokens: list[Token]) -> list[Token]:
@@ -27,7 +26,7 @@ def join_numbers(tokens: list[Token]) -> list[Token]:
         value, case, language, doubtful, used = _number_at(tokens, at)
         symbol = f"{Kind.NUMBER.value}{value}" + ("?" if doubtful else "") + (f"'{case}" if case else "")
         # ten, or the English word: the rules know by the neighbours
-        if token.text == "on" and used == 1 and (at + 1 == len(tokens) or tokens[at + 1].text not in symbols.TURKISH_UNITS):
+        if token.text == "on" and used == 1 and (at + 1 == len(tokens) or tokens[at + 1].text not in symbols.BEHIND_TEN):
             symbol = "on"
         joined.append(Token(symbol, token.text if used == 1 else f"{language} number", token.start, tokens[at + used - 1].end))
         at += used
@@ -50,13 +49,13 @@ def _number_at(tokens: list[Token], at: int) -> tuple[int, str, str, bool, int]:
     word = tokens[at].text
     value, case, language = _number(word)
     used = 1
-    if value in _TENS and not case:
+    if value in symbols.TENS.get(language, ()) and not case:
         after = at + 1
-        if language == "en" and after < len(tokens) and tokens[after].symbol == "-":
+        if after < len(tokens) and tokens[after].symbol == "-":
             after += 1
         if after < len(tokens) and not tokens[after].symbol:
             unit, unit_case, unit_language = _number(tokens[after].text)
-            if unit < 10 and unit_language == language and (language == "tr" or value > 10):
+            if unit < symbols.TEN and unit_language == language:
                 return value + unit, unit_case, language, False, after - at + 1
     doubtful = word in symbols.AMBIGUOUS_NUMBERS
     if case.startswith("ps") and value < 10:  # beşinde: "in five of them" just as well
@@ -73,7 +72,6 @@ def _number(word: str) -> tuple[int, str, str]:
     return 0, "", ""
 
 
-_SHORT_DAYS = frozenset({"sat", "sun", "mon", "wed"})
 _DAY_CONTEXT = frozenset(
     {"this", "next", "coming", "on", "or", "and", "nextweek", "thisweek", ",", "by", "after", "till", "neg", "for", "at", "to"}
 )
@@ -84,15 +82,23 @@ _AFTER_DAY = ("#", "clock=", "at", "morning", "afternoon", "evening", "night", "
 def doubt_short_days(tokens: list[Token]) -> None:
     """Take `sat`, `sun`, `mon` and `wed` for days only where a neighbour says so."""
     for at, token in enumerate(tokens):
-        if token.text in _SHORT_DAYS and token.kind is Kind.ENGLISH_DAY:
+        if token.text in symbols.DOUBTFUL_DAYS and token.kind is Kind.WEEKDAY:
             before = tokens[at - 1].symbol if at else ""
             after = tokens[at + 1].symbol if at + 1 < len(tokens) else ""
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(_AFTER_DAY)
-            near = near or (before in {"-", "/"} and at > 1 and tokens[at - 2].kind is Kind.ENGLISH_DAY)
-            near = near or (after in {"-", "/"} and at + 2 < len(tokens) and tokens[at + 2].kind is Kind.ENGLISH_DAY)
+            near = near or (before in {"-", "/"} and at > 1 and tokens[at - 2].kind is Kind.WEEKDAY)
+            near = near or (after in {"-", "/"} and at + 2 < len(tokens) and tokens[at + 2].kind is Kind.WEEKDAY)
             alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
             if not near and not alone:
                 token.symbol = Kind.UNKNOWN.value
+
+
+def tell_each_day(tokens: list[Token]) -> None:
+    """Take `her` before a weekday of its language for "every". Before another one it is a pronoun: `see her Monday`."""
+    for token, *following in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        day = next((one for one in following if one is not None and one.kind is Kind.WEEKDAY), None)
+        if token.symbol == "her" and day and symbols.LANGUAGE_OF.get(day.text) == symbols.LANGUAGE_OF.get(token.text):
+            token.symbol = "every"
 
 
 _LENGTHS = frozenset({"day", "week", "month", "year", "hour", "minute"})

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from chatsvc.language import symbols
 from chatsvc.language.tokens import Case, Token, TokenLine
-from chatsvc.language.wordlists import WordFile
+from chatsvc.language.wordlists import LanguageWords
 
-_WORDS = WordFile("language/selection.txt")
+_WORDS = LanguageWords("selection.txt")
 MOVES = tuple(_WORDS.items("moves"))  # beginnings of words that move an appointment
 _NOT_BEFORE = _WORDS.words("not_before")
 _NOT_BEHIND = symbols.REJECTED | _WORDS.words("not_behind")
-_NOT_BEHIND_EN = _WORDS.words("not_behind_en")
+_NOT_BEHIND_WEAK = _WORDS.words("not_behind_weak")
 _NEGATED_QUESTION = _WORDS.words("negated_question")
 _NO_REJECTION = _WORDS.words("no_rejection")
 _UNLESS_LAST = _WORDS.words("unless_last")
@@ -156,7 +156,7 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
             return not asked
         if token.text in _ATTRIBUTES and at and tokens[at - 1].text in _ARTICLES:  # "Saturday for a full head"
             continue
-        if token.text in _NOT_BEHIND_EN:
+        if token.text in _NOT_BEHIND_WEAK:
             left = tokens[at + 1 :]
             forward = not last and len(left) <= 4 and all(one.text in _NEAR or one.text != "," for one in left)
             if forward and (comma or token.text == "not" or at > 0) and (all(one.text in _NEAR for one in left) or comma):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
 from chatsvc.language import contacts, dates, names, selection, symbols, times
 from chatsvc.language.contacts import Contact
 from chatsvc.language.folding import Folded, fold_with_places, folded
-from chatsvc.language.language_detection import guess
+from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
-from chatsvc.language.tokens import WEEKDAYS, Case, Expression, Kind, TokenLine
+from chatsvc.language.tokens import Case, Expression, Kind, TokenLine
 
 KINDS = ("date", "time", "email", "phone", "name")
 Span = tuple[int, int]
@@ -174,7 +175,10 @@ def _candidate(line: TokenLine, mention: Expression[date] | Expression[int]) -> 
     return Candidate(tokens[0].start, tokens[-1].end, Case.DATIVE if case == Case.POSSESSIVE_DATIVE else case)
 
 
-_TURKISH_SYMBOLS = frozenset({"nextweek", "ayin", "saat", "gibi", "kala", "yarim", "obur", "ertesi", "her"})
+_TELLING = frozenset(
+    {"nextweek", "ayin", "saat", "gibi", "kala", "yarim", "obur", "ertesi", "her"}
+)  # symbols whose words show the language
+_COLLIDING = frozenset({"on", "ten"})  # numbers of one language that are words of another
 
 
 def _language(text: str, line: TokenLine, language: str | None, country: str) -> str:
@@ -183,17 +187,12 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
         return re.split(r"[-_]", language)[0].lower()
     if guessed := guess(text):
         return guessed
-    votes = 0
+    votes: Counter[str] = Counter()
     for token in line.tokens:
-        if token.kind in WEEKDAYS:
-            votes += 1 if token.kind is Kind.TURKISH_DAY else -1
-        elif token.symbol in _TURKISH_SYMBOLS and token.text != "clock":
-            votes += 1 if token.text not in symbols.CARDINALS_EN.values() and token.text != "next week" else -1
-        elif (known := symbols.NUMBER_OF.get(token.text)) and token.text not in {"on", "ten"}:
-            votes += 1 if known[2] == "tr" else -1
-    if votes:
-        return "tr" if votes > 0 else "en"
-    return "tr" if country.upper() == "TR" else "en"
+        if token.kind is Kind.WEEKDAY or token.symbol in _TELLING or (token.text in symbols.NUMBER_OF and token.text not in _COLLIDING):
+            votes.update(filter(None, [symbols.LANGUAGE_OF.get(token.text)]))
+    (most, count), (_, second) = (*votes.most_common(2), ("", 0), ("", 0))[:2]
+    return most if count > second else language_of_country(country)
 
 
 _BARE_HOUR = re.compile(r"\D{0,12}?(\d{1,2})\D{0,12}")

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator
 
 from chatsvc.language import symbols
 from chatsvc.language.folding import Folded
-from chatsvc.language.numbers import block_counts, block_fractions, doubt_short_days, first_of_spans, join_numbers, unname_parts
+from chatsvc.language.numbers import (
+    block_counts,
+    block_fractions,
+    doubt_short_days,
+    first_of_spans,
+    join_numbers,
+    tell_each_day,
+    unname_parts,
+)
 from chatsvc.language.tokens import CALENDAR_NAMES, VALUES_WITH_DIGITS, Case, Kind, Token, TokenLine, kind_of
 
 # Visitors say what they want at the beginning or the end of a long message: of more than this, only the two ends are read.
@@ -57,6 +65,7 @@ def line_of(folded: Folded, masked: Iterable[tuple[int, int]] = (), raw: str = "
     tokens = join_numbers(tokens)
     tokens = first_of_spans(tokens)
     doubt_short_days(tokens)
+    tell_each_day(tokens)
     block_counts(tokens)
     block_fractions(tokens)
     unname_parts(tokens)
@@ -107,7 +116,7 @@ def _word(match: re.Match[str], start: int, end: int) -> Token:
     word, suffix = match["word"], match["suffix"]
     if suffix:
         whole = word + suffix
-        weekday = suffix == "s" and kind_of(symbols.symbol_of(word)) is Kind.ENGLISH_DAY  # Tuesday's fine
+        weekday = suffix == "s" and kind_of(symbols.symbol_of(word)) is Kind.WEEKDAY  # Tuesday's fine
         if whole == "wed":  # we'd
             return Token("ok", whole, start, end)
         if (whole in symbols.SYMBOL_OF and not weekday) or suffix in {"t", "m", "re", "ve", "ll", "d"}:

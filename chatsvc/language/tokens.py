@@ -1,7 +1,7 @@
 """Tokens of a text, and the string of their symbols. The grammar of dates and times matches it.
 
 A symbol names what a token means: a word group of `symbols.txt` ("today", "morning"), or a value with its kind in front ("#15",
-"clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `Dt4'dat`.
+"clock=14:30"). A case ending follows behind an apostrophe: "cumaya" is `D4'dat`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ Value = TypeVar("Value")
 class Kind(Enum):
     """Kinds of symbols; the value is how a symbol of the kind begins."""
 
-    TURKISH_DAY = "Dt"  # "cumaya": Dt4'dat
-    ENGLISH_DAY = "De"  # "on Friday": De4
+    WEEKDAY = "D"  # "Friday", "cumaya": D4, D4'dat
     MONTH = "M"  # "kasımda": M11'psl
     NUMBER = "#"  # "15", "on beş": #15; "bir", which may be no number: #1?
     CLOCK = "clock="  # "14:30": clock=14:30
@@ -31,10 +30,9 @@ class Kind(Enum):
     GROUP = ""  # "yarın", a word of a group: tomorrow
 
 
-WEEKDAYS = frozenset({Kind.TURKISH_DAY, Kind.ENGLISH_DAY})
-CALENDAR_NAMES = WEEKDAYS | {Kind.MONTH}
+CALENDAR_NAMES = frozenset({Kind.WEEKDAY, Kind.MONTH})
 VALUES_WITH_DIGITS = frozenset({Kind.NUMBER, Kind.CLOCK, Kind.PAIR})
-_KIND = re.compile(r"(Dt|De)\d|(M)\d|(#)|(clock=|pair=|date=)|(x)$")
+_KIND = re.compile(r"(D)\d|(M)\d|(#)|(clock=|pair=|date=)|(x)$")
 
 
 class Case(StrEnum):

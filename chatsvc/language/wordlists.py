@@ -102,9 +102,14 @@ class LanguageWords:
         """Return the items of all languages as a set."""
         return frozenset(self.items(name))
 
-    def names(self, prefix: str) -> list[str]:
-        """Return the names that begin with `prefix`, each once."""
-        return list(dict.fromkeys(name for file in self.files.values() for name, _ in file.entries if name.startswith(prefix)))
+    def names(self, prefix: str, behind: str = "") -> list[str]:
+        """Return the names that begin and end so, each once, without their end."""
+        found = (name for file in self.files.values() for name, _ in file.entries if name.startswith(prefix) and name.endswith(behind))
+        return list(dict.fromkeys(name.removesuffix(behind) for name in found))
+
+    def group(self, prefix: str) -> dict[str, list[str]]:
+        """Return the items of all names with this prefix, by the rest of the name."""
+        return {name.removeprefix(prefix): self.items(name) for name in self.names(prefix)}
 
     def any_of(self, name: str, around: str = "{}") -> re.Pattern[str]:
         """Compile the patterns of all languages as one, put into `around`."""

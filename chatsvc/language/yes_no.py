@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from chatsvc.language.folding import folded
-from chatsvc.language.wordlists import WordFile
+from chatsvc.language.wordlists import LanguageWords
 
 _WORD = re.compile(r"[a-z']+")
-_FILE = WordFile("language/yes_no.txt")
+_FILE = LanguageWords("yes_no.txt")
 _YES, _NO, _FILLERS = _FILE.words("yes"), _FILE.words("no"), _FILE.words("fillers")
 _YES_PHRASES, _NO_PHRASES, _CANCEL = _FILE.items("yes_phrases"), _FILE.items("no_phrases"), _FILE.items("cancel")
 _CANCEL_ALONE = _FILE.words("cancel_alone")

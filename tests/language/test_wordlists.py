@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,17 @@ import chatsvc
 from chatsvc.language.wordlists import WordFile
 
 ROOT = Path(chatsvc.__file__).parent
-FILES = [path.relative_to(ROOT).as_posix() for folder in ("engines", "language") for path in sorted((ROOT / folder).rglob("*.txt"))]
+# files of a language in this format; others have formats of their own
+OF_LANGUAGES = {
+    name for path in (ROOT / "language").glob("*.py") for name in re.findall(r'LanguageWords\("([a-z_]+\.txt)"\)', path.read_text())
+}
+FILES = [
+    path.relative_to(ROOT).as_posix()
+    for path in sorted(ROOT.rglob("*.txt"))
+    if path.is_relative_to(ROOT / "engines")
+    or path.parent == ROOT / "language"
+    or (path.name in OF_LANGUAGES and path.parent.parent.name == "languages")
+]
 TOPICS = "engines/knowledge/search/topics.txt"  # learned from sentences, in a format of its own
 
 
