@@ -91,7 +91,7 @@ def _read(name: str, data: bytes, language: str) -> dict[str, Any]:
         return {"unit": "line", "faults": [(1, "too_big", {})]}
     except Exception as fault:  # noqa: BLE001  # a library fails at a broken file in any way it likes
         return {"unit": "line", "faults": [(1, "damaged", {"fault": type(fault).__name__})]}
-    return {"entries": parsed.entries, "synonyms": parsed.synonyms}
+    return {"entries": parsed.entries, "synonyms": parsed.synonyms, "assumed": parsed.assumed}
 
 
 def _drop_privileges(user: int, group: int) -> None:

@@ -38,7 +38,10 @@ class FileReader:
         self._process = self._start()
 
     def read(self, files: Sequence[tuple[str, bytes]], language: str) -> list[dict[str, Any]]:
-        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file."""
+        """Return each file's `name`, `entries` and `synonyms`, plain data. Raises Refused with every fault of every file.
+
+        `language` is for entries whose language neither the file nor their text shows.
+        """
         results = self._results(files, language)
         faults = [fault for one in results if isinstance(one, KnowledgeFileError) for fault in _plain(one)]
         if faults:
@@ -124,7 +127,18 @@ def _lines(answer: bytes) -> list[bytes]:
 def _result(name: str, found: dict[str, Any]) -> dict[str, Any] | KnowledgeFileError:
     if "faults" in found:
         return KnowledgeFileError(name, [FileFault(line, code, facts) for line, code, facts in found["faults"]], found["unit"])
+    if found["assumed"]:
+        _guess_languages([found["entries"][place] for place in found["assumed"]])
     return {"name": name, "entries": found["entries"], "synonyms": found["synonyms"]}
+
+
+def _guess_languages(entries: Sequence[list[Any]]) -> None:
+    """Give entries the language of their text, where it shows one: an English file is no Turkish one in a Turkish bot."""
+    from chatsvc.language.language_detection import guess
+
+    for entry in entries:
+        question, _, answer, language, *_ = entry
+        entry[3] = guess(f"{question} {answer}") or language
 
 
 def _plain(error: KnowledgeFileError) -> list[dict[str, Any]]:

@@ -241,7 +241,7 @@ def test_any_file_gives_entries_or_faults(text: str) -> None:
     groups: list[ParsedSynonyms] = []
     found: tuple[FileFault, ...] = ()
     try:
-        entries, groups = read("a.md", text, "tr")
+        entries, groups, _ = read("a.md", text, "tr")
     except KnowledgeFileError as error:
         found = error.faults
     assert bool(entries or groups) != bool(found)

@@ -143,13 +143,16 @@ class Sections:
                 yield line, _question(path, text, alone=nth == 0), text
 
 
-def take(found: Gathering, sections: Sections, language: str) -> None:
-    """Make entries of labelled questions, of the lines of price lists, and of all passages."""
+def take(found: Gathering, sections: Sections, language: str | None) -> None:
+    """Make entries of labelled questions, of the lines of price lists, and of all passages.
+
+    `language` is the one that the file names.
+    """
     for section in sections.questions():
         (line, question), *others = section.asked
         answer = "\n\n".join("\n".join(lines) for _, lines in section.blocks)
         found.entry(line, question, others, answer, language)
-    take_prices(found, list(sections.prices()), language)
+    take_prices(found, list(sections.prices()), language or found.default_language)
     for line, question, text in sections.passages():
         found.entry(line, question, (), text, language, once=False)
 
@@ -161,7 +164,7 @@ def parse_text(text: str, default_language: str, source: str) -> Parsed:
 
 def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read lines of plain text with their numbers, which count `unit`; raises KnowledgeFileError."""
-    found, sections = Gathering(source, unit), Sections(unit)
+    found, sections = Gathering(source, unit, default_language), Sections(unit)
     lines = [line.strip() for _, line in numbered]
     first = next((at for at, line in enumerate(lines) if line), 0)
     for at, (number, line) in enumerate(numbered):
@@ -172,7 +175,7 @@ def parse_lines(numbered: Sequence[tuple[int, str]], default_language: str, sour
             sections.heading(2, _NUMBERING.sub("", line.strip(), count=1).rstrip(" :") or line.strip())
         else:
             sections.line(number, line.rstrip())
-    take(found, sections, default_language)
+    take(found, sections, None)
     return found.done("nothing")
 
 

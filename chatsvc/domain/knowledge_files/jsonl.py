@@ -17,7 +17,7 @@ FIELDS = ("id", "question", "alt", "answer", "language", "source", "synonyms")
 
 def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
     """Read a file of JSON objects; raises KnowledgeFileError with all its faults."""
-    found = Gathering(source)
+    found = Gathering(source, default_language=default_language)
     for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue
@@ -27,7 +27,7 @@ def parse_jsonl(text: str, default_language: str, source: str) -> Parsed:
             _report(found, number, fault)
             continue
         if isinstance(value, dict):
-            _take(found, number, value, default_language)
+            _take(found, number, value)
         else:
             found.fault(number, "no_object")
     return found.done("no_entry")
@@ -49,7 +49,7 @@ def _report(found: Gathering, number: int, fault: Exception) -> None:
         found.fault(number, "unreadable", fault=str(fault))
 
 
-def _take(found: Gathering, number: int, value: dict[str, object], default_language: str) -> None:
+def _take(found: Gathering, number: int, value: dict[str, object]) -> None:
     before = len(found.faults)
     unknown = [name[:40] for name in value if name not in FIELDS]
     if unknown:
@@ -59,7 +59,7 @@ def _take(found: Gathering, number: int, value: dict[str, object], default_langu
         found.fault(number, "source_too_long", length=len(source), most=MAX_SOURCE)
     question, answer = _text(found, number, value, "question"), _text(found, number, value, "answer")
     said = _text(found, number, value, "language")
-    language = (found.language(number, said) if said else None) or default_language
+    language = found.language(number, said) if said else None
     alt = _texts(found, number, value.get("alt"), "alt")
     for group in _groups(found, number, value.get("synonyms")):
         found.synonyms(number, group, one_line(source))

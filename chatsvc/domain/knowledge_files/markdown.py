@@ -121,7 +121,7 @@ class _Draft:
 
     question: str
     line: int
-    language: str
+    language: str | None
     alt: list[tuple[int, str]] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     begun: bool = False  # whether one of these lines holds text; searching them all for each line would be quadratic
@@ -201,10 +201,10 @@ class _Questions:
     """Line-by-line parser of a file of questions and answers."""
 
     def __init__(self, language: str, source: str) -> None:
-        self._found = Gathering(source)
+        self._found = Gathering(source, default_language=language)
         self._comments = _Comments(self._found)
         self._fence = _Fence(self._found)
-        self._language = language
+        self._language: str | None = None
         self._draft: _Draft | None = None
         self._stray_told = False
 
@@ -282,10 +282,10 @@ class _MarkdownParser:
     """Parser of a document: sections under headings, split into passages."""
 
     def __init__(self, language: str, source: str) -> None:
-        self._found = Gathering(source)
+        self._found = Gathering(source, default_language=language)
         self._comments = _Comments(self._found)
         self._fence = _Fence(self._found)
-        self._language = language
+        self._language: str | None = None
         self._sections = documents.Sections()
 
     def read(self, lines: list[str]) -> Parsed:

@@ -42,10 +42,11 @@ class ParsedSynonyms(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """Contents of a file without faults."""
+    """Contents of a file without faults. `assumed` are the places of entries whose language the file does not name."""
 
     entries: list[ParsedEntry]
     synonyms: list[ParsedSynonyms]
+    assumed: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -54,8 +55,10 @@ class Gathering:
 
     source: str
     unit: str = "line"  # what the numbers of its faults count
+    default_language: str = ""
     faults: list[FileFault] = field(default_factory=list)
     _entries: list[ParsedEntry] = field(default_factory=list)
+    _assumed: list[int] = field(default_factory=list)
     _synonyms: dict[ParsedSynonyms, None] = field(default_factory=dict)
     _asked: dict[tuple[str, str, str], int] = field(default_factory=dict)  # (source, language, question) -> line
 
@@ -79,9 +82,23 @@ class Gathering:
         return None
 
     def entry(
-        self, line: int, question: str, alt: Iterable[tuple[int, str]], answer: str, language: str, *, source: str = "", once: bool = True
+        self,
+        line: int,
+        question: str,
+        alt: Iterable[tuple[int, str]],
+        answer: str,
+        language: str | None,
+        *,
+        source: str = "",
+        once: bool = True,
     ) -> None:
-        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice."""
+        """Add an entry; `alt` has lines and phrasings. `once` is False if a question may come twice.
+
+        Without `language` it gets the default, which is noted.
+        """
+        if language is None:
+            self._assumed.append(len(self._entries))
+            language = self.default_language
         question, source = one_line(question), source or self.source
         if not question:
             self.fault(line, "question_missing")
@@ -133,7 +150,7 @@ class Gathering:
             self.fault(1, nothing)
         if self.faults:
             raise self._error()
-        return Parsed(self._entries, list(self._synonyms))
+        return Parsed(self._entries, list(self._synonyms), tuple(self._assumed))
 
     def _error(self) -> KnowledgeFileError:
         return KnowledgeFileError(self.source, sorted(self.faults, key=lambda fault: fault.line)[:_MAX_FAULTS], self.unit)

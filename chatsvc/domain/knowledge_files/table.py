@@ -29,7 +29,7 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
 
 def parse_csv(text: str, default_language: str, source: str) -> Parsed:
     """Read a table; raises KnowledgeFileError with all its faults."""
-    found = Gathering(source)
+    found = Gathering(source, default_language=default_language)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     rows = _rows(text, _separator(text), found)
     first = next(rows, (1, []))
@@ -47,7 +47,7 @@ def parse_csv(text: str, default_language: str, source: str) -> Parsed:
             continue
         for cell in cells:
             found.text(line, cell)
-        _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)), default_language)
+        _take(found, line, dict(zip(header, map(with_formulas, cells), strict=True)))
     return found.done("no_row")
 
 
@@ -73,14 +73,14 @@ def _take_prices(found: Gathering, rows: Iterable[tuple[int, list[str]]], named:
     take_prices(found, prices, language)
 
 
-def _take(found: Gathering, line: int, row: dict[str, str], default_language: str) -> None:
+def _take(found: Gathering, line: int, row: dict[str, str]) -> None:
     source = one_line(row.get("source", ""))
     if len(source) > MAX_SOURCE:
         found.fault(line, "source_too_long", length=len(source), most=MAX_SOURCE)
     for group in _several(row.get("synonyms", "")):
         found.synonyms(line, group.split(","), source)
     said = row.get("language", "")
-    language = (found.language(line, said) if said.strip() else None) or default_language
+    language = found.language(line, said) if said.strip() else None
     if row["question"].strip() or row["answer"].strip() or row.get("alt", "").strip():
         alt = [(line, phrasing) for phrasing in _several(row.get("alt", ""))]
         found.entry(line, row["question"], alt, row["answer"], language, source=source)

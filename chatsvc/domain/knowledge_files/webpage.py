@@ -45,7 +45,7 @@ class _TagToken(NamedTuple):
 
 def parse_html(text: str, default_language: str, source: str, unit: str = "line") -> Parsed:
     """Read a page in its declared language, else the default; raises KnowledgeFileError."""
-    page = _PageParser(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit), default_language)
+    page = _PageParser(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), Gathering(source, unit, default_language))
     return page.read()
 
 
@@ -89,8 +89,9 @@ def _tokens(text: str) -> Iterator[_TagToken]:
 class _PageParser:
     """Parser of a page's tokens, in order."""
 
-    def __init__(self, text: str, found: Gathering, language: str) -> None:
-        self._text, self._found, self._language = text, found, language
+    def __init__(self, text: str, found: Gathering) -> None:
+        self._text, self._found = text, found
+        self._language: str | None = None
         self._sections = documents.Sections(found.unit)
         self._place, self._line = 0, 1  # the line of the place up to which lines have been counted
         self._skipped, self._depth = "", 0  # the element that is left out, and how deep in it we are
