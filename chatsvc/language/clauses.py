@@ -17,7 +17,7 @@ _LONGEST = 600  # letters of a sentence that is looked into
 _SURE = 0.5  # probability from which a part stands for itself
 _SURER = 0.8  # the same for an act that may as well belong to its neighbour
 _LEANING = ("give", "state", "nonsense", "skip", "correct")
-_TOPIC = 3  # words from which a vague question is more than a topic
+_TOPIC = 3  # words from which a part is more than a noun or a value
 _VAGUE = ("what", "whether", "price")  # kinds of a bare topic
 _BLANK = " \t\r\n"
 _AROUND = _BLANK + ",;-–—"  # signs around a clause that are no part of it
@@ -75,8 +75,9 @@ def _weight(text: str, language: str) -> int:
     """Weigh a part. 2: it stands for itself; 1: it does beside such a part; 0: neither."""
     read = acts.classify(text, language)
     act = linear.best(read.acts)
-    if act == "ask" and "?" not in text and len(text.split()) < _TOPIC and linear.best(read.kinds) in _VAGUE:
-        return 0  # a bare noun asks for itself where it stands alone, and belongs to a list elsewhere
+    bare = act == "ask" and "?" not in text and linear.best(read.kinds) in _VAGUE
+    if (bare or act in _LEANING) and len(text.split()) < _TOPIC:
+        return 0  # a noun or a value, which belongs to a list
     return int(read.acts[act] >= _SURER) if act in _LEANING else 2 * (read.acts[act] >= _SURE)
 
 
