@@ -45,6 +45,11 @@ class Widget(NamedTuple):
     key: str
     account_id: str
     bot: Bot
+    account_name: str
+
+    def shown_name(self, name: str) -> str:
+        """Return the name of an operator as visitors see it: its first word. The account's, in place of a missing one, is whole."""
+        return name if name == self.account_name else name.split(maxsplit=1)[0] if name.split() else ""
 
     @property
     def is_away(self) -> bool:
@@ -104,9 +109,9 @@ async def find(services: Services, bot_id: str) -> Widget | None:
     found = (await services.channels.of_bot(bot_id)).get(WEB)
     state = await services.account_cache.account(found.account_id) if found else None
     bot = state.bots.get(bot_id) if state else None
-    if found is None or bot is None or VISITORS not in found.secrets:
+    if found is None or state is None or bot is None or VISITORS not in found.secrets:
         return None
-    return Widget(found.channel, found.secrets[VISITORS], found.account_id, bot)
+    return Widget(found.channel, found.secrets[VISITORS], found.account_id, bot, state.account.name)
 
 
 class Overloaded(Exception):

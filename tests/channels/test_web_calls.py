@@ -317,6 +317,22 @@ async def test_a_held_read_ends_with_an_operators_message(frame: Frame, caller: 
     assert thread.messages[-1].delivery == "delivered"
 
 
+async def test_visitors_see_the_first_word_of_an_operators_name(caller: Caller) -> None:
+    services = caller.app.services
+    account = (await perform(services, ADMIN, "account.create", {"name": "Harbour Cycles", "plan": "enterprise"})).account.id
+    bot = (await perform(services, ADMIN, "bot.create", {"name": "Desk", "account": account, "model": "scripted"})).id
+    frame = await widget(Caller(caller.app, caller.session, account, bot, ""))
+    await frame.send("hello")
+    (conversation,) = (await perform(services, ADMIN, "conversation.list", {"bot": bot})).items
+    for email, name, shown in (("ada@example.com", "Ada Nur Kaya", "Ada"), ("bob@example.com", None, "Harbour Cycles")):
+        made = {"email": email, "account": account, "role": "editor", **({"name": name} if name else {})}
+        await perform(services, ADMIN, "operator.add", made)
+        await perform(services, ADMIN, "conversation.take", {"conversation": conversation.id, "email": email, "yes": True})
+        await perform(services, ADMIN, "conversation.reply", {"conversation": conversation.id, "text": "Hi"})
+        _, news = await frame.read()
+        assert (news["operator"], news["messages"][-1]["author"]) == (shown, shown)
+
+
 async def test_who_types_is_seen_on_the_other_side(frame: Frame, caller: Caller) -> None:
     _, answer = await frame.send("hello")
     last = answer["messages"][-1]["id"]

@@ -143,18 +143,22 @@ def _answer(widget: Widget, user_id: str, news: WidgetNews | None) -> HttpRespon
     return _json(
         {
             "token": widget.visitor_token(user_id),
-            "messages": [_message(message) for message in news.messages],
+            "messages": [_message(widget, message) for message in news.messages],
             "handling": news.handling,
-            "operator": news.operator,
+            "operator": widget.shown_name(news.operator) if news.operator else news.operator,
             "typing": news.typing,
             "away": widget.is_away,
         }
     )
 
 
-def _message(m: Message) -> dict[str, object]:
+def _message(widget: Widget, m: Message) -> dict[str, object]:
     made: dict[str, object] = {"id": m.id, "role": m.role, "text": m.content, "created_at": times.with_millis(m.created_at)}
-    more = {"author": m.author, "feedback": m.feedback, "choices": json.loads(m.choices) if m.choices else None}
+    more = {
+        "author": widget.shown_name(m.author) if m.author else None,
+        "feedback": m.feedback,
+        "choices": json.loads(m.choices) if m.choices else None,
+    }
     return {**made, **{name: value for name, value in more.items() if value is not None}}
 
 
