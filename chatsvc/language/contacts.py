@@ -30,17 +30,18 @@ _LOCAL = r"[a-z0-9](?:[a-z0-9._%+-]{0,62}[a-z0-9_+-])?"
 _DOMAIN = r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
 _EMAIL = re.compile(rf"(?<![a-z0-9.@])(?:mailto:)?({_LOCAL}@{_DOMAIN})(?![a-z0-9@])")
 # "ayse [at] example [dot] com", "ayse @ example . com", "ayse at example dot com", "ayse et ornek nokta com"
-_AT = r"(?: ?[\[({<] ?(?:at|et|@|kuyruklu a) ?[\])}>] ?| ?@ ?| at | et | kuyruklu a )"
-_DOT = r"(?: ?[\[({<] ?(?:dot|nokta|\.) ?[\])}>] ?| dot | nokta | \. |\.)"
+_WORDS = LanguageWords("contacts.txt")
+_AT = _WORDS.any_of("at", r"(?: ?[\[({<] ?(?:{}|@) ?[\])}>] ?| ?@ ?| (?:{}) )").pattern
+_DOT = _WORDS.any_of("dot", r"(?: ?[\[({<] ?(?:{}|\.) ?[\])}>] ?| (?:{}) | \. |\.)").pattern
 _TLD = r"(?:com|net|org|edu|gov|info|io|co|biz|tr|uk|de|fr|eu|test|example)"
 _SPELLED = re.compile(
     rf"(?<![a-z0-9.@])([a-z0-9][a-z0-9_+-]{{0,63}}+(?:{_DOT}[a-z0-9_+-]{{1,63}}+){{0,3}}){_AT}"
     rf"([a-z0-9-]{{1,63}}+(?:{_DOT}[a-z0-9-]{{1,63}}+){{0,3}}{_DOT}{_TLD})(?![a-z0-9@])"
 )
-# a Turkish ending typed without its apostrophe: gmail.comdan
-_TLD_WITH_SUFFIX = re.compile(r"^(.*\.(?:com|net|org|tr))(?:a|e|da|de|dan|den|ya|ye|dir|un|in|u|i)$")
+_TLD_WITH_SUFFIX = _WORDS.any_of("ending", r"^([^ ]{1,200}\.(?:com|net|org|tr))(?:{})$")
 _DOTS = re.compile(_DOT)
-_SAID_AT = re.compile(r" (?:at|et|a) |[\[({<] ?(?:at|et)")
+_SAID_AT = _WORDS.any_of("at", r" (?:{}|a) |[\[({<] ?(?:{})")
+_SPOKEN_AT = _WORDS.any_of("at", " (?:{}) ")
 _URL = re.compile(r"(?:https?://|www\.)\S+")
 _IBAN = re.compile(r"(?<![a-z0-9])[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?(?![a-z0-9])")
 _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<letters>[a-z]{1,3})[ -]?\d{2,4}(?![a-z0-9.:])")
@@ -48,26 +49,23 @@ _PLATE = re.compile(r"(?<![a-z0-9./:])(?<!\d )(?:0[1-9]|[1-7]\d|8[01])[ -]?(?P<l
 _DIGITS = re.compile(r"(?<![\w.,/])(?:\+ ?|00 ?)?\(?\d(?:[ .\-/()\t]{0,3}\d){5,18}(?![\d])")
 _DATE_LIKE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)(?!\d)|\d{4}-\d\d-\d\d")
 _OTHER_NUMBER = re.compile(
-    r"\b(?:siparis|order|takip|tracking|kargo|fatura|invoice|vergi|vkn|tax|vat|tckn|tc|t\.c|kimlik|pasaport|passport|musteri|customer|kart|card"
-    r"|ref|referans|reference|barkod|barcode|seri|serial|hesap|account|police|policy|iban|booking|reservation|rezervasyon|talep|ticket|bilet"
-    r"|urun|model|isbn|imei|ssn|id|sicil|dosya|stok|sku|parcel|shipment|gonderi|abone|subscriber|uyelik|membership|transaction|islem|dekont"
-    r"|receipt|fis|bakiye|tutar|kod|code|sase|ruhsat|kdv|registration|license|licence|ein|ups|dhl|fedex|lot|uye|case|claim|mersis|product)\w{0,30}+"
-    r"(?:['\s:#.\-]{1,9}(?:no|nolu|numara\w*|number|num|nr|kod\w*|code|id|is|was|of|a|the|su|bu|olan|one|kimlik|takip|siparis|security|card)){0,6}[\s:#.,\-]{0,20}$"
+    _WORDS.any_of("other_number", r"\b(?:{})\w{0,30}+").pattern
+    + _WORDS.any_of("other_number_of", r"(?:['\s:#.\-]{1,9}(?:{})){0,6}[\s:#.,\-]{0,20}$").pattern
 )
-_TELEPHONE = re.compile(
-    r"\b(?:tel|telefon|phone|mobile|mobil|cell|cep|gsm|whatsapp|wp|ara|arayin|arayabilir|call|ring|reach|ulas|ulasabilir|text|numaram"
-    r"|my number|sms|iletisim|contact|hat)[a-z']*"
-)
+_TELEPHONE = _WORDS.any_of("telephone", r"\b(?:{})[a-z']*")
 # any address and any long number, to be masked: more than can be read as contact data
 _ANY_CONTACT = re.compile(
     # e-mail address; telephone number; account name; "12 Hidden Street"; "Gül Sok. No: 4"
-    r"[^\s@]{1,64}+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}|(?<!\w)@\w[\w.]{2,50}"
-    r"|\b\d{1,5}[A-Za-z]? (?:[A-Z][\w'’]{0,30} ){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Close|Terrace|Way)\b"
-    r"|\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:Sok|Sokak|Sokağı|Sk|Cad|Cadde|Caddesi|Cd|Mah|Mahallesi|Bulvarı)\b\.?(?: No:? ?\d+)?"
+    r"[^\s@]{1,64}+@\S+|\+?\d(?:[ ()./-]{0,2}\d){8,}|(?<!\w)@\w[\w.]{2,50}|"
+    + _WORDS.any_of("road", r"\b\d{1,5}[A-Za-z]? (?:[A-Z][\w'’]{0,30} ){1,3}(?:{})\b").pattern
+    + "|"
+    + _WORDS.any_of("street", r"\b(?:[A-ZÇĞİÖŞÜ]\w{0,30} ){1,2}(?:{})\b\.?(?: No:? ?\d+)?").pattern
 )
+_LEAST_DIGITS = 10  # of a bare number in a country whose mobile numbers are not described
 _MOST = 12  # runs of digits looked at in one text
-_MONEY_BEHIND = re.compile(r"\s{0,2}(?:tl|lira|try|usd|eur|euro|gbp|dolar|dollar|pound|₺|\$|€|£|adet|kg|km|m2)")
-_EXTENSION = re.compile(r"\s?(?:ext|dahili|x)\.? ?\d{1,5}")
+_MONEY_BEHIND = _WORDS.any_of("money", r"\s{0,2}(?:{}|₺|\$|€|£)")
+_EXTENSION = _WORDS.any_of("extension", r"\s?(?:{})\.? ?\d{1,5}")
+_MOBILE = {country: _WORDS.any_of(f"mobile {country}") for country in _WORDS.group("mobile ")}
 
 
 def emails(folded: Folded, raw: str) -> list[Contact]:
@@ -76,7 +74,7 @@ def emails(folded: Folded, raw: str) -> list[Contact]:
     if not found and ("@" in raw or _SAID_AT.search(folded.text)):
         for match in _SPELLED.finditer(folded.text):
             address = _DOTS.sub(".", match[1]) + "@" + _DOTS.sub(".", match[2])
-            if "@" in match[0] or match[0].count(" at ") + match[0].count(" et ") < 2:
+            if "@" in match[0] or len(_SPOKEN_AT.findall(match[0])) < 2:
                 found.append(Contact(_cut(address), match.start(), match.end()))
     return found
 
@@ -135,9 +133,7 @@ def _phone(match: re.Match[str], text: str, country: str, floor: int) -> Contact
 
 
 def _plainly_mobile(digits: str, country: str) -> bool:
-    if country == "TR":
-        return (len(digits) == 10 and digits[0] == "5") or (len(digits) == 12 and digits.startswith("905"))
-    return len(digits) >= 10
+    return bool(_MOBILE[country].fullmatch(digits)) if country in _MOBILE else len(digits) >= _LEAST_DIGITS
 
 
 @lru_cache(maxsize=4_000)

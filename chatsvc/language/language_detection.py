@@ -15,16 +15,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.domain.folding import fold_character
-from chatsvc.language.wordlists import WordFile
+from chatsvc.language.wordlists import LanguageWords, WordFile
 
-LANGUAGES = ("tr", "en", "de", "ar", "ru", "fr", "es")
+_FILES = LanguageWords("detection.txt").files
+_FOREIGN_FILE = WordFile("language/foreign_languages.txt")
+_OF_SCRIPT = ("ar", "ru")
+_NEIGHBOURS = _FOREIGN_FILE.words("neighbours")
+LANGUAGES = (*_FILES, *(name for name, _ in _FOREIGN_FILE.entries if len(name) == 2 and name not in _NEIGHBOURS), *_OF_SCRIPT)
 
-_INTERNATIONAL = "alike"  # entry of the word file
+_INTERNATIONAL = _FOREIGN_FILE.words("alike")  # words used alike in all languages, and names of things: they show no language
 _SHORT = 200
 _MAX_CHARACTERS = 400  # of a text that are looked at
 _MAX_WORDS = 40
 _OFTEN = 8.0  # weight of a word of the "often" part
-_UNMARKED = {"tr": 0.8, "de": 0.4, "fr": 0.5, "es": 0.5}  # share of writers who leave accents out
+_OF_COUNTRY = {country: language for language, file in _FILES.items() for country in file.items_if_any("countries")}
+# share of writers who leave accents out
+_UNMARKED = {language: float(share) for language, (share, *_) in _FOREIGN_FILE.group("unmarked ").items()}
+_UNMARKED |= {language: float(share) for language, file in _FILES.items() for share in file.items_if_any("unmarked")}
 _LISTED = 0.6  # share of the words of a message that stand in the list
 _ORDER = 4  # of the n-grams
 _LISTED_GAIN, _SPELT_GAIN = 1.0, 0.45  # weight of a word in a list, and of one outside of all lists
@@ -40,7 +47,9 @@ _ARABIC = re.compile(r"[\u0620-\u064a]")
 _NOT_ARABIC = re.compile("[پچژگکیےڤںھٹڈڑ]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _NOT_RUSSIAN = re.compile("[іїєґўђјљњћџѓќѕәғқңөұүһҳҷӣӯ]", re.IGNORECASE)
-_FOREIGN = re.compile("[ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư]", re.IGNORECASE)
+_FOREIGN_LETTERS = "ãõłąęőűåøæðþđšžčćřěůňťľățșəạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹơư"
+_OWN_LETTERS = {letter for file in _FILES.values() for _, words in file.entries for letter in words}
+_FOREIGN = re.compile(f"[{''.join(letter for letter in _FOREIGN_LETTERS if letter not in _OWN_LETTERS)}]", re.IGNORECASE)
 _SPANISH = re.compile("[¿¡]")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _ADDRESS = re.compile(r"(?<!\S)\S*(?:@|://|www\.)\S*")
@@ -81,7 +90,7 @@ def _guess_short(text: str) -> str | None:
 def _guess(text: str) -> str | None:
     if "@" in text or "://" in text or "www." in text:  # the pattern is slow on texts without any
         text = _ADDRESS.sub(" ", text)
-    said = [word for word in _WORD.findall(text) if _small(word) not in _international()]
+    said = [word for word in _WORD.findall(text) if _small(word) not in _INTERNATIONAL]
     letters = "".join(said)
     if not letters:
         return "es" if _SPANISH.search(text) else None
@@ -143,30 +152,21 @@ def _small(word: str) -> str:
 
 def language_of_country(code: str) -> str:
     """Return the language that is spoken in a country (ISO 3166): English where none of the languages is said to be."""
-    return "tr" if code.upper() == "TR" else "en"
-
-
-@lru_cache(maxsize=1)
-def _file() -> WordFile:
-    return WordFile("language/languages.txt")
-
-
-@lru_cache(maxsize=1)
-def _international() -> frozenset[str]:
-    """Return words used alike in all languages, and names of things: they show no language."""
-    return _file().words(_INTERNATIONAL)
+    return _OF_COUNTRY.get(code.upper(), "en")
 
 
 @lru_cache(maxsize=1)
 def load() -> dict[str, _Model]:
     """Learn the languages in Latin letters, once a process, in some 30 ms."""
+    parts = [(language, name, value) for language, file in _FILES.items() for name, value in file.entries if name in {"often", "words"}]
+    parts += [
+        (name[:2], name[3:], value) for name, value in _FOREIGN_FILE.entries if name.removesuffix(" often") in (*LANGUAGES, *_NEIGHBOURS)
+    ]
     counts: dict[str, dict[str, float]] = {}
-    for name, value in _file().entries:
-        language, _, part = name.partition(" ")
-        if name != _INTERNATIONAL:
-            words = counts.setdefault(language, {})
-            weight = _OFTEN if part else 1.0
-            words |= {word: max(words.get(word, 0.0), weight) for word in value.split()}
+    for language, part, value in parts:
+        words = counts.setdefault(language, {})
+        weight = _OFTEN if part == "often" else 1.0
+        words |= {word: max(words.get(word, 0.0), weight) for word in value.split()}
     return {language: _learnt(language, words) for language, words in counts.items()}
 
 

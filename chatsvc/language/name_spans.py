@@ -17,26 +17,23 @@ from chatsvc.language.name_words import (
     DEMONYMS,
     FINAL_PARTICLES,
     GIVEN_NAMES,
+    INTRODUCING,
+    IT_IS,
     NAMES_AND_WORDS,
     NOT_NAMES,
+    OPENING,
     PARTICLES,
+    QUALITY,
     SURNAMES,
     TITLES,
+    VERB,
 )
 from chatsvc.language.tokens import CALENDAR_NAMES, Kind, kind_of
 
 MOST_WORDS = 5
 LETTER = r"[^\W\d_]"
 WORD = re.compile(rf"{LETTER}+(?:[-'’]{LETTER}+)*\.?")
-# Irish, İzmirliyim, Brazilian, öğretmenim: origins and professions
-_QUALITY = re.compile(r"(?:[lc][iu]y?[iu]m|y[iu]m|ish|ian|ese|[iu]m)$")
-_TURKISH_VERB = re.compile(r"(?:yor(?:um|uz)?|[ae]ca[gk](?:im|iz)?|[ae]ce[gk](?:im|iz)?|m[ae]k|d[iu][mk]|t[iu][mk]|[ae]bilir(?:im|iz)?)$")
 _TIMELY = frozenset({"today", "tomorrow", "nextweek", "coming", "next", "this", "obur", "saat", "ayin", "tonight"})
-_IT_IS = re.compile(r"\b[Ii]t['’]?s $")  # "it's Samsung" answers what, and not who
-_SENTENCE_BEGINS = re.compile(
-    r"(?:^|[.,;:!?\n]|\b(?:merhaba|selam|merhabalar|gunler|gunaydin|aksamlar|gelsin|calismalar|aleykum|selamlar|sabahlar|geceler|hi|hello|hey"
-    r"|and|hocam|morning|evening|afternoon|there|yes|evet|no|hayir)) ?\w*+(?:'\w*+)?(?: \w*+)? ?$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,7 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
         follows = WORD.match(raw, skip_blanks(raw, match.end()))
         stops = follows is not None and (base_of(follows[0]) in NOT_NAMES or symbols.symbol_of(base_of(follows[0])) != Kind.UNKNOWN.value)
         if base not in GIVEN_NAMES and base not in SURNAMES:
-            verb = _TURKISH_VERB.search(base) or (base.endswith("ing") and len(base) > 5) or base in CONTINUATIONS
+            verb = VERB.search(base) or (base.endswith("ing") and len(base) > 5) or base in CONTINUATIONS
             joined = follows is not None and base_of(follows[0]) in {"van", "von", "del", "bin", "al"}
             if verb or not (ends or shouted or joined or (stops and sum(one[0] not in PARTICLES for one in kept) == 1)):
                 break
@@ -147,7 +144,7 @@ def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) 
     """Return whether words behind a weak cue are a name. A known one, or words with capitals that end their clause."""
     bases = [base_of(match[0]) for match in taken]
     apostrophe = _cut_copula(taken[-1][0]) != taken[-1][0]
-    if len(taken) == 1 and not apostrophe and (bases[0] in DEMONYMS or (bases[0] not in GIVEN_NAMES and _QUALITY.search(bases[0]))):
+    if len(taken) == 1 and not apostrophe and (bases[0] in DEMONYMS or (bases[0] not in GIVEN_NAMES and QUALITY.search(bases[0]))):
         return False
     if any(base in BUSINESS for base in bases):
         return False
@@ -160,13 +157,13 @@ def _believed(raw: str, start: int, taken: list[re.Match[str]], *, cased: bool) 
         return begins and (closed or (len(taken) > 1 and (cased or bases[1] in GIVEN_NAMES | SURNAMES)))
     if _introduced(raw, start, taken[0].start()):
         return begins
-    product = len(taken) == 1 and _IT_IS.search(raw, 0, start) and not raw[taken[0].end() :].strip(" .!?")
+    product = len(taken) == 1 and IT_IS.search(folded(raw[:start])) and not raw[taken[0].end() :].strip(" .!?")
     return cased and begins and closed and not product
 
 
 def _introduced(raw: str, start: int, end: int) -> bool:
     """Return whether an English title stands there, which only a name can follow."""
-    return raw[start:end].lower().rstrip(" .") in {"mr", "mrs", "ms", "miss"}
+    return raw[start:end].lower().rstrip(" .") in INTRODUCING
 
 
 def _closed(raw: str, end: int, *, enough: bool) -> bool:
@@ -184,7 +181,7 @@ def _closed(raw: str, end: int, *, enough: bool) -> bool:
 
 def _begins(raw: str, start: int) -> bool:
     """Return whether the cue that ends here begins a sentence."""
-    return bool(_SENTENCE_BEGINS.search(folded(raw[max(0, start - 40) : start])))
+    return bool(OPENING.search(folded(raw[max(0, start - 40) : start])))
 
 
 def skip_blanks(raw: str, at: int) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from chatsvc.language.wordlists import WordFile
+from chatsvc.language.wordlists import LanguageWords, WordFile, compiled
 
-_GIVEN = WordFile("language/given_names.txt")
-GIVEN_NAMES = _GIVEN.words("turkish") | _GIVEN.words("english") | _GIVEN.words("other")
-SURNAMES = _GIVEN.words("surnames")
+_FOREIGN = WordFile("language/foreign_names.txt")
+_GIVEN = LanguageWords("given_names.txt")
+GIVEN_NAMES = _GIVEN.words("given") | _FOREIGN.words("given")
+SURNAMES = _GIVEN.words("surnames") | _FOREIGN.words("surnames")
 
-_WORDS = WordFile("language/name_words.txt")
+_WORDS = LanguageWords("names.txt")
 TITLES = _WORDS.words("titles")
 COURTESIES = _WORDS.words("courtesies")
 BUSINESS = _WORDS.words("business")
@@ -22,14 +23,32 @@ BEFORE_NAMES = _WORDS.words("before_names")
 PARTICLES = _WORDS.words("particles")
 FINAL_PARTICLES = _WORDS.words("final_particles")
 COPULAS = _WORDS.words("copulas")
+INTRODUCING = _WORDS.words("introducing")
 
-_CUES = WordFile("language/name_cues.txt")
+_CUES = LanguageWords("name_cues.txt")
 STRONG_CUE = _CUES.any_of("strong")
 WEAK_CUE = _CUES.any_of("weak")
-CAPITAL_CUE = _CUES.pattern("capital")
-NO_CUE = _CUES.pattern("no_cue")
-SURNAME_CUE = _CUES.pattern("surname")
-CUES_BEHIND = _CUES.patterns("behind")
-RELATION = _CUES.pattern("relation")
+CAPITAL_CUE = _CUES.any_of("capital")
+NO_CUE = _CUES.any_of("no_cue")
+SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
+SURNAME_SAID = _CUES.any_of("surname_said", r"\b(?:{})[ :=]*$")
+FIRST_NAME_CUE = _CUES.any_of("first_name", r"\A[ ,.]*+(?:{}) ?(?=[a-z])")
+RATHER = _CUES.any_of("rather", "(?:{}) ")
+CUE_BEHIND = _CUES.any_of("behind")
+RELATION = _CUES.any_of("relation")
+TELLING = _CUES.any_of("telling", r"\b(?:{})\b")
+OPENING = _CUES.any_of("opening", r"(?:^|[.,;:!?\n]|\b(?:{})) ?\w*+(?:'\w*+)?(?: \w*+)? ?$")
+GREETING = _CUES.any_of("greeting", r"(?:(?:{})[ ,]+)*")
+IT_IS = _CUES.any_of("it_is", r"\b(?:{}) $")
+QUALITY = _CUES.any_of("quality", "(?:{})$")
+VERB = _CUES.any_of("verb", "(?:{})$")
+_REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
 # (pattern, whether any words with capitals are a name, whether it takes a given name and more)
-SIGNATURES = [(_CUES.compile(value), ".capital" in name, ".several" in name) for name, value in _CUES.entries if name.startswith("closing")]
+SIGNATURES = [
+    (_CUES.any_of("parting", r"\b(?:{})[ ,.!]*\n+(?P<name>[^,;!?\n\d]{2,40})(?=\n|$)"), True, False),
+    (_CUES.any_of("parting", r"\A(?s:.*)\b(?:{})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{2,40})\s*$"), True, False),
+    (compiled(rf"(?:\n|[.!?,] )\s?[-~] ?(?P<name>{_REST})"), True, False),
+    (compiled(rf"[ ][-~] ?(?P<name>{_REST})"), False, False),
+    (compiled(rf"\n(?P<name>{_REST})"), False, False),
+    (compiled(rf"[.!?] (?P<name>{_REST})"), False, True),
+]

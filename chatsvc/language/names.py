@@ -13,17 +13,22 @@ from chatsvc.language.name_words import (
     BUSINESS,
     CAPITAL_CUE,
     COURTESIES,
-    CUES_BEHIND,
+    CUE_BEHIND,
     DEMONYMS,
+    FIRST_NAME_CUE,
     GIVEN_NAMES,
+    GREETING,
     NAMES_AND_WORDS,
     NO_CUE,
     NOT_NAMES,
+    RATHER,
     RELATION,
     SIGNATURES,
     STRONG_CUE,
     SURNAME_CUE,
+    SURNAME_SAID,
     SURNAMES,
+    TELLING,
     TITLES,
     WEAK_CUE,
 )
@@ -31,12 +36,6 @@ from chatsvc.language.tokens import Kind
 
 _SIGNED_IN = 120  # characters at the end of a text in which it may be signed
 _LAST_WORD = re.compile(rf"({LETTER}{{1,40}}+(?:[-'’]{LETTER}{{1,40}}+){{0,8}}+\.?) {{0,40}}+$")
-_ENGLISH = re.compile(r"\b(?:thanks|thank|regards|cheers|wishes|here|speaking|the|my|you|please|table|book)\b")
-_RATHER = re.compile(r",? degil,? ")
-_SURNAME_SAID = re.compile(r"\b(?:soyadi?m?|soyismim|surname|last name|family name)(?: is)?[ :=]*$")
-_FIRST_NAME_CUE = re.compile(
-    r"\A[ ,.]*+(?:and |ve |da |de )?(?:my )?(?:first name|given name|name|adim|ismim|ad|isim)(?: is|:|'s| da| de)? ?(?=[a-z])"
-)
 
 
 def find(message: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None:
@@ -50,15 +49,14 @@ def find(message: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None
             if NO_CUE.search(text, max(0, match.start() - 24), match.end()) or _of_another(text, match.start()):
                 continue
             start = message.place[match.end()]
-            if match[0] == "ben " and raw[start - 4] == "B" and _ENGLISH.search(text):  # Ben Carter
+            if match[0] == "ben " and raw[start - 4] == "B" and TELLING.search(text):  # Ben Carter
                 continue
             if name := name_at(raw, start, strong=strong, shouted=shouted):
                 return _corrected(name, raw, shouted=shouted)
-    for pattern in CUES_BEHIND:
-        for match in pattern.finditer(text):
-            own = not RELATION.search(text[max(0, match.start() - 40) : match.start()])
-            if own and (name := _backward(raw, message.place[match.start()])):
-                return name
+    for match in CUE_BEHIND.finditer(text):
+        own = not RELATION.search(text[max(0, match.start() - 40) : match.start()])
+        if own and (name := _backward(raw, message.place[match.start()])):
+            return name
     return _signature(message, raw) or _beside_contact(raw, contacts)
 
 
@@ -69,13 +67,13 @@ def _of_another(text: str, start: int) -> bool:
 def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
     """Add a surname given separately, or take a correction. Examples: `last name Bell`, `adım Leyla değil Leman`."""
     gap = folded(raw[name.end : name.end + 40])
-    if _SURNAME_SAID.search(folded(raw[max(0, name.start - 24) : name.start])) and (match := _FIRST_NAME_CUE.match(gap)):
+    if SURNAME_SAID.search(folded(raw[max(0, name.start - 24) : name.start])) and (match := FIRST_NAME_CUE.match(gap)):
         first = name_at(raw, name.end + match.end(), strong=True, shouted=shouted)
         if first is not None:  # "soyadım Erkmen adım Tülay"
             return Name(f"{first.value} {name.value}", name.start, first.end)
     if (match := SURNAME_CUE.match(gap)) and (second := name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
         return Name(f"{name.value} {second.value}", name.start, second.end)
-    if match := _RATHER.match(gap):
+    if match := RATHER.match(gap):
         return name_at(raw, name.end + match.end(), strong=True, shouted=shouted) or name
     return name
 
@@ -165,6 +163,6 @@ def answer(raw: str) -> Name | None:
     if found := find(text, raw):
         return found
     start = skip_blanks(raw, 0)
-    match = re.match(r"(?:(?:hi|hello|merhaba|selam|its|it's|ben|evet|tabii|yes|sure)[ ,]+)*", text.text)
+    match = GREETING.match(text.text)
     start = text.place[match.end()] if match and match.end() else start
     return name_at(raw, start, strong=True, shouted=False)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,15 +25,13 @@ _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
 _TILL = _WORDS.words("till")
 
-_ATTRIBUTES, _ARTICLES = frozenset({"full", "old", "closed"}), frozenset({"a", "an", "the", "my", "our"})
+_ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR = (
+    _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
+)
+_MEANT, _FAR_BEFORE, _MOVED_FROM, _MOVED_TO = (_WORDS.words(name) for name in ("meant", "far_before", "moved_from", "moved_to"))
 _STOPS = frozenset({".", ";", "!", "?"})
-_BUT = frozenset({"but", "ama", "fakat", "ancak"})
-_NEAR = frozenset({"on", "at", "the", "in", "for", "saat", "de", "da", "gunu", "gun", "my", "is", "bu", "of", "by", "ki", "icin"})
-_LINKS = frozenset({"ve", "veya", "and", "or", "ile", "nor", "de", "da", "ya da"})
-_QUESTION = re.compile(r"m[iu](?:s[iu]n(?:[iu]z)?|d[iu]r|y[iu]z)?$")
-# verbs of refusal: gelmeyeceğim, olamayacak, yetişemiyorum; and prohibitions: aramayın, yazmayın
-_WILL_NOT = re.compile(r"m[ae]y[ae]c[ae][gk]\w*$|[ae]m[iu]yor\w*$|(?<!unut)(?<!ret)m[ae]y[iu]n(?:iz)?$")
-_NEW = frozenset({"yeni", "yenisi", "new"})
+_QUESTION = _WORDS.any_of("question", "(?:{})$")
+_WILL_NOT = _WORDS.any_of("will_not", "(?:{})$")
 _FROM = frozenset({Case.ABLATIVE, Case.POSSESSIVE_LOCATIVE, Case.LOCATIVE, Case.ATTRIBUTIVE, Case.ACCUSATIVE})
 _REACH = 7
 _FAR = 20  # tokens looked at on either side
@@ -137,7 +134,7 @@ def _refused_before(tokens: list[Token]) -> bool:
                 return at + 1 < len(tokens) and tokens[at + 1].text == "of"
             if token.text == "rather":
                 return at + 1 < len(tokens) and tokens[at + 1].text == "than"
-            if token.text in {"busy", "unavailable", "cancel", "wrong", "previous", "not"} or back <= 5:
+            if token.text in _FAR_BEFORE or back <= 5:
                 return not asked
     return False
 
@@ -174,9 +171,9 @@ def _refused_behind(tokens: list[Token], *, last: bool) -> bool:
 def _corrected(gap: list[Token]) -> bool:
     """Return whether the words between two candidates correct the first: `Tuesday, sorry, Wednesday`."""
     texts = [token.text for token in gap]
-    if len(gap) > 6 or (not {"or", "ya da", "veya"}.isdisjoint(texts) and "rather" not in texts):
+    if len(gap) > 6 or (not _OR.isdisjoint(texts) and "rather" not in texts):
         return False
-    if "but" in texts and not {"need", "want", "meant", "mean", "prefer"}.isdisjoint(texts):  # I said Monday but I need Wednesday
+    if not _BUT.isdisjoint(texts) and not _MEANT.isdisjoint(texts):  # I said Monday but I need Wednesday
         return True
     for at, text in enumerate(texts):
         if text == "no" and at and texts[at - 1] not in {",", "-", ".", "?"}:
@@ -191,8 +188,7 @@ def _moved_to(line: TokenLine, found: Sequence[Candidate], left: list[int]) -> i
     moving = any(token.text.startswith(MOVES) for token in line.tokens)
     taking = any(token.text in _TAKES for token in line.tokens)
     from_day = found[left[0]].case in _FROM or any(
-        token.text in {"gunku", "randevumu", "randevumuzu", "appointment"}
-        for token in _behind(line, found[left[0]].end, found[left[1]].start)
+        token.text in _MOVED_FROM for token in _behind(line, found[left[0]].end, found[left[1]].start)
     )
     if taking and found[left[0]].case == Case.ACCUSATIVE:  # 15:00'i 16:00 yapabilir miyiz
         return left[1]
@@ -200,7 +196,7 @@ def _moved_to(line: TokenLine, found: Sequence[Candidate], left: list[int]) -> i
         return None
     for at in reversed(left[1:]):
         before = _before(line, found[at].start, found[at - 1].end)
-        if found[at].case == Case.DATIVE or any(token.text in {"to", "for", "onto", "until", "till", "become"} for token in before):
+        if found[at].case == Case.DATIVE or any(token.text in _MOVED_TO for token in before):
             return at
     return None
 

@@ -14,6 +14,7 @@ from chatsvc.language.language_detection import guess, language_of_country
 from chatsvc.language.selection import Candidate
 from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import Case, Expression, Kind, TokenLine
+from chatsvc.language.wordlists import LanguageWords, compiled
 
 KINDS = ("date", "time", "email", "phone", "name")
 Span = tuple[int, int]
@@ -195,16 +196,15 @@ def _language(text: str, line: TokenLine, language: str | None, country: str) ->
     return most if count > second else language_of_country(country)
 
 
-_BARE_HOUR = re.compile(r"\D{0,12}?(\d{1,2})\D{0,12}")
-_BARE_DAY = re.compile(r"(?:(?:on|the|ayin|for) ){0,4}#(3[01]|[12]\d|0?[1-9])\??(?:'\w{1,20}+)? (?:day |ok |for |x ){0,4}[.!]? ?")
-
-
-_COUNTS = {"half an": 0.5, "an": 1, "a": 1, "one": 1, "two": 2, "three": 3, "yarim": 0.5, "bir bucuk": 1.5, "bir": 1, "iki": 2, "uc": 3}
-_COUNT = rf"(?:(?P<n>\d{{1,3}})|(?P<w>{'|'.join(_COUNTS)}))"
-_SOON = (
-    re.compile(rf"\bin {_COUNT} (?P<unit>hour|min)"),
-    re.compile(rf"\b{_COUNT} (?P<unit>saat|dakika|dk)(?:y?[ae]\b| sonra\b| icinde\b)"),
-)
+_COUNTS = LanguageWords("counts.txt")
+_SOON_COUNTS = {phrase: float(count) for count, phrases in _COUNTS.group("soon_count ").items() for phrase in phrases}
+_SOON_UNITS = {word: int(minutes) for minutes, words in _COUNTS.group("soon_unit ").items() for word in words}
+_SOON = [
+    compiled(file.expanded(pattern).replace("COUNT", rf"(?:(?P<n>\d{{1,3}})|(?P<w>{'|'.join(_SOON_COUNTS)}))"))
+    for file in _COUNTS.files.values()
+    for name, pattern in file.entries
+    if name == "soon"
+]
 
 
 def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
@@ -217,9 +217,9 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
     if kind in {"date", "time"} and (soon := next(filter(None, (one.search(folded(text)) for one in _SOON)), None)):
         return _from_now(reading, soon, now)
     if kind == "time":
-        return _with(reading, kind, *_bare("saat ", text, now, kind))
+        return _with(reading, kind, *_bare("saat", text, now, kind))
     if kind == "date":
-        return _with(reading, kind, *_bare("ayin ", text, now, kind))
+        return _with(reading, kind, *_bare("ayin", text, now, kind))
     if kind == "phone":
         digits = re.search(r"\+?\d[\d\s().\-/]{5,24}\d", text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
@@ -231,22 +231,22 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
 
 def _from_now(reading: SlotReading, soon: re.Match[str], now: datetime) -> SlotReading:
     """Add a duration to now, rounded up to five minutes. Examples: `in half an hour`, `45 dakika sonra`."""
-    count = float(soon["n"] or _COUNTS[soon["w"]])
-    at = now + timedelta(minutes=count * (60 if soon["unit"] in {"hour", "saat"} else 1))
+    at = now + timedelta(minutes=float(soon["n"] or _SOON_COUNTS[soon["w"]]) * _SOON_UNITS[soon["unit"]])
     at += timedelta(minutes=-at.minute % 5)
     slots = replace(reading.slots, date=at.date(), time=at.time().replace(second=0, microsecond=0))
     return replace(reading, slots=slots, spans=reading.spans | {"time": soon.span()})
 
 
-def _bare(cue: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:
-    """Read an answer with `cue` inserted before its first number."""
+def _bare(symbol: str, text: str, now: datetime, kind: str) -> tuple[object, Span | None]:
+    """Read an answer with a word of this symbol inserted before its first number."""
+    cue = next(word for word, meant in symbols.SYMBOL_OF.items() if meant == symbol) + " "
     message = fold_with_places(text)
     line = line_of(message, (), text)
     numbers = [token for token in line.tokens if token.kind is Kind.NUMBER or token.symbol in {"on", "yarim"}]
     if not numbers or len(line.tokens) > 6:
         return None, None
     start = message.place[numbers[0].start]
-    again = examine(text[:start] + cue + text[start:], now=now, language="tr")
+    again = examine(text[:start] + cue + text[start:], now=now, language="en")
     span = again.spans.get(kind)
     if span is None:
         return None, None

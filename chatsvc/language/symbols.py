@@ -20,7 +20,7 @@ CASES = _NUMBERS.group("case ")
 CASE_OF = {suffix: case for case, suffixes in CASES.items() for suffix in suffixes}
 LOOSE_SUFFIXES = {int(digit): suffixes for digit, suffixes in _NUMBERS.group("loose ").items()}
 BEHIND_TEN = _NUMBERS.words("behind_ten")
-TENS = {language: frozenset(map(int, file.items("tens"))) for language, file in _NUMBERS.files.items()}
+TENS = {language: frozenset(map(int, file.items_if_any("tens"))) for language, file in _NUMBERS.files.items()}
 AMBIGUOUS_NUMBERS = _NUMBERS.words("ambiguous")
 SHORT_FORMS = _SPELLING.words("short_forms")
 DOUBTFUL_DAYS = _SPELLING.words("doubtful_days")
@@ -34,8 +34,8 @@ def _words_of_groups() -> dict[str, list[str]]:
     groups = {name: list(words) for name, words in _WORDS.group("").items() if "+" not in name}
     for name in _WORDS.names("", behind="+stems"):
         for file in _WORDS.files.values():
-            endings = ("", *file.group("").get(f"{name}+endings", ()))
-            groups[name] += [stem + ending for stem in file.group("").get(f"{name}+stems", ()) for ending in endings]
+            endings = ("", *file.items_if_any(f"{name}+endings"))
+            groups[name] += [stem + ending for stem in file.items_if_any(f"{name}+stems") for ending in endings]
     return groups
 
 
@@ -60,7 +60,7 @@ def _numbers() -> dict[str, tuple[int, str, str]]:
         for (value, case), words in named.items():
             known |= {word: (int(value), case, language) for word in words if word not in known}
         units = [(int(value), case, word) for (value, case), words in named.items() for word in words if int(value) < TEN]
-        for ten in file.items("tens"):
+        for ten in file.items_if_any("tens"):
             for unit, case, word in units:
                 known.setdefault(named[ten, ""][0] + word, (int(ten) + unit, case, language))
     return known

@@ -53,6 +53,10 @@ class WordFile:
         """Return the items in their order; `_` in an item stands for a blank."""
         return [item.replace("_", " ") for item in self._values[name].split()]
 
+    def items_if_any(self, name: str) -> list[str]:
+        """Return the items in their order, none where the name is missing."""
+        return self.items(name) if name in self._values else []
+
     def words(self, name: str) -> frozenset[str]:
         """Return the items as a set."""
         return frozenset(self.items(name))
@@ -96,7 +100,7 @@ class LanguageWords:
 
     def items(self, name: str) -> list[str]:
         """Return the items of all languages in their order."""
-        return [item for file in self.files.values() for item in file.group("").get(name, ())]
+        return [item for file in self.files.values() for item in file.items_if_any(name)]
 
     def words(self, name: str) -> frozenset[str]:
         """Return the items of all languages as a set."""

@@ -11,6 +11,7 @@ _WORD = re.compile(r"[a-z']+")
 _FILE = LanguageWords("yes_no.txt")
 _YES, _NO, _FILLERS = _FILE.words("yes"), _FILE.words("no"), _FILE.words("fillers")
 _YES_PHRASES, _NO_PHRASES, _CANCEL = _FILE.items("yes_phrases"), _FILE.items("no_phrases"), _FILE.items("cancel")
+_KEEP = _FILE.items("keep")
 _CANCEL_ALONE = _FILE.words("cancel_alone")
 _BESIDE_CANCEL = _FILE.words("beside_cancel") | _CANCEL_ALONE | _YES | _NO | _FILLERS
 _LENGTH = 8  # words; a longer message is more than a yes or a no
@@ -45,7 +46,7 @@ def is_cancel(text: str) -> bool:
     return (
         len(words) <= _LENGTH
         and (any(f" {phrase} " in line for phrase in _CANCEL) or (not _CANCEL_ALONE.isdisjoint(words) and _BESIDE_CANCEL.issuperset(words)))
-        and not re.search(r" (?:dont|do not|sakin) (?:cancel|iptal)", line)
+        and not any(f" {phrase}" in line for phrase in _KEEP)
     )
 
 

@@ -1,0 +1,77 @@
+"""A language that is nothing but a folder: its dates, numbers, choices, names and its detection are read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatsvc.language import wordlists
+
+ESPERANTO = {
+    "symbols.txt": (
+        "# Words of dates and times in a language made for this test.\n"
+        "D0: lundo\nD0'acc: lundon\nD4: vendredo\nD4'acc: vendredon\nM12: decembro\nsaat: horo\nnextweek: venonta_semajno\n"
+    ),
+    "numbers.txt": "# Number words of the language of this test.\n2: du\n3: tri\n5: kvin\n10: dek\n20: dudek\ntens: 20\n",
+    "yes_no.txt": "# Words of yes and no of the language of this test.\nyes: jes certe\nno: ne\nno_phrases: tute_ne\n",
+    "name_cues.txt": "# Cues of names of the language of this test.\nstrong: \\bmia nomo (?:estas )?\n",
+    "detection.txt": (
+        "# Words by which the language of this test is detected.\n"
+        "often: kaj la estas mi vi ni de en por kun ne jes kiu kio kiom kie kiam mia via nia tio tiu sed ankaŭ saluton dankon bonvolu ĉu\n"
+        "words: nomo tago horo semajno vendredo lundo rendevuo prezo kostas malfermita ĉambro tablo homoj domo libro\n"
+    ),
+    "counts.txt": "# Patterns of numbers of people of the language of this test.\npeople: homoj?\nnights: noktoj?\n",
+}
+READ = """
+import json, sys
+from datetime import datetime
+from pathlib import Path
+from chatsvc.language import wordlists
+wordlists.FOLDER = Path(sys.argv[1])
+from chatsvc.language import language_detection, values, yes_no
+now = datetime(2026, 11, 20, 10, 30)
+found = [values.read(text, now=now) for text in json.loads(sys.argv[2])]
+print(json.dumps({
+    "dates": [one.date and one.date.value.isoformat() for one in found],
+    "times": [one.time and one.time.value.isoformat("minutes") for one in found],
+    "people": [one.people and one.people.value for one in found],
+    "names": [one.name and one.name.value for one in found],
+    "languages": [one.language for one in found],
+    "yes": [yes_no.is_yes("jes"), yes_no.is_yes("ne"), yes_no.is_no("tute ne"), yes_no.is_yes("evet"), yes_no.is_no("no")],
+}))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "languages"
+    shutil.copytree(wordlists.FOLDER, made)
+    (made / "eo").mkdir()
+    for name, text in ESPERANTO.items():
+        (made / "eo" / name).write_text(text, encoding="utf-8")
+    return made
+
+
+def test_a_folder_is_all_that_a_language_needs(folder: Path) -> None:
+    texts = [
+        "mia nomo estas Zamenhof, mi venos vendredon kun tri homoj",
+        "ĉu vi estas malfermita venonta semajno lundo",
+        "la 5 decembro",
+        "dudek tri decembro, horo 15",
+        "yarın saat 3'te, adım Ayşe",
+        "next Friday at 4, I'm Jane",
+    ]
+    done = subprocess.run([sys.executable, "-c", READ, str(folder), json.dumps(texts)], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["dates"] == ["2026-11-27", "2026-11-23", "2026-12-05", "2026-12-23", "2026-11-21", "2026-11-27"]
+    assert found["times"] == [None, None, None, "15:00", "15:00", "16:00"]
+    assert found["people"] == [3, None, None, None, None, None]
+    assert found["names"] == ["Zamenhof", None, None, None, "Ayşe", "Jane"]
+    assert found["languages"][:2] == ["eo", "eo"]
+    assert found["languages"][4:] == ["tr", "en"]
+    assert found["yes"] == [True, False, True, True, True]
