@@ -40,10 +40,10 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     from chatsvc.cli.findings import worded
     from chatsvc.doctor.examination import examine
     from chatsvc.doctor.report import FAULT
-    from chatsvc.usecases import stores
+    from chatsvc.usecases import channel_secrets, stores
 
     findings = []
-    for finding in examine(partial(load_config, ctx, *LATE), _service, stores.examine_server):
+    for finding in examine(partial(load_config, ctx, *LATE), _service, stores.examine_server, channel_secrets.token_of):
         findings.append(finding)
         if not as_json:
             found, remedy = worded(finding)

@@ -185,6 +185,10 @@ SENTENCES: dict[str, Words] = {
     "channel_token_refused": Words(
         "{channel} refuses the token of the bot {bot!r}", "give the new one with `chatsvc channel set`; @BotFather shows Telegram's"
     ),
+    "channel_unreachable": Words(
+        "{channel} cannot be reached: {reason}",
+        "see the firewall, the name server, and the platform's address in the configuration: `chatsvc help configuration`",
+    ),
     "channel_unverified": Words(
         "{channel} has not verified the callback of the bot {bot!r}, so no message can come",
         "enter the callback address and the verify token at Meta's: `chatsvc help channels`",

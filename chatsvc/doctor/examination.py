@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from chatsvc.config import Config, ConfigError
-from chatsvc.doctor import files, mail, model, network, postgres, team
+from chatsvc.doctor import channels, files, mail, model, network, postgres, team
+from chatsvc.doctor.channels import TokenOf
 from chatsvc.doctor.postgres import ExamineServer
 from chatsvc.doctor.report import Finding, configuration_invalid, configuration_unreadable, configuration_untrusted, folder_closed
 from chatsvc.domain.errors import CommandError
@@ -32,10 +33,13 @@ class Extent(NamedTuple):
 WHOLE = Extent()
 
 
-def examine(load: Callable[[], Config], service: Service, server: ExamineServer, extent: Extent = WHOLE) -> Iterator[Finding]:
+def examine(
+    load: Callable[[], Config], service: Service, server: ExamineServer, token_of: TokenOf, extent: Extent = WHOLE
+) -> Iterator[Finding]:
     """Check the installation whose configuration `load` returns; raises nothing for its faults.
 
-    `service` checks the running service, or whether it could listen; `server` examines the server of a store in PostgreSQL.
+    `service` checks the running service, or whether it could listen; `server` examines the server of a store in PostgreSQL;
+    `token_of` opens the token of a channel.
     """
     try:
         config = load()
@@ -50,12 +54,12 @@ def examine(load: Callable[[], Config], service: Service, server: ExamineServer,
         yield configuration_untrusted(fault=str(refusal))
         return
     try:
-        yield from _of_installation(config, service, server, extent)
+        yield from _of_installation(config, service, server, token_of, extent)
     except PermissionError as closed:
         yield folder_closed(file=str(closed.filename or config.data_dir), folder=str(config.data_dir))
 
 
-def _of_installation(config: Config, service: Service, server: ExamineServer, extent: Extent) -> Iterator[Finding]:
+def _of_installation(config: Config, service: Service, server: ExamineServer, token_of: TokenOf, extent: Extent) -> Iterator[Finding]:
     now = now_ms()
     yield from files.configuration(config)
     yield from files.folder(config)
@@ -73,6 +77,9 @@ def _of_installation(config: Config, service: Service, server: ExamineServer, ex
         yield from mail.server(config, extent.egress)
         yield from team.group(config, extent.egress)
     yield from network.webhooks(config, examined, resolve=may_connect)
-    yield from files.channels(examined, now)
+    noted = list(files.channels(examined, now))
+    yield from noted
+    if may_connect:
+        yield from (one for one in channels.tokens(config, examined, token_of, extent.egress) if one not in noted)
     yield from team.noted(config, examined)
     yield from files.backups(config, now)

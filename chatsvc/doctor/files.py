@@ -147,25 +147,31 @@ def channels(examined: Examined | None, now: int) -> Iterator[Finding]:
             yield report.channel_silent(bot=bot, channel=WHATSAPP, days=(now - heard_at) // DAY_MS)
 
 
+def master_key_of(config: Config) -> bytes | None:
+    """Return the master key, None where it cannot be read."""
+    if config.given_master_key is not None:
+        return config.given_master_key
+    try:
+        key = bytes.fromhex((config.data_dir / MASTER_KEY).read_text("ascii").strip())
+    except (OSError, ValueError):
+        return None
+    return key if len(key) == 32 else None
+
+
 def master_key(config: Config, examined: Examined | None) -> Iterator[Finding]:
     """Check the master key: it exists, is closed to others, and fits the database."""
     path = config.data_dir / MASTER_KEY
-    file, key = str(path), config.given_master_key
-    if key is None:
+    file, key = str(path), master_key_of(config)
+    if config.given_master_key is None:
         if not path.exists():
             if examined is not None:
                 yield report.master_key_missing(file=file)
             return
         if path.stat().st_mode & 0o077:
             yield report.master_key_exposed(file=file)
-        try:
-            key = bytes.fromhex(path.read_text("ascii").strip())
-        except (OSError, ValueError):
-            key = b""
-        if len(key) != 32:
-            yield report.master_key_invalid(file=file)
-            return
-    if examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
+    if key is None:
+        yield report.master_key_invalid(file=file)
+    elif examined is not None and examined.check is not None and MasterKey(key).check != examined.check:
         yield report.master_key_other()
     elif config.given_master_key is not None:
         yield report.master_key_configured()

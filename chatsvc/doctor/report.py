@@ -149,6 +149,7 @@ webhook_unresolved = _code("webhook_unresolved", "webhooks", FAULT, "bot", "reas
 webhook_good = _code("webhook_good", "webhooks", OK, "bot", "host")
 
 channel_token_refused = _code("channel_token_refused", "channels", FAULT, "bot", "channel")
+channel_unreachable = _code("channel_unreachable", "channels", FAULT, "channel", "reason")
 channel_unverified = _code("channel_unverified", "channels", WARNING, "bot", "channel")
 channel_silent = _code("channel_silent", "channels", WARNING, "bot", "channel", "days")
 channel_token_elsewhere = _code("channel_token_elsewhere", "channels", FAULT, "bot", "channel")

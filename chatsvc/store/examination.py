@@ -19,6 +19,21 @@ _CALLED = """
     WHERE channel = 'whatsapp' AND state = 'active' ORDER BY number LIMIT 100
 """
 
+_PLATFORMS = """
+    SELECT bots.name, channels.id, channels.channel, identity, secrets FROM channels JOIN bots ON bots.id = bot_id
+    WHERE channel IN ('telegram', 'whatsapp') AND state = 'active' AND secrets IS NOT NULL ORDER BY number LIMIT 100
+"""
+
+
+class PlatformChannel(NamedTuple):
+    """An active channel of a messaging platform, its secrets sealed. The name of its bot, and its own id."""
+
+    bot: str
+    id: str
+    channel: str
+    identity: str | None
+    secrets: bytes
+
 
 class Examined(NamedTuple):
     """Result of an examination.
@@ -26,7 +41,7 @@ class Examined(NamedTuple):
     checked: whether the check of the content came to its end. newest: time of the last change, in Unix milliseconds.
     mute: names of active bots without knowledge, of the tiers that answer from knowledge alone. faulty_channels: names of bots, channel,
     and the fault that its platform has told. called_channels: names of bots, the time when WhatsApp verified the callback, and that of the
-    last call. team_fault: why the answers of the team's group do not come.
+    last call. platform_channels: those whose tokens can be checked. team_fault: why the answers of the team's group do not come.
     """
 
     problems: list[str]
@@ -38,6 +53,7 @@ class Examined(NamedTuple):
     mute: list[str]
     faulty_channels: list[tuple[str, str, str]]
     called_channels: list[tuple[str, int | None, int]]
+    platform_channels: list[PlatformChannel]
     team_fault: str | None = None
 
 
@@ -74,6 +90,7 @@ def read(connection: Connection, version: int, tiers: frozenset[str]) -> Examine
     # Before a migration there are none.
     faulty = connection.execute(_FAULTY).fetchall() if version >= _CHANNEL_FAULTS else []
     called = connection.execute(_CALLED).fetchall() if version >= _CHANNEL_FAULTS else []
+    platforms = [PlatformChannel(*row) for row in connection.execute(_PLATFORMS)] if version >= _CHANNEL_FAULTS else []
     mute = [name for name, model in bots if model in tiers]
     team_fault = known[TEAM_FAULT].decode() if TEAM_FAULT in known else None
-    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, called, team_fault)
+    return Examined([], True, version, newest, known.get(CHECK), hooks, mute, faulty, called, platforms, team_fault)

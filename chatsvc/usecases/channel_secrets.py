@@ -45,6 +45,15 @@ def unseal(key: MasterKey, channel_id: str, sealed: bytes) -> str:
     return sealing.unseal_with_any(key.every(CHANNEL_SECRETS), sealed, row_name("channels", channel_id))
 
 
+def token_of(key: MasterKey, channel_id: str, sealed: bytes) -> str | None:
+    """Return the token of a channel. None where its secrets cannot be opened or have none."""
+    try:
+        found: dict[str, str] = json.loads(unseal(key, channel_id, sealed))
+    except sealing.Unsealable:
+        return None
+    return found.get("token")
+
+
 def opened(key: MasterKey, found: stored.SealedChannel) -> OpenChannel:
     """Open the secrets of a stored channel."""
     secrets: dict[str, str] = {}

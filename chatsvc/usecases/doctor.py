@@ -20,7 +20,7 @@ LIMIT_S = 60
 DATABASE_S = 20.0
 FRESH_MS = 5 * 60_000
 # Findings of a whole examination alone, which a later partial one keeps.
-_WHOLE_ONLY = ("model_", "mail_", "team_", "database_damaged", "database_unchecked", "webhook_unresolved")
+_WHOLE_ONLY = ("model_", "mail_", "team_", "channel_unreachable", "database_damaged", "database_unchecked", "webhook_unresolved")
 
 
 class Examination(NamedTuple):
@@ -78,13 +78,14 @@ async def _refresh(services: Services) -> None:
 async def _examine(services: Services, extent: Extent) -> Examination:
     from chatsvc.doctor import report
     from chatsvc.doctor.examination import examine
-    from chatsvc.usecases import stores
+    from chatsvc.usecases import channel_secrets, stores
 
     at = services.clock()
     findings: list[Finding] = []
 
     def collect() -> None:
-        for finding in examine(partial(_load, services.config), partial(_service, services), stores.examine_server, extent):
+        load, service = partial(_load, services.config), partial(_service, services)
+        for finding in examine(load, service, stores.examine_server, channel_secrets.token_of, extent):
             findings.append(finding)  # noqa: PERF402  # those found before the time is over count
 
     try:

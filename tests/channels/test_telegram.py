@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from dataclasses import replace
 from typing import Any
 
@@ -231,6 +232,36 @@ async def test_a_token_that_is_refused_or_used_elsewhere_is_told_until_it_works(
     await until_fault(bot, "token_elsewhere")
     await until_fault(bot, None)
     await api.until(lambda: len(api.sent) == 2)
+
+
+async def channel_findings(bot: Caller) -> list[tuple[str, Any]]:
+    """Examine the installation; the findings about channels."""
+    examined = await perform(bot.app.services, ADMIN, "doctor.run", {})
+    return [(one.code, one.facts) for one in examined.findings if one.name == "channels"]
+
+
+async def test_doctor_asks_about_the_token_before_a_poll_has_told(bot: Caller, api: BotApi) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    assert await channel_findings(bot) == []
+    # Polls are answered all the same.
+    api.fail("getMe", Fault(401, "Unauthorized"))
+    assert await channel_findings(bot) == [("channel_token_refused", {"bot": "Desk", "channel": "telegram"})]
+    assert await channel_findings(bot) == []
+
+
+async def test_doctor_names_a_platform_that_cannot_be_reached(bot: Caller, api: BotApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    await api.until(lambda: bool(api.of("getUpdates")))
+    api.fail("getMe", Fault(502, "Bad Gateway"))
+    reason = "it answered with status 502"
+    assert await channel_findings(bot) == [("channel_unreachable", {"channel": "telegram", "reason": reason})]
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        places = Channels(f"http://127.0.0.1:{closed.getsockname()[1]}", api.url)
+        monkeypatch.setattr(bot.app.services, "config", replace(bot.app.config, channels=places))
+        ((code, facts),) = await channel_findings(bot)
+    assert (code, facts["channel"]) == ("channel_unreachable", "telegram")
+    assert "did not answer" in facts["reason"]
+    assert TOKEN not in str(facts)
 
 
 async def test_a_webhook_set_elsewhere_is_removed_without_dropping_updates(caller: Caller, api: BotApi) -> None:

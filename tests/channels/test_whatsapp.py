@@ -774,6 +774,8 @@ async def test_doctor_names_a_callback_that_is_not_called(phone: Phone, api: Gra
     assert await codes() == [("channel_silent", 9)]
     await execute(caller.app, f"UPDATE channels SET seen_at = {now - 6 * DAY * 1000}")  # noqa: S608  # a number
     assert await codes() == []
+    api.token = "another token: this one was revoked"
+    assert await codes() == [("channel_token_refused", None)]
 
 
 # Faults.
