@@ -64,8 +64,8 @@ def _parts(text: str, whole: Clause, language: str) -> list[Clause]:
     cuts = list(_joints(language).finditer(text, whole.start, whole.end))[:_MOST_CUTS]
     for cut, next_ in zip_longest(cuts, cuts[1:]):
         left, right = _clause(text, start, cut.start()), _clause(text, cut.end(), next_.start() if next_ else whole.end)
-        weights = _weight(left.text, language), _weight(right.text, language)
-        if all(weights) and max(weights) > 1:
+        weight = _weight(left.text, language)
+        if weight and weight * _weight(right.text, language) > 1:
             made.append(left)
             start = cut.end()
     return [*made, _clause(text, start, whole.end)]
