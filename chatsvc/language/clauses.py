@@ -64,21 +64,22 @@ def _parts(text: str, whole: Clause, language: str) -> list[Clause]:
     cuts = list(_joints(language).finditer(text, whole.start, whole.end))[:_MOST_CUTS]
     for cut, next_ in zip_longest(cuts, cuts[1:]):
         left, right = _clause(text, start, cut.start()), _clause(text, cut.end(), next_.start() if next_ else whole.end)
-        weight = _weight(left.text, language)
-        if weight and weight * _weight(right.text, language) > 1:
+        act, weight = _weighed(left.text, language)
+        next_act, next_weight = _weighed(right.text, language) if weight else ("", 0)
+        if weight * next_weight > 1 and (act != next_act or act == "ask"):  # two parts of one wish or one complaint stay together
             made.append(left)
             start = cut.end()
     return [*made, _clause(text, start, whole.end)]
 
 
-def _weight(text: str, language: str) -> int:
-    """Weigh a part. 2: it stands for itself; 1: it does beside such a part; 0: neither."""
+def _weighed(text: str, language: str) -> tuple[str, int]:
+    """Return the act and weight of a part. 2: it stands for itself; 1: beside such a part; 0: neither."""
     read = acts.classify(text, language)
     act = linear.best(read.acts)
     bare = act == "ask" and "?" not in text and linear.best(read.kinds) in _VAGUE
     if (bare or act in _LEANING) and len(text.split()) < _TOPIC:
-        return 0  # a noun or a value, which belongs to a list
-    return int(read.acts[act] >= _SURER) if act in _LEANING else 2 * (read.acts[act] >= _SURE)
+        return act, 0  # a noun or a value, which belongs to a list
+    return act, int(read.acts[act] >= _SURER) if act in _LEANING else 2 * (read.acts[act] >= _SURE)
 
 
 @cache

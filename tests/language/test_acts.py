@@ -66,6 +66,13 @@ def test_the_same_sentences_give_the_same_weights() -> None:
         ("en", "none of your business", "phone", "refuse", ""),
         ("tr", "farketmez", "time", "skip", ""),
         ("nn", "can i bring my dog", "", "ask", "may"),
+        ("en", "is a dog allowed in the room", "", "ask", "may"),
+        ("en", "my boiler is leaking", "", "state", ""),
+        ("tr", "dişim çok ağrıyor", "", "state", ""),
+        ("tr", "randevu almak zorunda mıyız", "", "ask", "may"),
+        ("tr", "pazar günkü derse gelemeyeceğiz", "", "cancel", ""),
+        ("en", "your cancellation policy?", "", "ask", "what"),
+        ("en", "the soup was cold and nobody apologised", "", "complain", ""),
         ("en", "are you open on sundays", "", "ask", "open"),
         ("tr", "iki gece için oda ayırtmak istiyorum", "", "book", "stay"),
     ],
@@ -73,7 +80,7 @@ def test_the_same_sentences_give_the_same_weights() -> None:
 def test_a_clause_is_told_by_act_and_kind(language: str, text: str, asked: str, act: str, kind: str) -> None:
     told = acts.classify(text, language, asked)
     assert linear.best(told.acts) == act
-    assert told.acts[act] > 0.6
+    assert told.acts[act] > 0.7
     assert not kind or linear.best(told.purposes if act == "book" else told.kinds) == kind
     assert [sum(one.values()) for one in told] == pytest.approx([1, 1, 1])
 

@@ -15,6 +15,7 @@ from chatsvc.language import clauses
         ("en", "hi, how much is a double room and is breakfast included?", ["hi", "how much is a double room", "is breakfast included?"]),
         ("en", "cancel my appointment on friday and book me for monday", ["cancel my appointment on friday", "book me for monday"]),
         ("en", "my boiler is leaking, can someone come today?", ["my boiler is leaking", "can someone come today?"]),
+        ("en", "the soup was cold, nobody came and the waiter was rude", ["the soup was cold, nobody came and the waiter was rude"]),
         ("en", "thanks! bye", ["thanks!", "bye"]),
         ("en", "do you have rooms with a bath and a balcony", ["do you have rooms with a bath and a balcony"]),
         ("en", "how much is cleaning for a dog, a cat and a rabbit", ["how much is cleaning for a dog, a cat and a rabbit"]),
