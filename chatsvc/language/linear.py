@@ -16,7 +16,9 @@ from chatsvc.domain.folding import fold
 
 MOST_WORDS = 40  # of a clause that are looked at
 _MOST_CHARACTERS = 1_000
-_WORD = re.compile(r"[^\W_]{1,20}")
+_WORD = re.compile(r"[^\W_]{1,20}@?")
+_MAIL = re.compile(r"\S{1,64}@\S{1,64}")
+_DIGITS = re.compile(r"\d+")
 _GRAMS = (3, 4)  # letters
 BUCKETS = 1 << 15
 _ROUNDS = 8
@@ -28,23 +30,30 @@ _ZERO = 128  # byte of a weight of nothing
 
 def features(text: str, asked: str) -> list[int]:
     """Return the buckets of a clause after a question of the bot ("" for none)."""
-    said = [f"#{min(len(word), 5)}" if word.isdigit() else word for word in _WORD.findall(fold(text[:_MOST_CHARACTERS]))[:MOST_WORDS]]
+    text = text[:_MOST_CHARACTERS]
+    said = [_masked(word) for word in _WORD.findall(_MAIL.sub(" mail@ ", fold(text)))[:MOST_WORDS]]
     count = len(said)
-    made = {"", f"@{asked}", f"@{asked} {min(count, 4)}", f"<{count if count < 6 else 6 + count // 4}", *said}
-    made.update(f"{one} {next_}" for one, next_ in pairwise(("<", *said, ">")))
+    made = {"", f"@{asked}", *said}
     made.update(f"{one[:5]}~{next_[:5]}" for one, next_ in pairwise(said))
     if asked:
         made.update(f"@{asked} {word}" for word in said)
         made.update(f"@ {word}" for word in said)
     if said:
+        made.update((f"@{asked} {min(count, 4)}", f"<{count if count < 6 else 6 + count // 4}"))
+        made.update(f"{one} {next_}" for one, next_ in pairwise(("<", *said, ">")))
         made.update((f"{said[0]}<", f">{said[-1]}", f"{' '.join(said[:2])}<", f">{' '.join(said[-2:])}", f"{said[0]}...{said[-1]}"))
-    made.update(f"{sign}{sign}" for sign in text[:_MOST_CHARACTERS] if not sign.isalnum() and not sign.isspace())
+    made.update(f"{sign}{sign}" for sign in text if not sign.isalnum() and not sign.isspace())
     for word in said:
         padded = f"_{word}_"
         made.add(f"{word[:5]}~")
         for size in _GRAMS:
             made.update(f"{padded[at : at + size]}~~" for at in range(len(padded) - size + 1))
     return sorted({crc32(one.encode()) % BUCKETS for one in made})
+
+
+def _masked(word: str) -> str:
+    """Return a word without its digits: a number keeps its length, `3pm` becomes `#pm`."""
+    return f"#{min(len(word), 5)}" if word.isdigit() else _DIGITS.sub("#", word)
 
 
 def probabilities(table: bytes, found: Iterable[int], models: Iterable[Sequence[str]]) -> list[dict[str, float]]:
