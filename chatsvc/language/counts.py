@@ -13,7 +13,9 @@ from chatsvc.language.wordlists import LanguageWords
 _FILE = LanguageWords("counts.txt")
 _PEOPLE = _FILE.any_of("people", r"[ -]?(?:{})(?![a-z])")
 _PEOPLE_BEFORE = _FILE.any_of("people_before", r"(?<![a-z])(?:{}) ?(?:(?:about|around|just|only) )?$")
+_PEOPLE_BESIDE = _FILE.any_of("people_beside", r"(?<![a-z])(?:{}) $")
 _COLLECTIVES = [(int(name.split()[1]), _FILE.any_of(name)) for name in _FILE.names("people ")]
+_COLLECTIVE_NIGHTS = [(int(name.split()[1]), _FILE.any_of(name)) for name in _FILE.names("nights ")]
 _NIGHTS, _WEEKS, _DAYS = (_FILE.any_of(name, "[ -]?(?:{})") for name in ("nights", "weeks", "days"))
 _STAY_BEFORE, _STAY_BEHIND = _FILE.any_of("stay_before"), _FILE.any_of("stay_behind")
 FLEXIBLE = _FILE.any_of("flexible")
@@ -21,8 +23,11 @@ CARRIERS_BEFORE = _FILE.any_of("carriers_before", r"(?:^|(?<=[\s,.;:!?(]))(?:{})
 CARRIERS_BEHIND = _FILE.any_of("carriers_behind", r"[\s,:'’-]{0,4}(?:{})(?=$|[\s,.;:!?)])")
 BETWEEN = _FILE.any_of("between", r"[\s,;.&/-]*(?:{})?[\s,;./&-]*")
 
+_LINK = re.compile(rf" ?(?:-|{'|'.join(sorted(word for word, symbol in symbols.SYMBOL_OF.items() if symbol in {'or', 'to'}))}|ya da) ?")
+_ENDS_CLAUSE = re.compile(r" ?(?:$|[.,;!?\n]| (?:on|at|please|from|and)\b)")
 _NUMBER = re.compile(
-    r"(?<![\w.,:/+-])(?:\d{1,3}(?:\.\d{3}){1,2}|\d{1,9})(?![\d]|[.,:/-]\d|['’]?[a-z]{0,2}\d)|(?<![a-z'])[a-z]{1,20}(?![a-z'])"
+    r"(?<![\w.,:/+-])\d{1,3}(?=-\d{1,3} ?[a-z])|(?<![\w.,:/+])(?:\d{1,3}(?:\.\d{3}){1,2}|\d{1,9})(?![\d]|[.,:/-]\d|['’]?[a-z]{0,2}\d)"
+    r"|(?<![a-z'])[a-z]{1,20}(?![a-z'])"
 )
 _HOUR_BEHIND = re.compile(r" ?(?:[:.]\d|am\b|pm\b|o'?clock)|[%$£€₺°]")
 _ARTICLES = frozenset(word for word, symbol in symbols.SYMBOL_OF.items() if symbol == "a")
@@ -53,25 +58,30 @@ class Counted:
     number: Count | None
 
 
-def find(message: Folded, taken: Iterable[tuple[int, int]], *, asked: str = "") -> Counted:
-    """Return the numbers outside of the `taken` spans of the text as typed."""
+def find(message: Folded, taken: Iterable[tuple[int, int]], *, asked: str = "", timed: bool = False) -> Counted:
+    """Return the numbers outside of the `taken` spans of the text as typed.
+
+    `timed` tells that a time is said, beside which "for 4" is a number of people. Of a span, 4-5 people, the first counts.
+    """
     text, place, spans = message.text, message.place, list(taken)
     numbers = [one for one in _numbers(text) if not any(start < place[one.end] and place[one.start] < end for start, end in spans)]
     people: Count | None = None
     nights: Count | None = None
     others: list[Count] = []
     for one in numbers:
+        if others and _LINK.fullmatch(text, others[-1].end, one.start) and _is_counted(text, one, asked):
+            one = Count(others[-1].value, others.pop().start, one.end)  # noqa: PLW2901 - the span is one number
         if (match := _PEOPLE.match(text, one.end)) and one.value <= _MOST_PEOPLE:
             people = Count(one.value + (people.value if people else 0), people.start if people else one.start, match.end())
         elif (stay := _stay(text, one, asked)) and stay.value <= _MOST_NIGHTS:
             nights = nights or stay
         else:
             others += [] if text[one.start : one.end] in _ARTICLES else [one]
+    nights = nights or _collective(text, _COLLECTIVE_NIGHTS)
     if people is None:
-        people = next((one for one in others if _is_party(text, one)), None)
+        people = next((one for one in others if _is_party(text, one, beside=timed or nights is not None)), None)
         others = [one for one in others if one is not people]
-    if people is None:
-        people = next(filter(None, (_collective(text, value, pattern) for value, pattern in _COLLECTIVES)), None)
+        people = people or _collective(text, _COLLECTIVES)
     doubtful = () if asked in {"number", "nights"} else symbols.AMBIGUOUS_NUMBERS
     number = next((one for one in others if text[one.start : one.end] not in doubtful), None)
     if asked == "nights" and nights is None and number is not None and number.value <= _MOST_NIGHTS:
@@ -118,11 +128,18 @@ def _stay(text: str, one: Count, asked: str) -> Count | None:
     return None
 
 
-def _is_party(text: str, one: Count) -> bool:
+def _is_counted(text: str, one: Count, asked: str) -> bool:
+    return bool(_PEOPLE.match(text, one.end)) or _stay(text, one, asked) is not None
+
+
+def _is_party(text: str, one: Count, *, beside: bool) -> bool:
+    """Return whether a number without a noun counts people: `table for 4`, and `for 4` beside a time or nights."""
     before = text[max(0, one.start - _BEFORE) : one.start]
-    return one.value <= _MOST_PEOPLE and bool(_PEOPLE_BEFORE.search(before)) and not _HOUR_BEHIND.match(text, one.end)
+    said = _PEOPLE_BEFORE.search(before) or (beside and _PEOPLE_BESIDE.search(before) and _ENDS_CLAUSE.match(text, one.end))
+    return one.value <= _MOST_PEOPLE and bool(said) and not _HOUR_BEHIND.match(text, one.end)
 
 
-def _collective(text: str, value: int, pattern: re.Pattern[str]) -> Count | None:
-    match = pattern.search(text)
-    return Count(value, *match.span()) if match else None
+def _collective(text: str, patterns: Iterable[tuple[int, re.Pattern[str]]]) -> Count | None:
+    """Return a number that is said without one: `just me`, `overnight`."""
+    found = ((value, pattern.search(text)) for value, pattern in patterns)
+    return next((Count(value, *match.span()) for value, match in found if match), None)

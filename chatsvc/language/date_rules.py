@@ -75,7 +75,7 @@ def _day_of_week_ahead(match: re.Match[str], today: date) -> date | None:
 def _weeks_after_day(match: re.Match[str], today: date) -> date | None:
     """Resolve "a week on Monday"."""
     first = days.next_weekday(today, int(match["wd"]))
-    return first and days.after(first, 7 * _number(match))
+    return first and days.after(first, (14 if match["unit"] == "fortnight" else 7) * _number(match))
 
 
 def _nth_weekday(match: re.Match[str], today: date) -> date | None:
@@ -146,7 +146,7 @@ _NO_DAYS = [
 ]
 # days in the past
 _GONE = [
-    rf"past (?:week )?(?:on )?{_GUN}{_ANY_D}{_GUN}(?!of (?:the )?(?:month |nextmonth |thismonth |M\d))",
+    rf"past (?:week )?(?:on )?{_GUN}{_ANY_D}{_GUN}(?!(?:of|in) (?:the )?(?:month |nextmonth |thismonth |M\d))",
     rf"{_ANY_D}{_GUN}(?:of )?past week ",
     rf"#\d+\??{_CASE} (?:day|week|month|year) ago ",
     rf"(?:a|#\d+\??) (?:day|week|month|year) ago (?:on )?(?:{_ANY_D})?",
@@ -180,9 +180,9 @@ _RELATIVE: list[tuple[str, Resolve]] = [
 # (rule, function that resolves its match)
 _DATES: list[tuple[str, Resolve]] = [
     (rf"date=(?P<iso>\d+-\d+-\d+){_CASE} ", _written),
-    (rf"(?:the )?{_DAY}\??(?:{_SPAN}|{_CASE} )(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
+    (rf"(?:the )?{_DAY}{_SPAN}(?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
     (rf"(?:the )?{_DAY}\??{_CASE} (?:day )?(?:of )?{_M}(?:ayin |month )?{_YEAR}", _day_and_month),
-    (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} {_YEAR}{_GUN}", _day_and_month),
+    (rf"{_M}(?:ayin |month )?(?:the )?{_DAY}\??{_CASE} (?!week |hour |minute ){_YEAR}{_GUN}", _day_and_month),
     (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?nextmonth ", _number_of_month(1)),
     (rf"nextmonth (?:ayin )?(?:ok |x |, )?(?:on )?(?:the )?(?!#1\? ){_DAY}\??{_CASE} {_GUN}(?!{_PART} )", _number_of_month(1)),
     (rf"(?:the )?{_DAY}\??(?:'ord)? (?:of )?(?:the )?thismonth ", _number_of_month(0)),
@@ -194,7 +194,7 @@ _DATES: list[tuple[str, Resolve]] = [
     # counted from today
     (rf"(?:in {_N}week (?:time )?|#(?P<n2>\d+)\?? week later )(?:, )?(?:on )?{_D}{_GUN}",
      lambda match, today: days.weekday_of_week(today, int(match["wd"]), int(match["n"] or match["n2"] or 1))),
-    (rf"(?<!for ){_N}week (?:by|on) {_D}", _weeks_after_day),
+    (rf"(?<!for ){_N}(?P<unit>week|fortnight) (?:by|on) {_D}", _weeks_after_day),
     (rf"{_D}in {_N}week (?:time )?", _day_of_week_ahead),
     (rf"{_N}(?P<unit>day|week|month|year|fortnight)(?:'\w+)? later ", _ahead),
     (rf"(?:in )?{_N}(?P<unit>day|week|month|year|fortnight) by (?:today|now) ", _ahead),

@@ -86,8 +86,8 @@ def doubt_short_days(tokens: list[Token]) -> None:
             before = tokens[at - 1].symbol if at else ""
             after = tokens[at + 1].symbol if at + 1 < len(tokens) else ""
             near = (before in _DAY_CONTEXT and before != ",") or after.startswith(_AFTER_DAY)
-            near = near or (before in {"-", "/"} and at > 1 and tokens[at - 2].kind is Kind.WEEKDAY)
-            near = near or (after in {"-", "/"} and at + 2 < len(tokens) and tokens[at + 2].kind is Kind.WEEKDAY)
+            near = near or (before in {"-", "/", "to"} and at > 1 and tokens[at - 2].kind is Kind.WEEKDAY)
+            near = near or (after in {"-", "/", "to"} and at + 2 < len(tokens) and tokens[at + 2].kind is Kind.WEEKDAY)
             alone = len(tokens) <= 3 and all(one is token or one.symbol in {"ok", "?", ".", "!", ",", "next"} for one in tokens)
             if not near and not alone:
                 token.symbol = Kind.UNKNOWN.value

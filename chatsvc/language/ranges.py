@@ -18,9 +18,10 @@ _BEHIND = (
     rule(rf"and {_NUMBER}(?:'\w+)? (?=arasi )"),
 )
 _FIGURES = frozenset({Kind.NUMBER, Kind.DATE, Kind.PAIR, Kind.MONTH})
-_JOINED = frozenset({"-", "to", "till"})
+_JOINED = frozenset({"-", "to", "till", "leave", "arrive"})
 _BETWEEN = frozenset({"and", "with"})
-_LOOSE = frozenset({"the", "on", "day", ",", "-", "to", "till", "and", "with", "ok", "until"})
+_PARTS = frozenset({"morning", "noon", "afternoon", "evening", "night"})
+_LOOSE = frozenset({"the", "on", "day", ",", "-", "to", "till", "and", "with", "ok", "leave"}) | _PARTS
 _FROM = frozenset({Case.ABLATIVE, Case.POSSESSIVE_ABLATIVE})
 _TO = frozenset({Case.DATIVE, Case.POSSESSIVE_DATIVE})
 _LONGEST = 4  # symbols between the two days
@@ -38,7 +39,7 @@ def last_day(line: TokenLine, found: Sequence[Expression[date]], wanted: int) ->
     if wanted + 1 < len(found):
         other = found[wanted + 1]
         gap = line.symbols(one.end, other.first)
-        if other.value and len(gap) <= _LONGEST and set(gap) <= _LOOSE and _is_range(line, one, other, gap):
+        if other.value and len(gap) <= _LONGEST and (set(gap) <= _LOOSE or "arrive" in gap) and _is_range(line, one, other, gap):
             last = _behind(first, other.value, explicit=other.explicit)
             return (last, other.first, other.end) if last else None
     figures = any(token.kind in _FIGURES for token in line.tokens[one.first : one.end])
@@ -58,10 +59,11 @@ def number_behind(line: TokenLine, first: date, at: int) -> tuple[date, int, int
 def _is_range(line: TokenLine, one: Expression[date], other: Expression[date], gap: Sequence[str]) -> bool:
     cases = [[token.case for token in line.tokens[mention.first : mention.end] if token.case] for mention in (one, other)]
     before = line.tokens[one.first - 1].symbol if one.first else ""
-    behind = line.tokens[other.end].symbol if other.end < len(line.tokens) else ""
+    behind = next((token.symbol for token in line.tokens[other.end :] if token.symbol not in _PARTS), "")
     declined = bool(_FROM.intersection(cases[0])) and (bool(_TO.intersection(cases[1])) or behind == "till")
     between = not _BETWEEN.isdisjoint(gap) and (before == "by" or behind == "arasi")
-    return declined or between or not _JOINED.isdisjoint(gap)
+    to_part = behind == "till" and not _PARTS.isdisjoint(gap)  # cuma akşamından pazar öğlene kadar
+    return declined or between or to_part or not _JOINED.isdisjoint(gap)
 
 
 def _of_number(first: date, number: int) -> date | None:

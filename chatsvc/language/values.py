@@ -82,7 +82,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     if last and "time" in found and last[1][0] < found["time"][1] and found["time"][0] < last[1][1]:  # "4-6", "4'ü ile 6'sı arası"
         del found["time"]
     taken = [*plain.taken, *found.values(), *([written] if written else []), *([last[1]] if last else [])]
-    counted = counts.find(message, taken, asked=asked)
+    counted = counts.find(message, taken, asked=asked, timed="time" in found)
 
     def place(span: Span) -> Span:
         return tuple(at if at < cut or not missing else at + missing for at in span)  # type: ignore[return-value]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from chatsvc.language.values import Mention, Values, read
 
 NOW = dt.datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
 DEC = [dt.date(2026, 12, day) for day in range(1, 32)]
+STAYS = Path(__file__).parents[1] / "answers" / "stays.tsv"
 KINDS = ("date", "until", "time", "nights", "people", "number", "name", "phone", "email")
 
 
@@ -151,6 +155,45 @@ def test_numbers_of_people(text: str, people: int | None) -> None:
 )
 def test_other_numbers(text: str, asked: str, number: int | None) -> None:
     assert held(values(text, asked)).get("number") == number
+
+
+def test_first_and_last_days_nights_and_people_are_read() -> None:
+    """Each line: a message, its first day, its last day, nights and people; a dash for none."""
+    with STAYS.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    right = 0
+    for text, *expected in lines:
+        found = held(values(text))
+        right += [str(found.get(kind, "-")) for kind in ("date", "until", "nights", "people")] == expected
+    assert right >= 0.95 * len(lines)
+    assert len(lines) > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("randevum 4 aralıktaydı onu 5 aralığa alalım", DEC[4]),
+        ("a fortnight on Tuesday", DEC[7]),
+        ("last Friday in November", dt.date(2026, 11, 27)),
+        ("check in 12/12 check out 14/12", DEC[11]),
+        ("temmuzda 2 hafta", None),
+    ],
+)
+def test_days_that_were_read_wrong(text: str, day: dt.date | None) -> None:
+    assert held(values(text)).get("date") == day
+
+
+def test_a_long_message_is_read_at_once() -> None:
+    for piece in ("a", "1 ", "12 aralık ", "from 4 to 6 December ", "Ali Veli ", "0532 111 22 33, ", "my name is ", "\n", "x'"):
+        text = (piece * 20_000)[:20_000]
+        for asked in ("", "name", "date"):
+            assert min(_seconds(text, asked) for _ in range(3)) < 0.05, (piece, asked)
+
+
+def _seconds(text: str, asked: str) -> float:
+    started = process_time()
+    values(text, asked)
+    return process_time() - started
 
 
 def test_all_values_count_at_once() -> None:
