@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from chatsvc.language import days
+from chatsvc.language.selection import TILL
 from chatsvc.language.tokens import Case, Expression, Kind, TokenLine, rule
 
 # two numbers of one month inside an expression: 4-6 Aralık, the 4th to the 6th of December, December 4-6
@@ -59,10 +60,11 @@ def number_behind(line: TokenLine, first: date, at: int) -> tuple[date, int, int
 def _is_range(line: TokenLine, one: Expression[date], other: Expression[date], gap: Sequence[str]) -> bool:
     cases = [[token.case for token in line.tokens[mention.first : mention.end] if token.case] for mention in (one, other)]
     before = line.tokens[one.first - 1].symbol if one.first else ""
-    behind = next((token.symbol for token in line.tokens[other.end :] if token.symbol not in _PARTS), "")
-    declined = bool(_FROM.intersection(cases[0])) and (bool(_TO.intersection(cases[1])) or behind == "till")
-    between = not _BETWEEN.isdisjoint(gap) and (before == "by" or behind == "arasi")
-    to_part = behind == "till" and not _PARTS.isdisjoint(gap)  # cuma akşamından pazar öğlene kadar
+    behind = next((token for token in line.tokens[other.end :] if token.symbol not in _PARTS), None)
+    until = behind is not None and behind.text in TILL
+    declined = bool(_FROM.intersection(cases[0])) and (bool(_TO.intersection(cases[1])) or until)
+    between = not _BETWEEN.isdisjoint(gap) and (before == "by" or (behind is not None and behind.symbol == "arasi"))
+    to_part = until and not _PARTS.isdisjoint(gap)  # cuma akşamından pazar öğlene kadar
     return declined or between or to_part or not _JOINED.isdisjoint(gap)
 
 

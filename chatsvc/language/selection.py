@@ -23,7 +23,7 @@ _NO_REJECTION = _WORDS.words("no_rejection")
 _UNLESS_LAST = _WORDS.words("unless_last")
 _CORRECTIONS = _WORDS.words("corrections")
 _TAKES = _WORDS.words("takes")
-_TILL = _WORDS.words("till")
+TILL = _WORDS.words("till")
 
 _ATTRIBUTES, _ARTICLES, _BUT, _NEAR, _LINKS, _NEW, _OR = (
     _WORDS.words(name) for name in ("attributes", "articles", "but", "near", "links", "new", "or")
@@ -72,7 +72,7 @@ def choose(line: TokenLine, found: Sequence[Candidate], beside: Sequence[Candida
 def _ends_span(line: TokenLine, one: Candidate) -> bool:
     """Return whether a candidate is only the end of a span: `till Friday`, `cumaya kadar`."""
     before, behind = _before(line, one.start, 0), _behind(line, one.end, -1)
-    return bool(before and before[-1].text in _TILL) or bool(behind and behind[0].text in _TILL)
+    return bool(before and before[-1].text in TILL) or bool(behind and behind[0].text in TILL)
 
 
 def rejections(line: TokenLine, found: Sequence[Candidate]) -> list[bool]:
