@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsvc.language.wordlists import LanguageWords, WordFile, compiled
+from chatsvc.language.wordlists import LanguageWords, WordFile
 
 _FOREIGN = WordFile("language/foreign_names.txt")
 _GIVEN = LanguageWords("given_names.txt")
@@ -34,21 +34,10 @@ SURNAME_CUE = _CUES.any_of("surname", r"\A[ ,.]*+(?:{})")
 SURNAME_SAID = _CUES.any_of("surname_said", r"\b(?:{})[ :=]*$")
 FIRST_NAME_CUE = _CUES.any_of("first_name", r"\A[ ,.]*+(?:{}) ?(?=[a-z])")
 RATHER = _CUES.any_of("rather", "(?:{}) ")
-CUE_BEHIND = _CUES.any_of("behind")
 RELATION = _CUES.any_of("relation")
 TELLING = _CUES.any_of("telling", r"\b(?:{})\b")
 OPENING = _CUES.any_of("opening", r"(?:^|[.,;:!?\n]|\b(?:{})) ?\w*+(?:'\w*+)?(?: \w*+)? ?$")
-GREETING = _CUES.any_of("greeting", r"(?:(?:{})[ ,]+)*")
 IT_IS = _CUES.any_of("it_is", r"\b(?:{}) $")
 QUALITY = _CUES.any_of("quality", "(?:{})$")
 VERB = _CUES.any_of("verb", "(?:{})$")
-_REST = r"[^.,;!?\n\d]{2,40}[.\s]*$"
-# (pattern, whether any words with capitals are a name, whether it takes a given name and more)
-SIGNATURES = [
-    (_CUES.any_of("parting", r"\b(?:{})[ ,.!]*\n+(?P<name>[^,;!?\n\d]{2,40})(?=\n|$)"), True, False),
-    (_CUES.any_of("parting", r"\A(?s:.*)\b(?:{})(?:[ ,.!\n-]+)(?P<name>[^,;!?\n\d]{2,40})\s*$"), True, False),
-    (compiled(rf"(?:\n|[.!?,] )\s?[-~] ?(?P<name>{_REST})"), True, False),
-    (compiled(rf"[ ][-~] ?(?P<name>{_REST})"), False, False),
-    (compiled(rf"\n(?P<name>{_REST})"), False, False),
-    (compiled(rf"[.!?] (?P<name>{_REST})"), False, True),
-]
+PARTED = _CUES.any_of("parting", r"(?<![a-z])(?:{})[ ,.!\n-]+$")

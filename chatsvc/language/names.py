@@ -1,168 +1,358 @@
-"""The visitor's own name as typed, without titles; names of other people are left out."""
+"""The visitor's own name as typed, without titles.
+
+It is announced (`cued_names`), or stands for itself: beside other values, as a signature, or where one is asked for. For that the
+text is cut at values, labels ("tel", "name is") and punctuation; a piece of nothing but words that may be a name is one.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
-from chatsvc.language import symbols
-from chatsvc.language.folding import Folded, fold_with_places, folded
-from chatsvc.language.name_spans import LETTER, MOST_WORDS, WORD, Name, base_of, checked, is_grammar, name_at, skip_blanks
+from chatsvc.language import cued_names, sentences
+from chatsvc.language.cued_names import Name, is_grammar
+from chatsvc.language.folding import fold_with_places, folded, words
+from chatsvc.language.language_detection import is_word
 from chatsvc.language.name_words import (
     AMBIGUOUS_NAMES,
     BUSINESS,
-    CAPITAL_CUE,
+    COPULAS,
     COURTESIES,
-    CUE_BEHIND,
     DEMONYMS,
-    FIRST_NAME_CUE,
     GIVEN_NAMES,
-    GREETING,
     NAMES_AND_WORDS,
-    NO_CUE,
     NOT_NAMES,
-    RATHER,
-    RELATION,
-    SIGNATURES,
-    STRONG_CUE,
-    SURNAME_CUE,
-    SURNAME_SAID,
+    PARTED,
+    PARTICLES,
     SURNAMES,
     TELLING,
     TITLES,
-    WEAK_CUE,
 )
-from chatsvc.language.tokens import Kind
+from chatsvc.language.symbols import NUMBER_OF
+from chatsvc.language.wordlists import LanguageWords
 
-_SIGNED_IN = 120  # characters at the end of a text in which it may be signed
-_LAST_WORD = re.compile(rf"({LETTER}{{1,40}}+(?:[-'’]{LETTER}{{1,40}}+){{0,8}}+\.?) {{0,40}}+$")
-
-
-def find(message: Folded, raw: str, contacts: Sequence[int] = ()) -> Name | None:
-    """Return the name that the visitor gives as their own. `contacts` are the offsets in `raw` of numbers and addresses."""
-    text = message.text
-    shouted = sum(map(str.isupper, raw)) > 0.7 * max(1, sum(map(str.isalpha, raw)))
-    for pattern, strong in ((STRONG_CUE, True), (CAPITAL_CUE, True), (WEAK_CUE, False)):
-        for match in pattern.finditer(text):
-            if pattern is CAPITAL_CUE and not raw[message.place[match.end()] :][:1].isupper():
-                continue
-            if NO_CUE.search(text, max(0, match.start() - 24), match.end()) or _of_another(text, match.start()):
-                continue
-            start = message.place[match.end()]
-            if match[0] == "ben " and raw[start - 4] == "B" and TELLING.search(text):  # Ben Carter
-                continue
-            if name := name_at(raw, start, strong=strong, shouted=shouted):
-                return _corrected(name, raw, shouted=shouted)
-    for match in CUE_BEHIND.finditer(text):
-        own = not RELATION.search(text[max(0, match.start() - 40) : match.start()])
-        if own and (name := _backward(raw, message.place[match.start()])):
-            return name
-    return _signature(message, raw) or _beside_contact(raw, contacts)
-
-
-def _of_another(text: str, start: int) -> bool:
-    return bool(RELATION.search(text[max(0, start - 12) : start]))
+_FILE = LanguageWords("names.txt")
+_OUTRIGHT, _LABELS, _OTHERS, _PLACES = (_FILE.words(name) for name in ("outright", "labels", "others", "places"))
+_RELATIVES, _PETS = _FILE.words("relatives"), _FILE.words("pets")
+_CUES = _OUTRIGHT | _FILE.words("cues")
+_BEHIND, _SURNAME = _FILE.words("behind"), _FILE.words("surname")
+_BEHIND_ANY, _DOCTORS = _FILE.words("behind_any"), _FILE.words("doctors")
+_REJECTED_BEHIND, _NOT = _FILE.words("rejected_behind"), _FILE.words("rejected_before")
+_BEHIND |= _BEHIND_ANY
+_CUTS = _CUES | _BEHIND | _REJECTED_BEHIND | _NOT | _LABELS | _OTHERS | _RELATIVES | _PETS
+_AROUND, _EVERYDAY = _FILE.words("around"), _FILE.words("everyday")
+_ENDINGS = _FILE.any_of("endings", r"(?<=[a-z][a-z])(?:{})$")
+_VERBS = _FILE.any_of("verbs", r"(?<=[a-z][a-z])(?:{})$")
+_SPOKEN_OF, _ASKS = _FILE.any_of("spoken_of"), _FILE.any_of("asks")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?|\d[\d:.]*|[^\w\s]|\n")
+_BEHIND_APOSTROPHE = re.compile(r"(?<=[^\W\d_]{2})['’](?:y?[ıiuüİ]m|[dt][ıiuü]r|y?[ae]|n[ıiuü]n|[ıiuü]n|s)$")
+_WITH_NAMES = {"give", "correct"}  # acts whose sentences hold names
+Span = tuple[int, int]
+_MOST_WORDS = 5
+_MOST_TOKENS = 120
+_SENTENCE = re.compile(r"[^.!?\n]{1,400}[.!?]{0,3}")
+_DASHED, _NEW_LINE, _NEW_SENTENCE = re.compile(r"(?:^|[.!?,\n ]) ?[-~–] ?$"), re.compile(r"\n *$"), re.compile(r"[.!?] +$")
+_BEFORE_SIGNATURE = 60  # characters looked at before a signature
+_KEYS = re.compile(r"asd|sdf|qwe|wer[t]y|zxc|xcv|hjkl|(.)\1\1|^[^aeiouy]{4}")  # keys side by side
+_LATIN = re.compile(r"[a-z]")
+_FEW_KINDS = 2  # of values beside which a single unknown word is a name
 
 
-def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
-    """Add a surname given separately, or take a correction. Examples: `last name Bell`, `adım Leyla değil Leman`."""
-    gap = folded(raw[name.end : name.end + 40])
-    if SURNAME_SAID.search(folded(raw[max(0, name.start - 24) : name.start])) and (match := FIRST_NAME_CUE.match(gap)):
-        first = name_at(raw, name.end + match.end(), strong=True, shouted=shouted)
-        if first is not None:  # "soyadım Erkmen adım Tülay"
-            return Name(f"{first.value} {name.value}", name.start, first.end)
-    if (match := SURNAME_CUE.match(gap)) and (second := name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
-        return Name(f"{name.value} {second.value}", name.start, second.end)
-    if match := RATHER.match(gap):
-        return name_at(raw, name.end + match.end(), strong=True, shouted=shouted) or name
-    return name
+class _NamePiece(NamedTuple):
+    """A run of words between two cuts."""
+
+    words: list[re.Match[str]]
+    cue: str  # the word before or behind it that announces a name
+    beside: bool  # a value stands right before or behind it
+    owner: str  # whose name it would be: "" the visitor's, "relative" or "other"
+    question: bool  # its sentence asks something
+    edge: bool  # the first or the last of the text
+    behind: bool  # the cue stands behind it
+    signed: int  # how sure a name must be here as a signature; _NEVER where it is none
 
 
-def _backward(raw: str, end: int) -> Name | None:
-    """Return the name that ends here: Elif Su Toprak | adına."""
-    taken: list[re.Match[str]] = []
-    while len(taken) < MOST_WORDS and (match := _LAST_WORD.search(raw, max(0, end - 40), end)):
-        base = base_of(match[1])
-        if base in COURTESIES and not taken:
-            return None  # Ahmet Bey adına: for somebody else
-        if base in TITLES or (base not in GIVEN_NAMES and base not in NAMES_AND_WORDS and (base in NOT_NAMES or is_grammar(base))):
-            break
-        if base in NOT_NAMES and not match[1][0].isupper():
-            break
-        taken.insert(0, match)
-        end = match.start()
-    if not taken:
+class _NameContext(NamedTuple):
+    """The message around a piece."""
+
+    asked: str
+    contact: bool
+    kinds: int  # values beside
+    alone: bool  # hardly anything is said besides values and one piece
+
+
+# how sure a piece is a name: announced; a known name of two words and more; a known name; words with capitals; one such; without
+_NEVER, _CUED, _FULL, _KNOWN, _CAPITALS, _CAPITAL, _PLAIN = 7, 6, 5, 4, 3, 2, 1
+
+
+def find(text: str, values: Collection[Span], contacts: Collection[Span], asked: str = "") -> Name | None:
+    """Return the name that a text gives.
+
+    `values` are the spans of its other values, `contacts` those of telephone numbers and e-mail addresses; `asked` is what the bot
+    asked for.
+    """
+    plain = text
+    for start, end in contacts:
+        plain = plain[:start] + "\x00" * (end - start) + plain[end:]
+    announced = cued_names.find(fold_with_places(plain), plain)
+    announced = announced and replace(announced, cued=True)
+    told = _standing(text, {*values, *contacts}, asked, contact=bool(contacts))
+    if announced is None or told is None or announced.value not in told.value:
+        return announced or told
+    # "my name is" before a part of the name; "Olga ivanova" goes on in small letters with another word
+    return replace(told, cued=True) if asked == "name" or told.value.istitle() == announced.value.istitle() else announced
+
+
+def _standing(text: str, values: Collection[Span], asked: str, *, contact: bool) -> Name | None:
+    """Return the name that stands for itself."""
+    shouted = text.isupper()
+    named = asked == "name"
+    pieces = [
+        (piece, run) for piece in _pieces(text, sorted(values)) if (run := _stripped(piece.words, asked=named and not piece.question))
+    ]
+    message = _NameContext(asked, contact, len(values), alone=len(pieces) == 1)
+    found: list[tuple[int, int, Name, str]] = []
+    for piece, whole in pieces:
+        own = piece.cue or piece.signed < _NEVER or (named and not piece.question)
+        if (piece.owner and not (named and piece.owner == "relative")) or (_base(piece.words[0]) in _DOCTORS and not own):
+            continue
+        # rezervasyon Deniz Aydın adına: the name ends where the piece does
+        for at in range(len(whole) if piece.cue in _BEHIND_ANY else 1):
+            run = _stripped(whole[at:], asked=named)
+            sure = _rank(run, piece, asked=named, shouted=shouted) if run else None
+            if sure is not None and sure >= (_needed(piece, message) if not at else _CUED):
+                found.append((sure, len(run), _name(text, run), piece.cue))
+                break
+        else:
+            if named and (head := _known_head(whole)):
+                found.append((_FULL, len(head), _name(text, head), ""))
+    if not found:
         return None
-    known = [base_of(match[1]) in GIVEN_NAMES for match in taken]
-    titled = re.search(r"(?i)\b(?:mr|mrs|ms|miss|dr)\.? $", raw[: taken[0].start(1)])
-    if all(match[1][0].isupper() for match in taken[-2:]) or taken[-1][1][0].isupper():
-        while not taken[0][1][0].isupper() or (
-            not known[0] and len(taken) > 1 and known[1] and base_of(taken[1][1]) not in AMBIGUOUS_NAMES
+    *_, name, cue = max(found, key=lambda one: one[:2])
+    given = next((one[2] for one in found if one[3] not in _SURNAME and one[2].end < name.start), None)
+    return Name(f"{given.value} {name.value}", given.start, name.end) if cue in _SURNAME and given else name
+
+
+def _known_head(run: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return a known given name and surname at the front of other words: `okan yılmaz araba fren yapınca titriyor`."""
+    bases = [_base(word) for word in run]
+    known = len(run) > 2 and bases[0] in GIVEN_NAMES - AMBIGUOUS_NAMES and bases[1] in SURNAMES and bases[2] not in COURTESIES
+    return run[:2] if known else []
+
+
+def _needed(piece: _NamePiece, message: _NameContext) -> int:
+    """Return how sure a piece must be to count as a name."""
+    if message.asked == "name":
+        if piece.question:
+            return _KNOWN if piece.edge else _FULL
+        return _PLAIN if message.alone else _CAPITAL
+    if message.asked == "confirm" or piece.behind:
+        return min(_CUED, piece.signed)
+    return min(piece.signed, _needed_beside(piece, message) if message.kinds else _NEVER)
+
+
+def _needed_beside(piece: _NamePiece, message: _NameContext) -> int:
+    """Return how sure a piece must be that stands beside other values."""
+    if message.contact and (message.alone or piece.beside or piece.edge):
+        return _PLAIN if message.alone else _CAPITALS
+    if message.alone and not piece.question:
+        return _CAPITAL if message.kinds >= _FEW_KINDS and piece.beside else _CAPITALS
+    return _FULL if piece.beside else _CUED
+
+
+def _pieces(text: str, values: Sequence[Span]) -> Iterable[_NamePiece]:
+    """Cut a text into pieces; what is rejected ("not Shaun") is left out."""
+    tokens = list(_TOKEN.finditer(text))[:_MOST_TOKENS]
+    questions = [(match.start(), match.end()) for match in _SENTENCE.finditer(text) if "?" in match[0] or _ASKS.search(folded(match[0]))]
+    english = bool(TELLING.search(folded(text)))
+    run: list[re.Match[str]] = []
+    cue, owner, behind, out, first = "", "", False, False, True
+    for at, match in enumerate([*tokens, None]):
+        inside = match is not None and any(start <= match.start() < end for start, end in values)
+        base = folded(match[0].rstrip(".")) if match else ""
+        letters = match is not None and match[0][0].isalpha()
+        if (
+            match
+            and letters
+            and not inside
+            and (_CUTS.isdisjoint({base, base.partition("'")[0]}) or _is_inner(run, match, tokens[at + 1 : at + 2], english=english))
         ):
-            taken, known = taken[1:], known[1:]  # ofisten Elif, masayı Elif
-        if not (known[0] or titled or len(taken) > 1 or base_of(taken[0][1]) in SURNAMES or not raw[: taken[0].start()].strip()):
-            return None
-    else:
-        first = next((at for at, one in enumerate(known) if one and len(taken) - at <= 3), None)
-        if first is None:
-            return None
-        taken = taken[first:]
-    return _whole(raw, taken[0].start(1), taken[-1].end(1), strong=True)
+            run.append(match)
+            if not _ends_sentence(match[0], base):
+                continue
+        elif run and match and match[0] in "'’":
+            continue
+        announced = base if base in _CUES and not inside else ""
+        if run:
+            last = not any(
+                token[0][0].isalpha() and not any(start <= token.start() < end for start, end in values) for token in tokens[at:]
+            )
+            if not (out or base in _REJECTED_BEHIND or all(len(word[0]) == 1 for word in run)):
+                question = any(start <= run[0].start() < end for start, end in questions)
+                signed = (
+                    _signature(folded(text[: run[0].start()])[-_BEFORE_SIGNATURE:], last=last, line=base == "\n") if not owner else _NEVER
+                )
+                announced_behind = not cue and base in _BEHIND
+                yield _NamePiece(
+                    run, base if announced_behind else cue, inside or behind, owner, question, first or last, announced_behind, signed
+                )
+            first = False
+        if run or inside or letters or (match and match[0] == "\n"):
+            kept = owner if announced and not run else ""  # "firma adı Delta": the name announced is the company's
+            owner = "" if inside else "other" if base in _OTHERS or base in _PETS else "relative" if base in _RELATIVES else kept
+            cue = cue if base in _REJECTED_BEHIND else announced
+            behind, out = inside, base in _NOT
+        run = []
 
 
-def _signature(message: Folded, raw: str) -> Name | None:
-    skipped = max(0, len(message.text) - _SIGNED_IN)
-    last = message.text[skipped:]
-    for pattern, strong, several in SIGNATURES:
-        for closing in pattern.finditer(last):
-            start, end = (message.place[skipped + closing_at] for closing_at in closing.span("name"))
-            if name := _whole(raw, start, end, strong=strong, several=several):
-                return name
-    return None
+def _signature(before: str, *, last: bool, line: bool) -> int:
+    """Return how sure a piece must be to be a signature. Lines may follow behind a parting."""
+    if PARTED.search(before) and (last or line):
+        return _CAPITAL
+    if not last:
+        return _NEVER
+    return _CAPITAL if _DASHED.search(before) else _KNOWN if _NEW_LINE.search(before) or _NEW_SENTENCE.search(before) else _NEVER
 
 
-def _beside_contact(raw: str, contacts: Sequence[int]) -> Name | None:
-    """Return a name alone before a number or address. Example: `Anna Bell, 0532 111 22 33`."""
-    for place in contacts:
-        before = raw[:place].rstrip(" ,:-–+(\n\t|/")
-        start = max(before.rfind("\n"), before.rfind("."), before.rfind(",")) + 1
-        if name := _whole(raw, start, len(before), strong=False, several=True):
-            return name
-    return None
+def _is_inner(run: Sequence[re.Match[str]], match: re.Match[str], following: Sequence[re.Match[str]], *, english: bool) -> bool:
+    """Return whether a word that cuts elsewhere is a part of a name: `Arjan de Vries`, `Thanks, Ben`."""
+    base = folded(match[0].rstrip("."))
+    if match[0][0].isupper() and (base in GIVEN_NAMES or base in NAMES_AND_WORDS) and (run or not following or english):
+        return True
+    if not run or match[0][0].isupper():
+        return False
+    return folded(match[0]) in PARTICLES and bool(following) and following[0][0][0].isupper()
 
 
-def _whole(raw: str, start: int, end: int, *, strong: bool, several: bool = False) -> Name | None:
-    """Return the span as a name if it is nothing else. `several`: only a known given name and more."""
-    found = list(WORD.finditer(raw, start, end))
-    while found and (base_of(found[0][0]) in TITLES or found[0][0] in {"from", "by", "ben"}):
-        found.pop(0)
-    if found and base_of(found[-1][0]) in COURTESIES:
+def _ends_sentence(word: str, base: str) -> bool:
+    """Return whether a word's full stop ends a sentence. That of an initial or a title does not."""
+    return word.endswith(".") and len(base) > 1 and base not in TITLES
+
+
+def _stripped(run: list[re.Match[str]], *, asked: bool) -> list[re.Match[str]]:
+    """Drop titles and courtesies around a name. Return nothing if somebody else is spoken of ("Ayşe Hanım")."""
+    while (
+        run
+        and (_base(run[0]) in TITLES or _base(run[0]) in _AROUND)
+        and not (len(run) > 1 and _is_given(run[0]) and run[0][0][0].isupper())
+    ):
+        run = run[1:]
+    while run and _base(run[-1]) in _AROUND:
+        run = run[:-1]
+    if any(_SPOKEN_OF.fullmatch(_base(word)) for word in run):
+        return []
+    if len(run) > 1 and _base(run[-1]) in COURTESIES:
+        return run[:-1] if asked else []
+    if (
+        len(run) > 1
+        and run[0][0][0].isupper()
+        and not _is_initial(run[0][0])
+        and not _is_given(run[0])
+        and _is_given(run[1])
+        and _is_ordinary(_base(run[0]), capital=False, endings=_ENDINGS)
+    ):
+        return run[1:]  # Ofisten Elif
+    return run
+
+
+def _rank(run: list[re.Match[str]], piece: _NamePiece, *, asked: bool, shouted: bool) -> int | None:
+    """Return how sure it is that all of these words are a name. None if they are none."""
+    bases = [_base(word) for word in run]
+    capital = [word[0][0].isupper() and not shouted for word in run]
+    known, sole = _is_given(run[0]), len(run) == 1
+    if not _may_be_name(bases, capital, known=known) or (sole and run[0][0].isupper() and not shouted and not known):  # UK, SELECT
         return None
-    sole = len(found) == 1 and base_of(found[0][0]) in GIVEN_NAMES - AMBIGUOUS_NAMES and found[0][0][0].isupper()
-    if not 1 + (several and not sole) <= len(found) <= 4 or raw[found[0].start() : found[-1].end()].count(" ") >= len(found):
+    first = bases[0]
+    if sole and (first in DEMONYMS or (first in _PLACES and piece.cue not in _OUTRIGHT and not (asked and known))):
         return None
-    bases = [base_of(match[0]) for match in found]
-    capital = all(match[0][0].isupper() for match in found)
-    if any(_is_word(base) and not (base in NAMES_AND_WORDS and capital and (len(found) > 1 or base in GIVEN_NAMES)) for base in bases):
+    if not asked and not piece.cue and ((sole and first in AMBIGUOUS_NAMES and not capital[0]) or _is_half_capital(bases, capital)):
         return None
-    known = bases[0] in GIVEN_NAMES and (capital or bases[0] not in AMBIGUOUS_NAMES)
-    if not (known or (strong and capital)) or not BUSINESS.isdisjoint(bases):
-        return None
-    if len(found) == 1 and bases[0] in DEMONYMS:
-        return None
-    return checked(raw, found, strong=True)
+    sure_given = known and (first not in AMBIGUOUS_NAMES or capital[0] or (asked and sole and not piece.question))
+    whole = all(upper or base in PARTICLES for base, upper in zip(bases, capital, strict=True))
+    if piece.cue in _OUTRIGHT or (piece.cue and (sure_given or whole or (piece.behind and piece.edge and not sole))):
+        return _CUED
+    if sure_given:
+        return _KNOWN if sole else _FULL
+    if whole:
+        return _CAPITAL if sole else _CAPITALS
+    return _PLAIN if len(run) < _MOST_WORDS else None
 
 
-def _is_word(base: str) -> bool:
-    return base in NOT_NAMES or (symbols.symbol_of(base) != Kind.UNKNOWN.value and base not in GIVEN_NAMES) or base in symbols.NUMBER_OF
+def _may_be_name(bases: Sequence[str], capital: Sequence[bool], *, known: bool) -> bool:
+    """Return whether none of the words is an everyday word, a business or mere keys."""
+    sole = len(bases) == 1
+    if len(bases) > _MOST_WORDS or not BUSINESS.isdisjoint(bases) or (sole and len(bases[0]) == 1) or _KEYS.search("".join(bases)):
+        return False
+    if not all(map(_LATIN.match, bases)) and not (all(capital) and not sole):
+        return False
+    first = bases[0]
+    if not known and len(first) > 1 and _is_ordinary(first, capital=capital[0] and not sole, endings=_ENDINGS, sole=sole):
+        return False
+    whole = all(upper or base in PARTICLES for base, upper in zip(bases, capital, strict=True))
+    return not any(_breaks(base, upper, whole=whole) for base, upper in zip(bases[1:], capital[1:], strict=True))
 
 
-def answer(raw: str) -> Name | None:
-    """Return the name in a bare answer to "what is your name?"."""
-    text = fold_with_places(raw)
-    if found := find(text, raw):
-        return found
-    start = skip_blanks(raw, 0)
-    match = GREETING.match(text.text)
-    start = text.place[match.end()] if match and match.end() else start
-    return name_at(raw, start, strong=True, shouted=False)
+def _is_half_capital(bases: Sequence[str], capital: Sequence[bool]) -> bool:
+    """Return whether only the first word has a capital, and another is no known name."""
+    return capital[0] and any(
+        not (upper or base in GIVEN_NAMES or base in SURNAMES or base in PARTICLES) for base, upper in zip(bases, capital, strict=True)
+    )
+
+
+def _is_initial(word: str) -> bool:
+    return len(word) == 2 and word[0].isupper() and word[1] == "."
+
+
+def _is_given(word: re.Match[str]) -> bool:
+    base = _base(word)
+    return base.split("-")[0] in GIVEN_NAMES or bool(_without_copula(base))
+
+
+def _without_copula(base: str) -> str:
+    """Return the given name before a copula ending without its apostrophe: `Emreyim`."""
+    if base in GIVEN_NAMES:
+        return ""
+    heads = (base.removesuffix(ending) for ending in COPULAS if base.endswith(ending) and len(ending) > 1)
+    return next((head for head in heads if head in GIVEN_NAMES and head not in AMBIGUOUS_NAMES), "")
+
+
+def _breaks(base: str, capital: bool, *, whole: bool) -> bool:
+    """Return whether a later word is no part of a name."""
+    if base in GIVEN_NAMES or base in SURNAMES or base in PARTICLES or len(base) == 1:
+        return False
+    return base in TITLES or _is_ordinary(base, capital=capital and whole, endings=_VERBS)
+
+
+def _is_ordinary(base: str, *, capital: bool, endings: re.Pattern[str], sole: bool = False) -> bool:
+    """Return whether a word is an everyday word and no name. One with a capital must be listed as no name."""
+    if base in SURNAMES and not sole:
+        return False
+    if capital and base in NAMES_AND_WORDS:
+        return False
+    if base in NOT_NAMES or base in _EVERYDAY or base in _AROUND or base in NUMBER_OF or (is_grammar(base) and not capital):
+        return True
+    return not capital and (is_word(base) or base in _vocabulary() or bool(endings.search(base)))
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> frozenset[str]:
+    """Return the words of the training sentences that give no names."""
+    said = (one.text for language in _FILE.files for one in sentences.read(language) if one.act not in _WITH_NAMES)
+    return frozenset(word for text in said for word in words(text)) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - SURNAMES
+
+
+def _base(word: re.Match[str]) -> str:
+    return folded(_BEHIND_APOSTROPHE.sub("", word[0]).rstrip("."))
+
+
+def _name(text: str, run: list[re.Match[str]]) -> Name:
+    """Return the words as a name, without an ending and a full stop."""
+    start, end = run[0].start(), run[-1].end()
+    last = _BEHIND_APOSTROPHE.sub("", run[-1][0])
+    if head := _without_copula(folded(last)):
+        last = last[: len(head)]
+    last = last.rstrip(".") if len(last) > 2 else last
+    end = run[-1].start() + len(last)
+    return Name(text[start:end], start, end)

@@ -38,13 +38,14 @@ class SlotReading:
 
     slots: Slots
     spans: dict[str, Span]
+    line: TokenLine
+    message: Folded
     gone: bool = False  # the only day named is in the past
     never: bool = False  # the only day named is in no calendar
-    line: TokenLine | None = None
-    message: Folded | None = None
     days: tuple[Expression[date], ...] = ()  # all that are mentioned
     wanted: int | None = None  # index of the day wanted among `days`
     rejected: frozenset[str] = frozenset()  # kinds of which values are mentioned, all of them rejected
+    contacts: tuple[Span, ...] = ()  # telephone numbers and e-mail addresses
     taken: tuple[Span, ...] = ()  # all that is understood as a day, a time, contact data or another number of such a form
 
 
@@ -56,7 +57,9 @@ def read(text: str, *, now: datetime, language: str | None = None, country: str 
 def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
     """Return the values in a text with their spans. Of a long text only its two ends are read."""
     kept, gap = ends_of(text)
-    reading = _examined(kept, now, language, country)
+    reading = analyse(kept, now=now, language=language, country=country)
+    if name := names.find(kept, reading.taken, reading.contacts):
+        reading = _with(reading, "name", name.value, (name.start, name.end))
     if not gap[1]:
         return reading
     spans = {kind: (_back(start, gap), _back(end - 1, gap) + 1) for kind, (start, end) in reading.spans.items()}
@@ -68,7 +71,8 @@ def _back(place: int, gap: tuple[int, int]) -> int:
     return place if place < gap[0] else place + gap[1]
 
 
-def _examined(text: str, now: datetime, language: str | None, country: str) -> SlotReading:
+def analyse(text: str, *, now: datetime, language: str | None, country: str) -> SlotReading:
+    """Return the values in a text that is not long, but for the name."""
     message = fold_with_places(text)
     addresses = contacts.emails(message, text)
     masked = [(one.start, one.end) for one in addresses] + contacts.other_numbers(message)
@@ -83,23 +87,11 @@ def _examined(text: str, now: datetime, language: str | None, country: str) -> S
     days, wanted, rejected, times_at = _days_and_times(line, message, now, found, spans)
     none = not any(day.value for day in days)
     gone, never = none and any(day.gone for day in days), none and any(day.explicit for day in days)
-    if name := names.find(*_without(message, text, [*numbers, *addresses])):
-        found["name"], spans["name"] = name.value, (name.start, name.end)
     slots = Slots(_language(text, line, language, country), **found)  # type: ignore[arg-type]
     places = [*masked, *times_at, *((line.tokens[day.first].start, line.tokens[day.end - 1].end) for day in days)]
     taken = tuple(message.span(start, end) for start, end in places)
-    return SlotReading(slots, spans, gone, never, line, message, tuple(days), wanted, rejected, taken)
-
-
-def _without(message: Folded, text: str, several: list[Contact]) -> tuple[Folded, str, list[int]]:
-    """Blank out contact data, whose letters are no name. Return the folded text, the text as typed, and where each began."""
-    places = [message.span(one.start, one.end) for one in several]
-    blotted = message.text
-    for one in several:
-        blotted = blotted[: one.start] + "\x00" * (one.end - one.start) + blotted[one.end :]
-    for start, end in places:
-        text = text[:start] + "\x00" * (end - start) + text[end:]
-    return Folded(blotted, message.place), text, [start for start, _ in places]
+    called = tuple(message.span(one.start, one.end) for one in (*numbers, *addresses))
+    return SlotReading(slots, spans, line, message, gone, never, tuple(days), wanted, rejected, called, taken)
 
 
 def _wanted_contact(line: TokenLine, found: list[Contact]) -> Contact | None:
@@ -208,9 +200,13 @@ _SOON = [
 
 
 def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
-    """Read the answer to a question for `kind` (one of KINDS). A bare "3", "Ayşe" or "5'i" is enough."""
-    reading = examine(text, now=now, language=language, country=country)
-    if getattr(reading.slots, kind) is not None:
+    """Read the answer to a question for `kind` (one of KINDS but the name). A bare "3" or "5'i" is enough."""
+    return answered(kind, text, examine(text, now=now, language=language, country=country), now=now, country=country)
+
+
+def answered(kind: str, text: str, reading: SlotReading, *, now: datetime, country: str) -> SlotReading:
+    """Add to the reading of a text the bare value of `kind` that it holds."""
+    if not kind or getattr(reading.slots, kind) is not None:
         return reading
     if len(text) > MAX_CHARACTERS or (reading.gone and kind in {"date", "time"}):  # that is no bare answer
         return reading
@@ -224,8 +220,6 @@ def read_answer(kind: str, text: str, *, now: datetime, language: str | None = N
         digits = re.search(r"\+?\d[\d\s().\-/]{5,24}\d", text)
         number = digits and contacts.is_number_of_any_plan(digits[0], country)
         return _with(reading, kind, number, digits.span()) if number and digits else reading
-    if kind == "name" and (name := names.answer(text)):
-        return _with(reading, kind, name.value, (name.start, name.end))
     return reading
 
 
@@ -256,4 +250,4 @@ def _bare(symbol: str, text: str, now: datetime, kind: str) -> tuple[object, Spa
 def _with(reading: SlotReading, kind: str, value: object, span: Span | None) -> SlotReading:
     if value is None or span is None:
         return reading
-    return SlotReading(replace(reading.slots, **{kind: value}), reading.spans | {kind: span})  # type: ignore[arg-type]
+    return replace(reading, slots=replace(reading.slots, **{kind: value}), spans=reading.spans | {kind: span})  # type: ignore[arg-type]

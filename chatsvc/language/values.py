@@ -9,17 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chatsvc.language import contacts, counts, name_pieces, ranges, slots
-from chatsvc.language.counts import Count, Counted
-from chatsvc.language.folding import Folded, fold_with_places
-from chatsvc.language.name_spans import Name
+from chatsvc.language import contacts, counts, names, ranges, slots
+from chatsvc.language.counts import Count
+from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.tokenizer import ends_of
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
 PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
-_KINDS = {"name": "name", "phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
+_KINDS = {"phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
 _CARRIED = 40  # characters before a value in which its carrier words stand
 _DAYLIGHT = (6, 18)  # hours that are never of the night
@@ -69,10 +68,9 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     `sentences.ASKED` or ""; a bare value of that kind is enough then. Of a long message only the two ends are read.
     """
     kept, (cut, missing) = ends_of(text)
-    plain = slots.examine(kept, now=now, language=language, country=country)
-    kind = _KINDS.get(asked, "")
-    bare = slots.read_answer(kind, kept, now=now, language=language, country=country) if kind and kind not in plain.spans else plain
-    message, found = plain.message or fold_with_places(kept), dict(bare.spans)
+    plain = slots.analyse(kept, now=now, language=language, country=country)
+    bare = slots.answered(_KINDS.get(asked, ""), kept, plain, now=now, country=country)
+    message, found = plain.message, dict(bare.spans)
     phone, written = bare.slots.phone, None
     if phone is None and (possible := contacts.possible(_blanked(kept, plain.taken), country)):
         phone, found["phone"] = possible
@@ -97,14 +95,10 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
     nights = count(counted.nights)
     if nights is None and last and bare.slots.date and (length := (last[0] - bare.slots.date).days) > 0:
         nights = Mention(length, *place(last[1]))
-    named = bare.slots.name
-    if (told := _told_name(kept, plain, found, counted, asked)) is not None and (
-        plain.slots.name is None or _extends(told.value, plain.slots.name, asked)
-    ):
-        named, found["name"] = told.value, (told.start, told.end)
-    elif asked == "name" and "name" not in plain.spans:
-        named = None
-        found.pop("name", None)
+    taken += [(one.start, one.end) for one in (counted.people, counted.nights) if one]
+    name = names.find(kept, taken, [*plain.contacts, *([found["phone"]] if phone else [])], asked)
+    if name:
+        found["name"] = name.start, name.end
     ranged = [(min(found["date"][0], last[1][0]), last[1][1])] if last and "date" in found else []
     beside = [*found.values(), *ranged, *([written] if written else [])]
     beside += [(one.start, one.end) for one in (counted.people, counted.nights, counted.number if asked == "number" else None) if one]
@@ -118,7 +112,7 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         nights=nights,
         people=count(counted.people),
         number=count(counted.number),
-        name=mention(named, "name"),
+        name=Mention(name.value, *place(found["name"]), explicit=name.cued) if name else None,
         phone=mention(phone, "phone"),
         phone_as_written=kept[slice(*written)] if written else None,
         email=mention(bare.slots.email, "email"),
@@ -128,19 +122,6 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         never=plain.never and bare.slots.date is None,
         rest=_rest(text if not missing else kept, message, beside),
     )
-
-
-def _extends(told: str, name: str, asked: str) -> bool:
-    """Return whether a name found otherwise is `name` with more of it."""
-    return name in told and (asked == "name" or told.istitle() == name.istitle())
-
-
-def _told_name(text: str, plain: SlotReading, found: dict[str, Span], counted: Counted, asked: str) -> Name | None:
-    """Return the name that stands for itself."""
-    spans = [*plain.taken, *(span for kind, span in found.items() if kind != "name")]
-    spans += [(one.start, one.end) for one in (counted.people, counted.nights) if one]
-    contact = bool({"phone", "email"} & found.keys())
-    return name_pieces.find(text, set(spans), asked=asked, contact=contact)
 
 
 def _blanked(text: str, spans: Iterable[Span]) -> str:
@@ -162,7 +143,7 @@ def _written_number(text: str, taken: Iterable[Span], asked: str) -> Span | None
 def _last_day(plain: SlotReading, bare: SlotReading) -> tuple[dt.date, Span] | None:
     """Return the last day of a range with its place."""
     line, message = plain.line, plain.message
-    if line is None or message is None or bare.slots.date is None:
+    if bare.slots.date is None:
         return None
     if plain.wanted is not None:
         last = ranges.last_day(line, plain.days, plain.wanted)
@@ -177,8 +158,6 @@ def _last_day(plain: SlotReading, bare: SlotReading) -> tuple[dt.date, Span] | N
 
 def _part_of_day(plain: SlotReading, nights: Count | None) -> str | None:
     """Return the first part of the day that is named. A number of nights names none, nor does "on geçe"."""
-    if plain.line is None or plain.message is None:
-        return None
     for token in plain.line.tokens:
         part = token.symbol.partition("'")[0]
         at = plain.message.place[token.start]

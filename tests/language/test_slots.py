@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from chatsvc.language import values
 from chatsvc.language.folding import fold_with_places
 from chatsvc.language.slots import KINDS, examine, read, read_answer
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
@@ -127,7 +128,8 @@ def test_29_february_is_looked_for_in_a_leap_year() -> None:
     ],
 )
 def test_a_bare_answer_is_enough_for_a_question(kind: str, text: str, value: object) -> None:
-    assert getattr(read_answer(kind, text, now=FRIDAY).slots, kind) == value
+    found = getattr(values.read(text, now=FRIDAY, asked=kind), kind)
+    assert (found and found.value) == value
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def interpret(message: str, asked: str, now: datetime, country: str) -> Utteranc
     if told and (named is None or folded(told.value).startswith(folded(named))):
         named, reading = (
             told.value,
-            SlotReading(reading.slots, reading.spans | {"name": (told.start, told.end)}, reading.gone, reading.never),
+            replace(reading, spans=reading.spans | {"name": (told.start, told.end)}),
         )
     # a first name and a surname told apart stand nowhere as one: the first is kept
     name = (contacts.own_name(named, own) or contacts.own_name(named.split()[0], own)) if named else None
@@ -258,18 +258,14 @@ def _without_party(reading: SlotReading, text: str, now: datetime, country: str)
     if party is None or (reading.slots.time is None and reading.slots.date is None):
         return reading
     rest = examine(text[: party.start()] + " " * len(party[0]) + text[party.end() :], now=now, country=country).slots.time
-    return (
-        reading
-        if rest == reading.slots.time
-        else SlotReading(replace(reading.slots, time=rest), reading.spans, reading.gone, reading.never)
-    )
+    return reading if rest == reading.slots.time else replace(reading, slots=replace(reading.slots, time=rest))
 
 
 def _with_possible_phone(text: str, reading: SlotReading, country: str) -> SlotReading:
     """Read a number that has the right length, though no plan lists it."""
     slots = reading.slots
     found = possible(_without(text, reading, ("email",)), country) if slots.phone is None else None
-    return SlotReading(replace(slots, phone=found[0]), reading.spans | {"phone": found[1]}) if found else reading
+    return replace(reading, slots=replace(slots, phone=found[0]), spans=reading.spans | {"phone": found[1]}) if found else reading
 
 
 _PARTY = re.compile(
@@ -299,7 +295,7 @@ def _with_bare_time(text: str, reading: SlotReading, now: datetime, country: str
     bare = read_answer("time", found[-1].replace(".", ":"), now=now, country=country)
     if bare.slots.time is None:
         return reading
-    return SlotReading(replace(slots, time=bare.slots.time), reading.spans)
+    return replace(reading, slots=replace(slots, time=bare.slots.time))
 
 
 def _pointed_name(text: str) -> str | None:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from chatsvc.engines.knowledge.search import lexicon
 from chatsvc.engines.knowledge.search.stemming import stem
+from chatsvc.language.cued_names import Name
 from chatsvc.language.folding import folded
 from chatsvc.language.language_detection import is_word
-from chatsvc.language.name_spans import Name
 from chatsvc.language.name_words import AMBIGUOUS_NAMES, BUSINESS, COURTESIES, GIVEN_NAMES, NOT_NAMES, PARTICLES, SURNAMES, TITLES
 from chatsvc.language.slots import SlotReading
 from chatsvc.language.symbols import NUMBER_OF

@@ -1,4 +1,4 @@
-"""Parsing of a name that begins at a given place of the text as typed."""
+"""Names behind words that announce them: "my name is", "adım". Names of other people are left out."""
 
 from __future__ import annotations
 
@@ -6,33 +6,43 @@ import re
 from dataclasses import dataclass
 
 from chatsvc.language import symbols
-from chatsvc.language.folding import folded
+from chatsvc.language.folding import Folded, folded
 from chatsvc.language.name_words import (
     AMBIGUOUS_NAMES,
     BUSINESS,
+    CAPITAL_CUE,
     CAPITAL_ONLY,
     CONTINUATIONS,
     COPULAS,
     COURTESIES,
     DEMONYMS,
     FINAL_PARTICLES,
+    FIRST_NAME_CUE,
     GIVEN_NAMES,
     INTRODUCING,
     IT_IS,
     NAMES_AND_WORDS,
+    NO_CUE,
     NOT_NAMES,
     OPENING,
     PARTICLES,
     QUALITY,
+    RATHER,
+    RELATION,
+    STRONG_CUE,
+    SURNAME_CUE,
+    SURNAME_SAID,
     SURNAMES,
+    TELLING,
     TITLES,
     VERB,
+    WEAK_CUE,
 )
 from chatsvc.language.tokens import CALENDAR_NAMES, Kind, kind_of
 
-MOST_WORDS = 5
-LETTER = r"[^\W\d_]"
-WORD = re.compile(rf"{LETTER}+(?:[-'’]{LETTER}+)*\.?")
+_MOST_WORDS = 5
+_LETTER = r"[^\W\d_]"
+_WORD = re.compile(rf"{_LETTER}+(?:[-'’]{_LETTER}+)*\.?")
 _TIMELY = frozenset({"today", "tomorrow", "nextweek", "coming", "next", "this", "obur", "saat", "ayin", "tonight"})
 
 
@@ -43,14 +53,51 @@ class Name:
     value: str
     start: int
     end: int
+    cued: bool = False  # it is announced
 
 
-def name_at(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | None:
+def find(message: Folded, raw: str) -> Name | None:
+    """Return the name that a text announces; `message` is `raw` folded."""
+    text = message.text
+    shouted = sum(map(str.isupper, raw)) > 0.7 * max(1, sum(map(str.isalpha, raw)))
+    for pattern, strong in ((STRONG_CUE, True), (CAPITAL_CUE, True), (WEAK_CUE, False)):
+        for match in pattern.finditer(text):
+            if pattern is CAPITAL_CUE and not raw[message.place[match.end()] :][:1].isupper():
+                continue
+            if NO_CUE.search(text, max(0, match.start() - 24), match.end()) or _of_another(text, match.start()):
+                continue
+            start = message.place[match.end()]
+            if match[0] == "ben " and raw[start - 4] == "B" and TELLING.search(text):  # Ben Carter
+                continue
+            if name := _name_at(raw, start, strong=strong, shouted=shouted):
+                return _corrected(name, raw, shouted=shouted)
+    return None
+
+
+def _of_another(text: str, start: int) -> bool:
+    return bool(RELATION.search(text[max(0, start - 12) : start]))
+
+
+def _corrected(name: Name, raw: str, *, shouted: bool) -> Name:
+    """Add a surname given separately, or take a correction. Examples: `last name Bell`, `adım Leyla değil Leman`."""
+    gap = folded(raw[name.end : name.end + 40])
+    if SURNAME_SAID.search(folded(raw[max(0, name.start - 24) : name.start])) and (match := FIRST_NAME_CUE.match(gap)):
+        first = _name_at(raw, name.end + match.end(), strong=True, shouted=shouted)
+        if first is not None:  # "soyadım Erkmen adım Tülay"
+            return Name(f"{first.value} {name.value}", name.start, first.end)
+    if (match := SURNAME_CUE.match(gap)) and (second := _name_at(raw, name.end + match.end(), strong=True, shouted=shouted)):
+        return Name(f"{name.value} {second.value}", name.start, second.end)
+    if match := RATHER.match(gap):
+        return _name_at(raw, name.end + match.end(), strong=True, shouted=shouted) or name
+    return name
+
+
+def _name_at(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | None:
     """Return the name that begins at `start`."""
     taken: list[re.Match[str]] = []
     at = start
     cased = False
-    while len(taken) < MOST_WORDS and (match := WORD.match(raw, at)):
+    while len(taken) < _MOST_WORDS and (match := _WORD.match(raw, at)):
         word = match[0]
         base = base_of(word)
         if base in COURTESIES and taken and "'" in word.replace("’", "'"):  # Okan Bey'in asistanı
@@ -58,7 +105,7 @@ def name_at(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | None
         if base in TITLES and (word.endswith(".") or base not in {"al", "el"}):
             if taken:
                 break
-            at = skip_blanks(raw, match.end())
+            at = _skip_blanks(raw, match.end())
             continue
         if not taken:
             cased = word[0].isupper() and not shouted
@@ -68,11 +115,11 @@ def name_at(raw: str, start: int, *, strong: bool, shouted: bool) -> Name | None
         at = match.end()
         if _ends_name(word) or (at < len(raw) and raw[at] != " "):
             break
-        at = skip_blanks(raw, at)
+        at = _skip_blanks(raw, at)
     taken = _shortened(taken, raw, cased=cased, shouted=shouted)
     if not taken or (not strong and not _believed(raw, start, taken, cased=cased)):
         return None
-    return checked(raw, taken, strong=strong)
+    return _checked(raw, taken, strong=strong)
 
 
 def base_of(word: str) -> str:
@@ -129,7 +176,7 @@ def _lower_case(taken: list[re.Match[str]], raw: str, *, shouted: bool) -> list[
                 continue
             break
         ends = match.end() >= len(raw) or raw[match.end()] in ".,;!?\n'’"
-        follows = WORD.match(raw, skip_blanks(raw, match.end()))
+        follows = _WORD.match(raw, _skip_blanks(raw, match.end()))
         stops = follows is not None and (base_of(follows[0]) in NOT_NAMES or symbols.symbol_of(base_of(follows[0])) != Kind.UNKNOWN.value)
         if base not in GIVEN_NAMES and base not in SURNAMES:
             verb = VERB.search(base) or (base.endswith("ing") and len(base) > 5) or base in CONTINUATIONS
@@ -171,7 +218,7 @@ def _closed(raw: str, end: int, *, enough: bool) -> bool:
     rest = raw[end : end + 40]
     if not rest.strip() or rest.lstrip(" ")[0] in ".,;:!?\n-()'’":
         return True
-    following = WORD.match(rest.lstrip())
+    following = _WORD.match(rest.lstrip())
     if following is None:
         return enough
     base = base_of(following[0])
@@ -184,7 +231,7 @@ def _begins(raw: str, start: int) -> bool:
     return bool(OPENING.search(folded(raw[max(0, start - 40) : start])))
 
 
-def skip_blanks(raw: str, at: int) -> int:
+def _skip_blanks(raw: str, at: int) -> int:
     """Return the next offset that holds no blank."""
     while at < len(raw) and raw[at] == " ":
         at += 1
@@ -196,7 +243,7 @@ def _cut_copula(word: str) -> str:
     return head if mark and len(head) > 1 and folded(tail) in COPULAS else word
 
 
-def checked(raw: str, taken: list[re.Match[str]], *, strong: bool) -> Name | None:
+def _checked(raw: str, taken: list[re.Match[str]], *, strong: bool) -> Name | None:
     """Return the words taken as a name. None if their context shows a business or another person."""
     last = taken[-1][0].rstrip(".") if len(taken[-1][0]) > 2 else taken[-1][0]
     cut = _cut_copula(last)
