@@ -156,7 +156,7 @@ def _needed(piece: _NamePiece, message: _NameContext) -> int:
 def _needed_beside(piece: _NamePiece, message: _NameContext) -> int:
     """Return how sure a piece must be that stands beside other values."""
     if message.contact and (message.alone or piece.beside or piece.edge):
-        return _PLAIN if message.alone else _CAPITALS
+        return _PLAIN if message.alone and not piece.question else _CAPITALS
     if message.alone and not piece.question:
         return _CAPITAL if message.kinds >= _FEW_KINDS and piece.beside else _CAPITALS
     return _FULL if piece.beside else _CUED
@@ -275,8 +275,11 @@ def _rank(run: list[re.Match[str]], piece: _NamePiece, *, asked: bool, shouted: 
         return _CUED
     if sure_given:
         return _KNOWN if sole else _FULL
-    if whole:
+    telling = [base for base in bases if len(base) > 1 and base not in PARTICLES and base not in NAMES_AND_WORDS]
+    if whole and (asked or known or piece.cue or not any(_is_ordinary(base, capital=False, endings=_ENDINGS) for base in telling)):
         return _CAPITAL if sole else _CAPITALS
+    if whole:  # Klima Bakımı
+        return None
     return _PLAIN if len(run) < _MOST_WORDS else None
 
 
@@ -333,12 +336,12 @@ def _is_ordinary(base: str, *, capital: bool, endings: re.Pattern[str], sole: bo
         return False
     if base in NOT_NAMES or base in _EVERYDAY or base in _AROUND or base in NUMBER_OF or (is_grammar(base) and not capital):
         return True
-    return not capital and (is_word(base) or base in _vocabulary() or bool(endings.search(base)))
+    return not capital and (is_word(base) or base in load() or bool(endings.search(base)))
 
 
 @lru_cache(maxsize=1)
-def _vocabulary() -> frozenset[str]:
-    """Return the words of the training sentences that give no names."""
+def load() -> frozenset[str]:
+    """Learn the ordinary words, once a process: those of the training sentences that give no names."""
     said = (one.text for language in _FILE.files for one in sentences.read(language) if one.act not in _WITH_NAMES)
     return frozenset(word for text in said for word in words(text)) - (GIVEN_NAMES - AMBIGUOUS_NAMES) - SURNAMES
 

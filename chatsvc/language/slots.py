@@ -16,7 +16,6 @@ from chatsvc.language.tokenizer import MAX_CHARACTERS, ends_of, line_of
 from chatsvc.language.tokens import Case, Expression, Kind, TokenLine
 from chatsvc.language.wordlists import LanguageWords, compiled
 
-KINDS = ("date", "time", "email", "phone", "name")
 Span = tuple[int, int]
 
 
@@ -47,11 +46,6 @@ class SlotReading:
     rejected: frozenset[str] = frozenset()  # kinds of which values are mentioned, all of them rejected
     contacts: tuple[Span, ...] = ()  # telephone numbers and e-mail addresses
     taken: tuple[Span, ...] = ()  # all that is understood as a day, a time, contact data or another number of such a form
-
-
-def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
-    """Return the values in a text. `now` is local wall time, `country` (ISO 3166) that of numbers without a prefix."""
-    return examine(text, now=now, language=language, country=country).slots
 
 
 def examine(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
@@ -200,7 +194,7 @@ _SOON = [
 
 
 def read_answer(kind: str, text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> SlotReading:
-    """Read the answer to a question for `kind` (one of KINDS but the name). A bare "3" or "5'i" is enough."""
+    """Read the answer to a question for `kind` (date, time, phone). A bare "3" or "5'i" is enough."""
     return answered(kind, text, examine(text, now=now, language=language, country=country), now=now, country=country)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chatsvc.language import contacts, counts, names, ranges, slots
+from chatsvc.language import contacts, counts, language_detection, names, ranges, slots
 from chatsvc.language.counts import Count
 from chatsvc.language.folding import Folded
 from chatsvc.language.slots import SlotReading
@@ -17,6 +17,7 @@ from chatsvc.language.tokenizer import ends_of
 
 Value = TypeVar("Value")
 Span = tuple[int, int]
+KINDS = ("date", "time", "email", "phone", "name")  # those that `chatsvc parse` shows
 PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 _KINDS = {"phone": "phone", "contact": "phone", "email": "email", "date": "date", "time": "time"}
 _DIGITS = re.compile(r"(?<![\w.,:])\+?\d(?:[\d ()./-]{2,20})\d(?!\w|[.,:]\d)")
@@ -122,6 +123,12 @@ def read(text: str, *, now: dt.datetime, language: str | None = None, country: s
         never=plain.never and bare.slots.date is None,
         rest=_rest(text if not missing else kept, message, beside),
     )
+
+
+def load() -> None:
+    """Learn the languages and the ordinary words, once a process."""
+    language_detection.load()
+    names.load()
 
 
 def _blanked(text: str, spans: Iterable[Span]) -> str:

@@ -102,15 +102,15 @@ def _is_name(text: str) -> bool:
 
 
 def without_personal_data(said: str, country: str, language: str | None = None) -> str:
-    """Replace names, e-mail addresses and telephone numbers by an ellipsis. The slot reader finds them."""
+    """Replace names, e-mail addresses and telephone numbers by an ellipsis. The reader of values finds them."""
     from chatsvc.language.contacts import mask_contacts
-    from chatsvc.language.slots import examine
+    from chatsvc.language.values import read
 
     # Longer than what is kept: a number that the cut would divide is found whole.
     question = said[: 2 * MOST_CHARACTERS]
     for _ in range(_MOST_MASKED):
-        spans = examine(question, now=_ANY_TIME, language=language, country=country).spans
-        found = sorted((spans[kind] for kind in ("email", "phone", "name") if kind in spans), reverse=True)
+        values = read(question, now=_ANY_TIME, language=language, country=country)
+        found = sorted(((one.start, one.end) for one in (values.email, values.phone, values.name) if one), reverse=True)
         if not found:
             break
         for start, end in found:

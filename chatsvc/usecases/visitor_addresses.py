@@ -53,14 +53,14 @@ def _given(services: Services, messages: list[Message]) -> str | None:
 
     Only the surroundings of the last @ of a few messages are read: the operator who answers waits for it.
     """
-    from chatsvc.language import slots
+    from chatsvc.language import values
 
     now = times.local(services.clock(), "UTC")
     for message in islice((one for one in reversed(messages) if one.role == "user" and "@" in one.content), _LOOKED_AT):
         at = message.content.rindex("@")
-        found = slots.read(message.content[max(0, at - _BEFORE) : at + _BEHIND], now=now).email
+        found = values.read(message.content[max(0, at - _BEFORE) : at + _BEHIND], now=now).email
         if found:
-            return found
+            return found.value
     return None
 
 

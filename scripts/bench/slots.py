@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from time import process_time
 
-from chatsvc.language.slots import KINDS, Slots, read
+from chatsvc.language.values import KINDS, Values, read
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "answers" / "slots.tsv"
 NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
@@ -41,14 +41,14 @@ def sentences(path: Path = FILE) -> list[Sentence]:
     ]
 
 
-def found_in(slots: Slots) -> dict[str, str | None]:
+def found_in(values: Values) -> dict[str, str | None]:
     """The values read, in the words of the file."""
     return {
-        "date": slots.date and slots.date.isoformat(),
-        "time": slots.time and slots.time.isoformat("minutes"),
-        "email": slots.email,
-        "phone": slots.phone,
-        "name": slots.name,
+        "date": values.date.value.isoformat() if values.date else None,
+        "time": values.time.value.isoformat("minutes") if values.time else None,
+        "email": values.email.value if values.email else None,
+        "phone": values.phone.value if values.phone else None,
+        "name": values.name.value if values.name else None,
     }
 
 

@@ -46,6 +46,8 @@ def test_names_are_read_and_hardly_one_where_none_is(half: int) -> None:
         ("okan yılmaz araba fren yapınca titriyor", "name", "okan yılmaz"),
         ("adım okan arabamın plakası 34 ABC 12", "", "okan"),
         ("Thanks for the help, Claire", "", None),
+        ("Do you mend umbrellas? call 0532 111 22 33", "", None),
+        ("perde yıkama 0532 111 22 33", "", None),
         ("can I bring my dog", "name", None),
         ("dolgu fiyatı", "name", None),
         ("sizi şikayet edeceğim", "name", None),

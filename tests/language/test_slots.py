@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chatsvc.language import values
 from chatsvc.language.folding import fold_with_places
-from chatsvc.language.slots import KINDS, examine, read, read_answer
+from chatsvc.language.slots import Slots, examine
 from chatsvc.language.tokenizer import MAX_CHARACTERS, MAX_TOKENS, ends_of, line_of
 from chatsvc.language.yes_no import is_cancel, is_no, is_yes
 from tests.language import slots_strangers
@@ -21,6 +21,12 @@ _PIECES = st.sampled_from(sorted({word for case in ALL for word in case.text.spl
 _TEXTS = st.one_of(st.text(max_size=200), st.lists(_PIECES, max_size=14).map(" ".join))
 _NOWS = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1))  # noqa: DTZ001 - wall time
 _DAYS = ("pazartesi", "Salı", "carsamba", "Perşembe günü", "cumaya", "CUMARTESİ", "pazar günü")
+
+
+def read(text: str, *, now: datetime, language: str | None = None, country: str = "TR") -> Slots:
+    """The bare values of a text."""
+    found = values.read(text, now=now, language=language, country=country)
+    return Slots(found.language, **{kind: mention.value for kind in values.KINDS if (mention := getattr(found, kind)) is not None})
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.text[:50] for case in ALL])
@@ -47,8 +53,9 @@ def test_no_text_makes_it_fail_and_the_answer_is_always_the_same(text: str, now:
     for kind, (start, end) in first.spans.items():
         assert 0 <= start < end <= len(text)
         assert getattr(first.slots, kind) is not None
-    for kind in KINDS:
-        read_answer(kind, text, now=now, country=country)
+    for kind in values.KINDS:
+        asked = values.read(text, now=now, country=country, asked=kind)
+        assert asked == values.read(text, now=now, country=country, asked=kind)
     assert not (is_yes(text) and is_no(text))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsvc.language.slots import KINDS, read
+from chatsvc.language.values import KINDS, read
 
 HERE = Path(__file__).parent
 NOW = datetime(2026, 11, 20, 10, 30)  # noqa: DTZ001 - the bot's local wall time, a Friday
@@ -25,10 +25,10 @@ def rows(path: Path) -> list[tuple[str, Held]]:
 
 
 def found_in(text: str) -> Held:
-    slots = read(text, now=NOW)
-    day = None if slots.date is None else slots.date.isoformat()
-    clock = None if slots.time is None else slots.time.isoformat("minutes")
-    return day, clock, slots.email, slots.phone, slots.name
+    values = read(text, now=NOW)
+    day = values.date.value.isoformat() if values.date else None
+    clock = values.time.value.isoformat("minutes") if values.time else None
+    return day, clock, *(one.value if one else None for one in (values.email, values.phone, values.name))
 
 
 @pytest.mark.parametrize("half", [1, 0], ids=["odd lines", "even lines"])

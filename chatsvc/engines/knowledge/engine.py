@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from chatsvc.engines import Reply, Turn, language, threads
+from chatsvc.engines import Reply, Turn, threads
 from chatsvc.engines.knowledge.dialogue import decide
+from chatsvc.language import values
 
 
 class KnowledgeEngine:
@@ -11,7 +12,7 @@ class KnowledgeEngine:
 
     async def start(self) -> None:
         """Load the language models before the first message."""
-        language.load()
+        values.load()
 
     async def reply(self, turn: Turn) -> Reply:
         """Answer one turn; raises EngineError("no_answer") if the knowledge has no answer."""
