@@ -4,15 +4,18 @@
 
 A sentence file holds topics: `# name`, and below it what visitors write who want to know about it, a sentence a line, in both languages.
 For each stem and concept that occurs the topics are kept in which it is used most, with how much it says at all: what occurs in many
-topics says little. The result is the same on every machine; tests/engines/knowledge/test_topics.py holds it against the sentences.
+topics says little. Each topic also gets a place in a space of few dimensions, in which topics with the same words lie close together
+(latent semantic analysis). The result is the same on every machine; tests/engines/knowledge/test_topics.py holds it against the sentences.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from operator import mul
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -24,6 +27,7 @@ SENTENCES = Path(__file__).parent
 DATA = Path(__file__).resolve().parents[2] / "chatsvc/engines/knowledge/search/topics.txt"
 MOST = 12  # topics of a feature that are kept
 RARITY = 1.5  # exponent of how much rarity counts
+ROUNDS, SPARE = 8, 8  # of the search for directions, and directions that are looked for besides
 SHARE = 10_000  # a share of 1.0 as a whole number
 
 
@@ -52,13 +56,56 @@ def learn(sentences: dict[str, list[str]]) -> Iterator[str]:
         counts = Counter(feature for line in said for feature in topics.features_of(words(line), lexicon.shared()))
         for feature, count in counts.items():
             used.setdefault(feature, {})[topic] = count
-    for feature, counted in sorted(used.items()):
-        weight = math.log(1 + len(sentences) / len(counted)) ** RARITY
-        first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST]
-        shares = [(topic, 1 + math.log(count)) for topic, count in first]
-        length = math.sqrt(sum(share * share for _, share in shares))
-        numbers = [round(100 * weight), *(number for topic, share in shares for number in (topic, round(SHARE * share / length)))]
+    rows = list(_rows(used, len(sentences)))
+    yield "\t".join(_places(rows, len(sentences)))
+    for feature, weight, shares in rows:
+        numbers = [round(100 * weight), *(number for topic, share in shares for number in (topic, round(SHARE * share)))]
         yield " ".join((feature, *map(str, numbers)))
+
+
+def _rows(used: dict[str, dict[int, int]], count: int) -> Iterator[tuple[str, float, list[tuple[int, float]]]]:
+    """Yield each feature with its weight and the shares of its topics."""
+    for feature, counted in sorted(used.items()):
+        weight = math.log(1 + count / len(counted)) ** RARITY
+        first = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+        shares = [(topic, 1 + math.log(held)) for topic, held in first]
+        length = math.sqrt(sum(share * share for _, share in shares))
+        yield feature, weight, [(topic, share / length) for topic, share in shares]
+
+
+def _places(rows: list[tuple[str, float, list[tuple[int, float]]]], count: int) -> Iterator[str]:
+    """Yield the place of each topic: along the directions in which the topics' features differ most."""
+    lengths = [0.0] * count
+    for _, weight, shares in rows:
+        for topic, share in shares:
+            lengths[topic] += (weight * share) ** 2
+    alike = [[0.0] * count for _ in range(count)]
+    for _, weight, shares in rows:
+        scaled = [(topic, weight * share / math.sqrt(lengths[topic])) for topic, share in shares]
+        for topic, value in scaled:
+            line = alike[topic]
+            for other, more in scaled:
+                line[other] += value * more
+    chance = random.Random(0)
+    space = [[chance.uniform(-1, 1) for _ in range(count)] for _ in range(topics.DIMENSIONS + SPARE)]
+    for _ in range(ROUNDS):
+        space = _orthogonal([[sum(map(mul, line, vector)) for line in alike] for vector in space])
+    most = max(abs(value) for vector in space[: topics.DIMENSIONS] for value in vector)
+    last = len(topics.LEVELS) - 1
+    for place in zip(*space[: topics.DIMENSIONS], strict=True):
+        yield "".join(topics.LEVELS[round((value / most + 1) / 2 * last)] for value in place)
+
+
+def _orthogonal(vectors: list[list[float]]) -> list[list[float]]:
+    kept: list[list[float]] = []
+    for vector in vectors:
+        rest = vector
+        for other in kept:
+            along = sum(map(mul, rest, other))
+            rest = [value - along * more for value, more in zip(rest, other, strict=True)]
+        length = math.sqrt(sum(map(mul, rest, rest))) or 1.0
+        kept.append([value / length for value in rest])
+    return kept
 
 
 def main() -> None:
@@ -66,7 +113,7 @@ def main() -> None:
     sentences = read()
     lines = list(learn(sentences))
     DATA.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(sentences)} topics, {sum(map(len, sentences.values()))} sentences, {len(lines) - 1} features")
+    print(f"{len(sentences)} topics, {sum(map(len, sentences.values()))} sentences, {len(lines) - 3} features")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,26 @@ _SIGNS = frozenset("€$£₺₽")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _PHONE_DIGITS = 7
 _LONGEST = 4_000  # characters of a text that are read
-_HOURS = 24
+_HOURS, _AGE_DIGITS = 24, 2
+# Kinds of amounts that answer a kind of question, and those that may stand for one.
+PROPER: Mapping[str, frozenset[str]] = {
+    "price": frozenset({"money", "percent"}),
+    "duration": frozenset({"duration"}),
+    "when": frozenset({"time", "day"}),
+    "open": frozenset({"time", "day"}),
+    "where": frozenset({"place"}),
+    "who": frozenset({"person"}),
+    "how_many": frozenset({"count", "age"}),
+}
+HELD: Mapping[str, frozenset[str]] = {
+    "price": frozenset({"money", "percent", "included"}),
+    "duration": frozenset({"duration", "time", "day"}),
+    "when": frozenset({"time", "day", "duration", "age"}),
+    "open": frozenset({"time", "day"}),
+    "where": frozenset({"place", "contact", "duration"}),
+    "who": frozenset({"person"}),
+    "how_many": frozenset({"count", "age", "duration", "percent", "money"}),
+}
 _WORDS = {"moments": "duration", "clock_words": "time", "included": "included"}  # list -> kind
 
 
@@ -65,7 +84,7 @@ class _Labels:
         self._expressions: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         for file in files:
             for name, _ in file.entries:
-                if name.startswith(("say ", "abbreviations", "after_ordinals")):
+                if name.startswith(("say ", "of_business ", "abbreviations", "after_ordinals")):
                     continue
                 for item in file.items(name):
                     first, *rest = item.split()
@@ -187,7 +206,8 @@ def _unit(tokens: Sequence[_AmountToken], marks: Sequence[set[str]], at: int) ->
         return "time", 1.0, start, token.end
     if any(mark.startswith("month ") for mark in (*behind, *ahead)):
         return "day", 1.0, start, token.end
-    return _with_word(tokens, marks, at) or _plain(token, ahead)
+    told = ahead | (marks[at - 2] if at > 1 and tokens[at - 1].kind == "word" else set())
+    return _with_word(tokens, marks, at) or _plain(token, ahead | (told & {"people"}))
 
 
 def _with_word(tokens: Sequence[_AmountToken], marks: Sequence[set[str]], at: int) -> tuple[str, float, int, int] | None:
@@ -211,7 +231,7 @@ def _plain(token: _AmountToken, ahead: set[str]) -> tuple[str, float, int, int]:
     """Return the kind of a number that a word before it gives: "over 65", "until 3". Else it counts something."""
     kind = "count"
     if token.kind == "number":
-        if "age_before" in ahead:
+        if ahead & {"age_before", "people"} and len(token.text) <= _AGE_DIGITS:
             kind = "age"
         elif "clock_before" in ahead and len(token.text) <= 2 and int(token.text) <= _HOURS:
             kind = "time"

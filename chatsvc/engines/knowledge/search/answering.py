@@ -9,31 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import NamedTuple
 
+from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
-from chatsvc.engines.knowledge.search import amounts, comparing, facts, matching, telling
+from chatsvc.engines.knowledge.search import amounts, comparing, facts, matching, telling, topics
 from chatsvc.engines.knowledge.search.facts import Fact
-from chatsvc.engines.knowledge.search.index import KnowledgeIndex
+from chatsvc.engines.knowledge.search.index import KnowledgeIndex, RankedEntry
 from chatsvc.engines.knowledge.search.matching import QuestionTerm, TextVocabulary
+from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
+from chatsvc.language.folding import words
 
-ANSWER, HEDGE, ASK = 0.60, 0.45, 0.20  # least confidence of an answer, a hedged answer, a question back
-HELD = {  # what a fact must hold for a kind of question; the kinds of `amounts`
-    "price": frozenset({"money", "percent", "included"}),
-    "duration": frozenset({"duration", "time", "day"}),
-    "when": frozenset({"time", "day", "duration", "age"}),
-    "where": frozenset({"place", "contact"}),
-    "who": frozenset({"person"}),
-    "how_many": frozenset({"count", "age", "duration", "percent", "money"}),
-}
-_PROPER = {"price": {"money", "percent"}, "duration": {"duration"}, "when": {"time", "day"}, "how_many": {"count", "age"}}
+ANSWER, HEDGE, ASK = 0.55, 0.42, 0.15  # least confidence of an answer, a hedged answer, a question back
+_AGE = frozenset({"age"})
+_OF_BUSINESS = frozenset({"where", "open"})  # kinds of questions that need no subject
 _MOST_ENTRIES = 5  # told as evidence
 _MOST_OPTIONS = 3
-_NEAR = 0.35  # share of the first one's score from which an entry may be offered
+_NEAR = 2.0  # distance from the first one's score up to which an entry may be offered
 _HEAD, _ELSEWHERE = 0.7, 0.35  # strength of a word that the heading explains, or only the rest of the entry
-_SUBJECT = 0.4  # weight of the subject's words beside a question that names a thing itself
+_PROPER, _FITS = 0.3, 0.2  # weight of an amount that is asked for, and of one that may stand for it
+_CANDIDATES = 10
+_TOPIC = 0.35  # weight of the nearness of topics in the choice of a fact
+_UNSAID = 3.0  # the same for the words of a follow-up that the entry does not explain
+_UNFIT = 1.5  # taken from the logit of an entry without the amount, time or person asked for
+_PHRASINGS = 16  # of an entry whose topics count
+_AT_ONCE = 200  # entries whose facts are read when the index is built
 _CACHED = 2_048  # entries with their facts
-_SECOND = 0.75  # share of a second thing that another entry must explain
 
 
 class Question(NamedTuple):
@@ -73,66 +75,141 @@ class Prepared:
     own: tuple[TextVocabulary, ...]  # of each fact
     heads: tuple[TextVocabulary, ...]  # of what stands over each fact in the answer
     kinds: tuple[frozenset[str], ...]  # of amounts that each fact holds
+    asks: topics.Vector  # where its question and phrasings lie among the topics
+    tells: topics.Vector  # where its answer does
+    lies: tuple[topics.Vector, ...]  # where each fact does
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedEntry:
-    """An entry judged for a question. `scores` holds one of each fact."""
+    """An entry judged for a question. `scores` holds one of each fact; `evidence` the figures of `EVIDENCE`."""
 
     prepared: Prepared
-    rank: float  # score of the search as a share of the first one's
     scores: tuple[float, ...]
     best: int
-    covered: float  # share of the question that the best fact and its heading explain
-    within: float  # ... that the entry explains
-    fits: bool  # a fact holds what the question asks for
+    fits: bool  # the best fact holds what the question asks for
+    evidence: tuple[float, ...]
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Terms of a question, its candidates, best first, and the confidence in the first."""
+
+    asked: tuple[QuestionTerm, ...]
+    entries: list[JudgedEntry]
+    confidence: float
+
+
+EVIDENCE = (
+    "rank",  # score of the search as a share of the first one's
+    "score",
+    "topics",
+    "covered",  # share of the question that the best fact and its heading explain
+    "within",  # ... that the entry explains
+    "titled",  # ... that the question and phrasings of the entry explain
+    "owned",  # ... that the best fact explains
+    "fits",  # it holds what the question asks for, or something that may stand for it
+    "asks",  # nearness of the topics of the phrasings
+    "tells",  # ... of the answer
+    "near",  # ... of the best fact
+    "missing",  # share of the question in words that other entries explain
+    "unsaid",  # share of the question's own words that the entry does not explain
+    "clear",  # the best fact has all words of the question, and what it asks for
+)
+WEIGHTS = (1.47, 2.25, 1.75, 0.84, 0.51, 1.29, 1.3, 0.53, 1.47, 1.64, 2.83, -0.8, -1.14, 0.15)
+
+
 class FactIndex:
-    """Answers over a knowledge index. The facts of an entry are read when it first becomes a candidate."""
+    """Answers over a knowledge index. Of a large one, the facts of an entry are read when it first becomes a candidate."""
 
     def __init__(self, knowledge: KnowledgeIndex) -> None:
         """Share the index of a bot's knowledge."""
         self._knowledge = knowledge
         self._lexicon = knowledge.lexicon
         self._prepared: dict[int, Prepared] = {}
+        for number in range(min(len(knowledge.entries), _AT_ONCE)):
+            self._prepare(number)
 
     def answer(self, question: Question, said: Collection[str] = ()) -> Answer:
         """Return what to say. No text of `said` is said again where there is more to say."""
-        ranking = self._knowledge.rank(question.text, spoken=question.language or None)
-        asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
-        about = ""
-        if question.subject and not _names(asked):
-            about = question.subject
-            ranking = self._knowledge.rank(f"{question.subject} {question.text}", spoken=question.language or None)
-            asked = matching.terms(ranking.query, ranking.asked, self._lexicon)
-        if not ranking.entries:
-            return Answer("abstain", 0.0, "", (), about)
-        first = ranking.entries[0].score or 1.0
-        judged = [self._judge(one.entry, one.score / first, asked, question.kind) for one in ranking.entries]
-        judged.sort(key=lambda one: -one.score)
-        sure = self._confidence(question, asked, judged, ranking.confidence)
-        evidence = tuple((one.prepared.entry.id, round(min(1.0, one.score), 4)) for one in judged[:_MOST_ENTRIES])
-        best = judged[0]
-        compared = comparing.compare(question.text, asked, [(one.prepared, one.scores) for one in judged[:3] if one.score >= _NEAR])
+        judged = self._judged_with_subject(question)
+        if question.kind in _OF_BUSINESS and not any(term.names and term.known for term in judged.asked):
+            judged = max(judged, self.judged(question, _of_business(question)), key=lambda one: one.confidence)
+        if not judged.entries:
+            return Answer("abstain", 0.0, "", (), question.subject)
+        first, best = judged.entries[0].score, judged.entries[0]
+        entry, sure = best.prepared.entry, judged.confidence
+        evidence = tuple((one.prepared.entry.id, round(math.exp(one.score - first), 4)) for one in judged.entries[:_MOST_ENTRIES])
+        compared = comparing.compare(question.text, judged.asked, [one.prepared for one in judged.entries[:3]])
         if compared is not None:
-            entry = compared.entry
-            return Answer("answer", max(sure, ANSWER), compared.text, evidence, _subject(entry), (), entry.id, entry.question)
-        text = telling.tell(best, asked, question, said)
+            entry, text = compared
+            sure = max(sure, ANSWER)
+        else:
+            text = telling.tell(best, judged.asked, question, said)
+            more = self._second(question, judged)
+            text = "\n\n".join([text, *more])
         decision = "answer" if sure >= ANSWER else "hedge" if sure >= HEDGE else "ask" if sure >= ASK else "abstain"
-        entry = best.prepared.entry
-        options = tuple(one.prepared.entry.question for one in judged[:_MOST_OPTIONS] if one.score >= _NEAR * best.score)
-        return Answer(
-            decision,
-            round(sure, 4),
-            text,
-            evidence,
-            about or _subject(entry),
-            options if decision == "ask" else (),
-            entry.id,
-            entry.question,
-        )
+        near = tuple(one.prepared.entry.question for one in judged.entries[:_MOST_OPTIONS] if one.score >= first - _NEAR)
+        options = near if decision == "ask" else ()
+        return Answer(decision, round(sure, 4), text, evidence, self._subject(entry), options, entry.id, entry.question)
+
+    def _second(self, question: Question, judged: Judged) -> list[str]:
+        """Return what another entry says of a second thing that the question names: "filling and scaling, how much?"."""
+        best = judged.entries[0]
+        own = [term for term in judged.asked if term.own and term.names and term.known and not term.is_value]
+        left = [term for term in own if not _explains(best, term, matching.SAME_WORD)]
+        if not left or len(left) == len(own):
+            return []
+        rest = question._replace(text=" ".join(term.text for term in left), subject="")
+        other = self.judged(rest, rest.text)
+        if not other.entries or other.entries[0].prepared is best.prepared or other.confidence < ASK:
+            return []
+        titled = all(matching.strength(term, other.entries[0].prepared.title) >= matching.SAME_WORD for term in left)
+        return [telling.tell(other.entries[0], other.asked, rest, ())] if titled and other.entries[0].fits else []
+
+    def _judged_with_subject(self, question: Question) -> Judged:
+        """Judge a question by itself, or together with the subject spoken of before."""
+        alone = self.judged(question, question.text)
+        about = self._subject_words(question.subject)
+        if not about:
+            return alone
+        own = [term for term in alone.asked if term.names and term.known and not term.is_value]
+        together = self.judged(question, f"{about} {question.text}")
+        if not own or not alone.entries or not together.entries:
+            return together if together.entries else alone
+        best, other = alone.entries[0], together.entries[0]
+        if best.prepared is other.prepared:
+            return max(alone, together, key=lambda one: one.confidence)
+        if _points(question.text) and together.confidence >= HEDGE and all(_explains(other, term) for term in own):
+            return together
+        if alone.confidence >= HEDGE and all(matching.strength(term, best.prepared.title) >= matching.SAME_WORD for term in own):
+            return alone
+        if together.confidence >= HEDGE and all(_explains(other, term) for term in own):
+            return together
+        return max(alone, together, key=lambda one: one.confidence)
+
+    def judged(self, question: Question, text: str) -> Judged:
+        """Return the candidates for a text, judged by what the question asks."""
+        ranking = self._knowledge.rank(text, spoken=question.language or None)
+        own = None if text is question.text else words(question.text)
+        asked = matching.terms(ranking.query, ranking.asked, self._lexicon, own)
+        if not ranking.entries:
+            return Judged(asked, [], 0.0)
+        first = ranking.entries[0].score or 1.0
+        lies = topics.shared().direction(topics.features_of([word.read for word in ranking.query.words], self._lexicon))
+        entries = [self._judge(one, first, asked, question.kind, lies) for one in ranking.entries[:_CANDIDATES]]
+        entries.sort(key=lambda one: -one.score)
+        return Judged(asked, entries, _confidence(asked, entries, ranking.confidence))
+
+    def _subject_words(self, subject: str) -> str:
+        """Return the words of a subject that name it."""
+        said = words(subject)
+        marks = amounts.LABELS.marked(said)
+        return " ".join(word for word, mark in zip(said, marks, strict=True) if word not in STOPWORDS and not mark & {"asking", "pointing"})
+
+    def _subject(self, entry: Entry) -> str:
+        return self._subject_words(entry.question) or entry.question
 
     def _prepare(self, number: int) -> Prepared:
         known = self._prepared.get(number)
@@ -148,47 +225,101 @@ class FactIndex:
                 tuple(matching.vocabulary((fact.text,), self._lexicon) for fact in stated),
                 tuple(matching.vocabulary((fact.head,), self._lexicon) for fact in stated),
                 tuple(amounts.read(fact.text).kinds for fact in stated),
+                self._mean((entry.question, *entry.alt)),
+                self._mean((entry.answer,)),
+                tuple(self._mean((fact.text,)) for fact in stated),
             )
         return known
 
-    def _judge(self, number: int, rank: float, asked: Sequence[QuestionTerm], kind: str) -> JudgedEntry:
-        prepared = self._prepare(number)
-        wanted = HELD.get(kind, frozenset())
-        total = sum(term.weight for term in asked) or 1.0
+    def _mean(self, texts: Sequence[str]) -> topics.Vector:
+        """Return the mean of where texts lie among the topics."""
+        found = [topics.shared().direction(topics.features_of(words(text), self._lexicon)) for text in texts[:_PHRASINGS]]
+        return topics.unit(tuple(map(sum, zip(*filter(None, found), strict=True))))
+
+    def _judge(self, one: RankedEntry, first: float, asked: Sequence[QuestionTerm], kind: str, lies: topics.Vector) -> JudgedEntry:
+        prepared = self._prepare(one.entry)
+        wanted, proper = amounts.HELD.get(kind, frozenset()), amounts.PROPER.get(kind, frozenset())
+        if not wanted and any(term.is_age for term in asked):
+            proper = _AGE
+        total = sum([term.weight for term in asked]) or 1.0
+        weights = [term.weight / total for term in asked]
         titled = [matching.strength(term, prepared.title) for term in asked]
         owned = [
-            [max(matching.strength(term, own), _HEAD * matching.strength(term, head)) for term in asked]
+            [
+                max(matching.strength(term, own), _HEAD * matching.strength(term, head)) if head.words else matching.strength(term, own)
+                for term in asked
+            ]
             for own, head in zip(prepared.own, prepared.heads, strict=True)
         ]
-        anywhere = [max(column) for column in zip(*owned, titled, strict=True)] if asked else []
-        scores, covers = [], []
-        for held, kinds in zip(owned, prepared.kinds, strict=True):
-            explained = [max(one, _HEAD * title, _ELSEWHERE * more) for one, title, more in zip(held, titled, anywhere, strict=True)]
-            cover = sum(term.weight * one for term, one in zip(asked, explained, strict=True)) / total
-            fact = 0.3 * bool(kinds & _PROPER.get(kind, set())) + 0.2 * (not kinds.isdisjoint(wanted)) if wanted else 0.0
-            scores.append(cover + fact)
-            covers.append(sum(term.weight * max(one, title) for term, one, title in zip(asked, held, titled, strict=True)) / total)
+        anywhere = [max(column) for column in zip(*owned, titled, strict=True)]
+        base = [max(_HEAD * title, _ELSEWHERE * more) for title, more in zip(titled, anywhere, strict=True)]
+        near = [topics.cosine(lies, fact) for fact in prepared.lies]
+        scores = [
+            sum(map(mul, weights, map(max, held, base)))
+            + _PROPER * (not kinds.isdisjoint(proper))
+            + _FITS * (not kinds.isdisjoint(wanted))
+            + _TOPIC * lying
+            for held, kinds, lying in zip(owned, prepared.kinds, near, strict=True)
+        ]
         best = max(range(len(scores)), key=lambda at: (scores[at], -at))
-        within = sum(term.weight * one for term, one in zip(asked, anywhere, strict=True)) / total
         fits = not wanted or not prepared.kinds[best].isdisjoint(wanted)
-        score = 0.55 * rank + 0.45 * covers[best] + 0.15 * fits
-        return JudgedEntry(prepared, rank, tuple(scores), best, covers[best], within, fits, score)
+        held_best = sum(map(mul, weights, owned[best]))
+        lacking = [(term, weight, held) for term, weight, held in zip(asked, weights, anywhere, strict=True) if held < matching.SAME_WORD]
+        own_weight = sum([weight for term, weight in zip(asked, weights, strict=True) if term.own and not term.is_value]) or 1.0
+        evidence = (
+            one.score / first,
+            one.score,
+            one.likeness,
+            sum(map(mul, weights, map(max, owned[best], titled))),
+            sum(map(mul, weights, anywhere)),
+            sum(map(mul, weights, titled)),
+            held_best,
+            float(fits and bool(wanted)),
+            topics.cosine(lies, prepared.asks),
+            topics.cosine(lies, prepared.tells),
+            near[best],
+            sum([weight for term, weight, held in lacking if term.names and term.known and held < matching.EXPLAINED]),
+            sum([weight * (1 - held) for term, weight, held in lacking if term.own and not term.is_value]) / own_weight,
+            float(fits and held_best >= matching.SAME_WORD),
+        )
+        return JudgedEntry(prepared, tuple(scores), best, fits, evidence, sum(map(mul, WEIGHTS, evidence)))
 
-    def _confidence(self, question: Question, asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> float:
-        best = judged[0]
-        margin = best.score - judged[1].score if len(judged) > 1 else best.score
-        z = -3.2 + 2.6 * best.covered + 2.5 * found * best.rank + 2.0 * margin + (0.4 if question.kind and best.fits else 0.0)
-        if not best.fits:
-            z -= 2.0
-        if not asked:
-            z -= 1.0
-        return 1.0 / (1.0 + math.exp(-z))
+
+def _confidence(asked: Sequence[QuestionTerm], judged: Sequence[JudgedEntry], found: float) -> float:
+    """Return the probability that the first one answers the question: a logistic regression, see scripts/bench/fit.py."""
+    best = judged[0]
+    shown = dict(zip(EVIDENCE, best.evidence, strict=True))
+    margin = min(2.0, best.score - judged[1].score) if len(judged) > 1 else 2.0
+    z = (
+        -4.13
+        + 2.45 * found * shown["rank"]
+        + 1.37 * found
+        + 1.0 * shown["covered"]
+        + 0.21 * shown["owned"]
+        + 1.72 * shown["near"]
+        + 0.22 * margin
+        - 1.0 * shown["missing"]
+        + 1.17 * shown["clear"]
+        + 0.86 * min(1.0, len(asked) / 6)
+        - (0.0 if best.fits else _UNFIT)
+    )
+    if any(not term.own for term in asked):  # the subject's words, which its entry holds, are no evidence
+        z -= _UNSAID * shown["unsaid"]
+    return 1.0 / (1.0 + math.exp(-z))
 
 
-def _names(asked: Sequence[QuestionTerm]) -> bool:
-    """Return whether a question names a thing that the knowledge may hold."""
-    return any(term.names and term.known for term in asked)
+def _points(text: str) -> bool:
+    """Return whether a question refers to something spoken of before: "it", "onu"."""
+    return any("pointing" in mark for mark in amounts.LABELS.marked(words(text)))
 
 
-def _subject(entry: Entry) -> str:
-    return entry.question
+def _of_business(question: Question) -> str:
+    """Return the question for the address or the hours of the business itself."""
+    file = amounts.FILES.get(primary(question.language)) or amounts.FILES["en"]
+    return file.text(f"of_business {question.kind}")
+
+
+def _explains(judged: JudgedEntry, term: QuestionTerm, least: float = matching.EXPLAINED) -> bool:
+    """Return whether an entry has a term, in its title or in a fact."""
+    prepared = judged.prepared
+    return any(matching.strength(term, held) >= least for held in (prepared.title, *prepared.own))

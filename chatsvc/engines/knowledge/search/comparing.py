@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from chatsvc.domain.language import primary
 from chatsvc.domain.models import Entry
@@ -19,28 +19,23 @@ _FEWEST = 2  # options that are compared
 _DIRECTIONS = ("least ", "most ")
 
 
-class Compared(NamedTuple):
-    """A computed answer and the entry that it comes from."""
-
-    text: str
-    entry: Entry
-
-
-def compare(question: str, asked: Sequence[QuestionTerm], judged: Sequence[tuple[Prepared, Sequence[float]]]) -> Compared | None:
-    """Return the answer to a question for the least or the most of something. None for any other question."""
+def compare(question: str, asked: Sequence[QuestionTerm], judged: Sequence[Prepared]) -> tuple[Entry, str] | None:
+    """Return an entry and what it says is the least or the most. None for another question."""
     said = words(question)
     marks = set().union(*amounts.LABELS.marked(said)) if said else set()
     wanted = next((mark for mark in sorted(marks) if mark.startswith(_DIRECTIONS)), None)
     if wanted is None:
         return None
     direction, _, kind = wanted.partition(" ")
-    for prepared, _ in judged:
+    for prepared in judged:
         options = _options(prepared, asked, kind)
         if len(options) < _FEWEST:
             continue
         own = [term for term in asked if matching.strength(term, prepared.title) < matching.EXPLAINED] or asked
-        named = [option for option in options if _is_named(option, own)]
-        if "two" in marks and len(named) == _FEWEST:
+        named = list(dict.fromkeys(option for term in own if (option := _named_by(term, options)) is not None))
+        if "two" in marks:
+            if len(named) != _FEWEST:
+                continue
             options = named
         best = min(options, key=lambda one: one.number if direction == "least" else -one.number)
         file = amounts.FILES.get(primary(prepared.entry.language)) or amounts.FILES["en"]
@@ -50,7 +45,7 @@ def compare(question: str, asked: Sequence[QuestionTerm], judged: Sequence[tuple
             text = file.text(f"say two {wanted}").format(name=best.name, amount=_amount(best), **others)
         else:
             text = file.text(f"say {wanted}").format(name=best.name, amount=_amount(best))
-        return Compared(text, prepared.entry)
+        return prepared.entry, text
     return None
 
 
@@ -74,9 +69,14 @@ def _named(text: str, asked: Sequence[QuestionTerm]) -> float:
     return sum(matching.strength(term, held) for term in asked)
 
 
-def _is_named(option: Option, asked: Sequence[QuestionTerm]) -> bool:
-    held = matching.vocabulary((option.name,), lexicon.shared())
-    return any(term.names and matching.strength(term, held) >= matching.SAME_WORD for term in asked)
+def _named_by(term: QuestionTerm, options: Sequence[Option]) -> Option | None:
+    """Return the option that a word names: the one with the fewest words besides."""
+    if not term.names:
+        return None
+    able = [
+        option for option in options if matching.strength(term, matching.vocabulary((option.name,), lexicon.shared())) >= matching.SAME_WORD
+    ]
+    return min(able, key=lambda option: len(words(option.name)), default=None)
 
 
 def _amount(option: Option) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from chatsvc.engines.knowledge.search import amounts
-from chatsvc.engines.knowledge.search.lexicon import Lexicon
+from chatsvc.engines.knowledge.search.lexicon import Lexicon, shared
 from chatsvc.engines.knowledge.search.query import Query
 from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 from chatsvc.language.folding import words
 
+__all__ = ["QuestionTerm", "TextVocabulary", "shared", "strength", "terms", "vocabulary"]
+
 EXPLAINED = 0.6  # strength from which a text has a word, one that means the same, or one that begins like it
 SAME_WORD = 0.9  # ... the word itself in any form
 _SAME, _MEANT, _FORM, _LIKE = 1.0, 0.85, 0.9, 0.6  # strength of the same stem, a synonym, a longer form, the same beginning
+_SUBJECT = 0.6  # factor of the weight of the subject's words
 _BEGINNING, _ENDING = 4, 6  # least letters of a word that may begin another one, and most of the ending then
 _ALIKE = 5  # letters that two forms have in common at least
 
@@ -58,16 +61,24 @@ class QuestionTerm:
     months: frozenset[int]
     weight: float
     known: bool  # the index or the lexicon knows it
+    own: bool  # stands in the question itself, not in the subject spoken of before
     names: bool
+    is_age: bool = False
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a day, a month or a number, and names no thing."""
+        return bool(self.days or self.months) or self.text.isdigit()
 
 
-def terms(query: Query, asked: Sequence[str], lexicon: Lexicon) -> tuple[QuestionTerm, ...]:
-    """Return the terms of a question, each once."""
+def terms(query: Query, asked: Sequence[str], lexicon: Lexicon, own: Collection[str] | None = None) -> tuple[QuestionTerm, ...]:
+    """Return the terms of a question, each once. `own` are the words of the question itself; None if all are."""
     concepts: dict[str, set[str]] = {}
     for match in lexicon.find([word.read for word in query.words]):
         for word in query.words[match.start : match.stop]:
             concepts.setdefault(word.text, set()).add(match.concept)
     marks = dict(zip(asked, amounts.LABELS.marked(asked), strict=True))
+    ages = {text for text in asked if text.isdigit()} if "age" in amounts.read(" ".join(asked)).kinds else set()
     found = []
     for word in query.words:
         mark = marks.get(word.text, set())
@@ -81,9 +92,11 @@ def terms(query: Query, asked: Sequence[str], lexicon: Lexicon) -> tuple[Questio
                 frozenset(concepts.get(word.text, ())),
                 named.days,
                 named.months,
-                word.informs,
+                word.informs * (1.0 if own is None or word.text in own else _SUBJECT),
                 bool(word.features or concepts.get(word.text)),
+                own is None or word.text in own,
                 not word.light or bool(named.days or named.months) or "people" in mark,
+                word.text in ages,
             )
         )
     return tuple(found)

@@ -15,110 +15,129 @@ if TYPE_CHECKING:
     from chatsvc.engines.knowledge.search.answering import JudgedEntry, Question
 
 SHORT, FEW = 250, 2  # characters, or sentences, of an answer that is said whole
-_ALIKE = 0.04  # facts whose scores differ by less answer alike
+_LONG = 450  # characters of one that is said whole where none of its sentences answers clearly
+_ALIKE, _CLEARLY = 0.04, 0.1  # facts whose scores differ by less answer alike; by so much one is the answer
 _MOST = 8  # facts that are said together
-_OWN = 0.99  # share of the title that a question holds if it is the entry's own
 _LEADS = {name: frozenset(word for file in amounts.FILES.values() for word in file.items(name)) for name in ("yes", "no", "but")}
 _LEAD = re.compile(r"\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
 _JOINED = re.compile(r"([^\W\d_]+)\s+(?=\S)")
 
 
-def tell(candidate: JudgedEntry, asked: Sequence[QuestionTerm], question: Question, said: Collection[str]) -> str:
-    """Return the text to say."""
-    prepared = candidate.prepared
-    answer = prepared.entry.answer
-    whole = _without_lead(answer, candidate, asked, question)
-    stated = prepared.facts
-    is_short = (len(answer) <= SHORT or len(stated) <= FEW) and not any(fact.cells for fact in stated)
-    if is_short:
-        text = _with_exception(whole, candidate)
-    else:
-        text = _chosen(candidate, asked)
-        if _key(text) in {_key(one) for one in said}:
-            text = whole
-    if _key(text) in {_key(one) for one in said} and not is_short:
-        return whole
-    return text
+def tell(judged: JudgedEntry, asked: Sequence[QuestionTerm], question: Question, said: Collection[str]) -> str:
+    """Return the text to say: the first of the possible ones that was not said lately."""
+    answer, stated = judged.prepared.entry.answer, judged.prepared.facts
+    leads = _is_own(judged, asked, question)
+    whole = _with_exception(answer, judged)
+    chosen = _chosen(judged, asked, question.kind)
+    is_table = any(fact.cells for fact in stated)
+    keeps = not is_table and (len(stated) <= FEW or len(answer) <= (SHORT if _is_clear(judged) else _LONG))
+    texts = [text if leads else _without_lead(text, judged) for text in ((whole, chosen) if keeps else (chosen, whole))]
+    lately = set(map(_plain, said))
+    return next((text for text in texts if _plain(text) not in lately), texts[0])
 
 
-def _key(text: str) -> str:
+def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _without_lead(answer: str, candidate: JudgedEntry, asked: Sequence[QuestionTerm], question: Question) -> str:
-    """Drop a leading yes or no where the question is not the entry's own."""
-    lead = _LEAD.match(answer)
-    if lead is None:
-        return answer
-    (word,) = words(lead[1])[:1] or [""]
-    if word not in _LEADS["yes"] | _LEADS["no"] or _is_own(candidate, asked, question):
-        return answer
-    rest = answer[lead.end() :]
+def _is_clear(judged: JudgedEntry) -> bool:
+    """Return whether one fact answers much better than the others."""
+    scores = sorted(judged.scores)
+    return len(scores) > 1 and scores[-1] - scores[-2] >= _CLEARLY
+
+
+def _without_lead(text: str, judged: JudgedEntry) -> str:
+    """Drop a leading yes or no, and a word that joins the rest to it."""
+    lead = _LEAD.match(text)
+    if lead is None or not _leads(lead[1], "yes", "no"):
+        return text
+    rest = text[lead.end() :]
     joined = _JOINED.match(rest)
-    if joined and words(joined[1])[:1] and words(joined[1])[0] in _LEADS["but"]:
+    if joined and _leads(joined[1], "but"):
         rest = rest[joined.end() :]
-    return (
-        rest[:1].upper() + rest[1:]
-        if rest[:1] != "i"
-        else "İ" + rest[1:]
-        if candidate.prepared.entry.language.startswith("tr")
-        else "I" + rest[1:]
-    )
+    dotted = judged.prepared.entry.language.startswith("tr") and rest.startswith("i")
+    return ("İ" if dotted else rest[:1].upper()) + rest[1:]
 
 
-def _is_own(candidate: JudgedEntry, asked: Sequence[QuestionTerm], question: Question) -> bool:
-    """Return whether a question is the entry's own, in other words: each explains the other."""
-    negated = amounts.read(question.text).negative
-    if negated:
-        return False
+def _leads(word: str, *names: str) -> bool:
+    return any(one in _LEADS[name] for one in words(word)[:1] for name in names)
+
+
+def _is_own(judged: JudgedEntry, asked: Sequence[QuestionTerm], question: Question) -> bool:
+    """Return whether a question is the entry's own in other words. A negated one is not: its yes would mean something else."""
     named = [term for term in asked if term.names]
-    return bool(named) and all(matching.strength(term, candidate.prepared.title) >= matching.EXPLAINED for term in named)
+    if not named or amounts.read(question.text).negative:
+        return False
+    return all(matching.strength(term, judged.prepared.title) >= matching.EXPLAINED for term in named)
 
 
-def _with_exception(text: str, candidate: JudgedEntry) -> str:
+def _with_exception(answer: str, judged: JudgedEntry) -> str:
     """Put an exception that names what the visitor names before the rule."""
-    best = candidate.prepared.facts[candidate.best]
-    if candidate.best == 0 or not amounts.read(best.text).negative or best.is_item or best.text not in text:
-        return text
-    if candidate.scores[candidate.best] < candidate.scores[0] + 0.1 or _leans(best):
-        return text
-    rest = text.replace(best.text, "", 1)
-    return f"{best.text} {' '.join(rest.split())}".strip()
+    best = judged.prepared.facts[judged.best]
+    names = judged.best > 0 and amounts.read(best.text).negative and not best.is_item and not _leans(best)
+    if not names or best.text not in answer or judged.scores[judged.best] < judged.scores[0] + _CLEARLY:
+        return answer
+    rest = answer.replace(best.text, "", 1)
+    return f"{best.text} {_plain(rest)}".strip()
 
 
 def _leans(fact: Fact) -> bool:
     return (words(fact.text[:40]) or [""])[0] in LEANING
 
 
-def _chosen(candidate: JudgedEntry, asked: Sequence[QuestionTerm]) -> str:
+def _chosen(judged: JudgedEntry, asked: Sequence[QuestionTerm], kind: str) -> str:
     """Return the facts that answer: the best one and those as good, with the sentence that a fact points to."""
-    stated, scores = candidate.prepared.facts, candidate.scores
-    block = stated[candidate.best].block
-    alike = [at for at, score in enumerate(scores) if score >= scores[candidate.best] - _ALIKE and stated[at].block == block][:_MOST]
-    if not stated[candidate.best].is_item and len(alike) > 2:
-        alike = alike[:2] if candidate.best in alike[:2] else [candidate.best]
+    stated, scores = judged.prepared.facts, judged.scores
+    best = stated[judged.best]
+    alike = [at for at, one in enumerate(stated) if one.block == best.block and scores[at] >= scores[judged.best] - _ALIKE]
+    if not best.is_item and len(alike) > FEW:
+        alike = [judged.best]
+    if (holding := _holding(judged, kind)) is not None:
+        alike.append(holding)
     kept: list[int] = []
-    for at in alike:
+    for at in alike[:_MOST]:
         first = at
-        while first > 0 and not stated[first].is_item and _leans(stated[first]) and stated[first - 1].block == block:
+        while first > 0 and not stated[first].is_item and _leans(stated[first]) and stated[first - 1].block == best.block:
             first -= 1
         kept.extend(number for number in range(first, at + 1) if number not in kept)
-    items = any(stated[at].is_item for at in kept)
-    text = ("\n" if items and len(kept) > 1 else " ").join(
-        ("- " if items and len(kept) > 1 else "") + stated[at].text for at in sorted(kept)
-    )
-    if stated[kept[0]].head and not stated[kept[0]].cells:
-        return f"{stated[kept[0]].head}\n{text}" if items and len(kept) > 1 else f"{stated[kept[0]].head} {text}"
-    return _headed(text, candidate, asked)
+    told = [_row(stated[at], asked, kind) if stated[at].cells else stated[at].text for at in sorted(kept)]
+    if best.is_item and len(told) > 1:
+        return "\n".join([*([best.head] if best.head and not best.cells else []), *(f"- {text}" for text in told)])
+    text = " ".join(told)
+    return f"{best.head} {text}" if best.head and not best.cells else _headed(text, judged, asked)
 
 
-def _headed(text: str, candidate: JudgedEntry, asked: Sequence[QuestionTerm]) -> str:
+def _holding(judged: JudgedEntry, kind: str) -> int | None:
+    """Return the nearest sentence with the amount asked for where the best one has none: "Yoga and spin. Members take them for free."."""
+    stated, proper = judged.prepared.facts, amounts.PROPER.get(kind, frozenset())
+    if not proper or stated[judged.best].is_item or not judged.prepared.kinds[judged.best].isdisjoint(proper):
+        return None
+    block = stated[judged.best].block
+    able = [at for at, one in enumerate(stated) if one.block == block and not judged.prepared.kinds[at].isdisjoint(proper)]
+    return min(able, key=lambda at: (abs(at - judged.best), -at), default=None)
+
+
+def _row(fact: Fact, asked: Sequence[QuestionTerm], kind: str) -> str:
+    """Return a row with the columns that the question names or asks for."""
+    name, *others = fact.cells
+    lexicon = matching.shared()
+    named = [
+        cell
+        for cell in others
+        if cell[0] and any(matching.strength(term, matching.vocabulary((cell[0],), lexicon)) >= matching.SAME_WORD for term in asked)
+    ]
+    fitting = [cell for cell in others if not amounts.read(cell[1]).kinds.isdisjoint(amounts.PROPER.get(kind, frozenset()))]
+    both = [cell for cell in named if cell in fitting]
+    return facts.said((name, *(both or (fitting if kind else named) or others)))
+
+
+def _headed(text: str, judged: JudgedEntry, asked: Sequence[QuestionTerm]) -> str:
     """Put a short title in front of a fact that does not name its matter."""
-    title = candidate.prepared.entry.question
+    title = judged.prepared.entry.question
     if "?" in title or "\n" in text or len(title) > facts.TITLE:
         return text
-    held = candidate.prepared.own[candidate.best]
-    about = [term for term in asked if term.names and matching.strength(term, candidate.prepared.title) >= matching.EXPLAINED]
+    held = judged.prepared.own[judged.best]
+    about = [term for term in asked if term.names and matching.strength(term, judged.prepared.title) >= matching.EXPLAINED]
     if not about or any(matching.strength(term, held) >= matching.EXPLAINED for term in about):
         return text
     return f"{title.rstrip(' :.')}: {text}"

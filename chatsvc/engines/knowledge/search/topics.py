@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
+from operator import add, mul
 from pathlib import Path
 
 from chatsvc.engines.knowledge.search.lexicon import Lexicon
@@ -21,13 +22,16 @@ from chatsvc.engines.knowledge.search.stemming import stem
 from chatsvc.engines.knowledge.search.stopwords import STOPWORDS
 
 MOST = 16  # topics kept of a text
-HEADER = "# Topics: their names, tab-separated; then a feature a line, its weight, and pairs of a topic's number and its share."
+DIMENSIONS = 64  # of the space in which topics lie
+LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-"  # letters of a coordinate, from the least to the greatest
+HEADER = "# Topics: names; places, a letter a coordinate; then a feature a line, its weight, and pairs of a topic's number and its share."
 
 _DATA = "topics.txt"
 _BUDGET = 3_000  # postings that one search may touch; rare topics come first
 _ABOUT = 0.03  # least weight of a topic in an explanation
 
 Row = slice
+Vector = tuple[float, ...]
 
 
 def features_of(said: Iterable[str], lexicon: Lexicon) -> list[str]:
@@ -36,6 +40,17 @@ def features_of(said: Iterable[str], lexicon: Lexicon) -> list[str]:
     found = {"s" + stem(word): None for word in said if word not in STOPWORDS}
     found |= {"c" + match.concept: None for match in lexicon.find(said)}
     return list(found)
+
+
+def unit(vector: Vector) -> Vector:
+    """Return a vector with the length 1; an empty one stays so."""
+    length = math.sqrt(sum(map(mul, vector, vector)))
+    return tuple(value / length for value in vector) if length else ()
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two vectors of length 1; 0 for an empty one."""
+    return float(sum(map(mul, one, other)))
 
 
 class EntryTopics:
@@ -80,8 +95,10 @@ class Topics:
 
     def __init__(self, lines: Iterable[str]) -> None:
         """Parse the lines of `topics.txt`."""
-        names, *rows = (line for line in lines if not line.startswith("#"))
+        names, places, *rows = (line for line in lines if not line.startswith("#"))
         self.names = names.split("\t")
+        self._places = [[LEVELS.index(letter) - len(LEVELS) // 2 for letter in place] for place in places.split("\t")]
+        self._directions: dict[str, Vector | None] = {}  # cache of `_direction`
         self._rows: dict[str, Row] = {}
         self._topics, self._weights = array("H"), array("f")
         for row in rows:
@@ -94,6 +111,25 @@ class Topics:
     def row(self, feature: str) -> Row | None:
         """Return the slice of a feature's topics; None for an unknown feature."""
         return self._rows.get(feature)
+
+    def direction(self, said: Iterable[str]) -> Vector:
+        """Return where a text lies, from its features: a vector of length 1, near those of texts about related topics."""
+        total: Vector = ()
+        for feature in said:
+            own = self._directions[feature] if feature in self._directions else self._direction(feature)
+            if own is not None:
+                total = tuple(map(add, total, own)) if total else own
+        return unit(total)
+
+    def _direction(self, feature: str) -> Vector | None:
+        """Return the place of a feature, weighted: the sum of those of its topics."""
+        row = self._rows.get(feature)
+        total = [0.0] * DIMENSIONS
+        if row is not None:
+            for topic, weight in zip(self._topics[row], self._weights[row], strict=True):
+                total = [have + weight * more for have, more in zip(total, self._places[topic], strict=True)]
+        self._directions[feature] = tuple(total) if row is not None else None
+        return self._directions[feature]
 
     def of(self, said: Iterable[tuple[Row | None, float]]) -> dict[int, float]:
         """Return the topic vector (length 1) of a text from its features' rows and counts."""
