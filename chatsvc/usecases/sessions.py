@@ -104,8 +104,8 @@ async def set_password(
 ) -> NewSession:
     """Choose a password, with the token of a set-up link or the current password. All sessions end and a new one begins.
 
-    A set-up link ends the second factor too, and `name`, unless empty, becomes the operator's.
-    Raises `link_invalid`, `password_wrong`, or the rule that the password breaks.
+    A set-up link ends the second factor too, and `name` becomes the operator's; it may be left out where the operator has one.
+    Raises `link_invalid`, `password_wrong`, or the rule that the name or the password breaks.
     """
     if token is not None:
         return await _set_up(services, token, password, name.strip(), browser, address)
@@ -123,7 +123,7 @@ async def _set_up(services: Services, token: str, password: str, name: str, brow
     operator = await operator_of_link(services, token)
     if operator is None:
         raise refusals.link_invalid()
-    chosen = accounts.plain_text(name, "operator.name") if name else operator.name
+    chosen = accounts.plain_text(name, "operator.name") if name or not operator.name else operator.name
     hashed = await password_hashing.hashed(services, passwords.check(password, operator.email, _common()))
     made, digest = _new(services, operator, browser, address, verified=True)
     changed = await stored.use_link(services.db, operators.digest(token), hashed, chosen, made.session, digest)

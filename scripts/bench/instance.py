@@ -196,7 +196,9 @@ async def _hire(file: Path, account: str, count: int) -> list[str]:
     async with _services(file) as services:
         tokens = []
         for number in range(count):
-            made = await operators.add(services, local_user(0), email=f"owner-{number}@example.com", account=account, role="owner")
+            made = await operators.add(
+                services, local_user(0), email=f"owner-{number}@example.com", name=f"Owner {number}", account=account, role="owner"
+            )
             link = (made.link or "").rpartition("/")[2]
             tokens.append((await sessions.set_password(services, ANONYMOUS, token=link, password=PASSWORD)).token)
     return tokens

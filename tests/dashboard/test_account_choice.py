@@ -17,7 +17,7 @@ async def both(site: Site) -> AsyncIterator[Client]:
     made = await site.do("operator.add", email=email, account=accounts[0], role="owner")
     await site.do("operator.set", email=email, account=accounts[1], role="owner")
     client = await site.client()
-    await client.post(made.link.removeprefix(site.app.config.server.public_url), {"password": PASSWORD})
+    await client.post(made.link.removeprefix(site.app.config.server.public_url), {"name": "Nil Kaya", "password": PASSWORD})
     await client.get(f"/?account={accounts[1]}")
     yield client
     await site.do("operator.remove", email=email)

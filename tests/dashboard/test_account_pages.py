@@ -231,7 +231,7 @@ async def test_an_attempt_of_a_stranger_is_missing(site: Site) -> None:
     await site.do("operator.add", email="stranger@example.com", account=site.other.account, role="owner")
     link = (await site.do("operator.link", email="stranger@example.com")).link
     stranger = await site.client()
-    await stranger.post("/setup/" + link.rpartition("/")[2], {"password": "violet staple harbour", "again": "violet staple harbour"})
+    await stranger.post("/setup/" + link.rpartition("/")[2], {"name": "Nil Kaya", "password": "violet staple harbour"})
     assert (await stranger.get("/webhooks")).status == 200
     assert (await stranger.get(f"/webhooks/{mine.id}")).status == 404
     assert (await stranger.post(f"/webhooks/{mine.id}/resend")).status == 404

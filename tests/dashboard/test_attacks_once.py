@@ -15,7 +15,7 @@ async def join(site: Site, email: str) -> Client:
     """Add an administrator who has chosen a password and is signed in."""
     made = await site.do("operator.add", email=email, admin=True)
     client = await site.client()
-    await client.post(made.link.removeprefix(site.app.config.server.public_url), {"password": PASSWORD})
+    await client.post(made.link.removeprefix(site.app.config.server.public_url), {"name": "Nil Kaya", "password": PASSWORD})
     return client
 
 
@@ -23,7 +23,7 @@ async def test_a_set_up_link_makes_one_session(site: Site) -> None:
     made = await site.do("operator.add", email="link-race@example.com", admin=True)
     path = made.link.removeprefix(site.app.config.server.public_url)
     clients = [await site.client() for _ in range(TRIES)]
-    answers = await asyncio.gather(*(client.post(path, {"password": PASSWORD}, follow=False) for client in clients))
+    answers = await asyncio.gather(*(client.post(path, {"name": "Nil Kaya", "password": PASSWORD}, follow=False) for client in clients))
     assert sorted(answer.status for answer in answers) == [303, *[404] * (TRIES - 1)]
     assert len(await site.do("operator.sessions", email="link-race@example.com")) == 1
 

@@ -32,7 +32,7 @@ async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) ->
     await owner.submit("/operators", "operator.add", email="roles@example.com", role="reader", follow=False)
     link = (await owner.get("/shown")).secrets()[0]
     guest = await site.client()
-    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    await guest.submit(link.removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
     assert (await guest.get("/audit")).status == 403
     await owner.submit("/operators/roles@example.com", "operator.set", where={"role": "reader"}, role="owner")
     assert (await guest.get("/audit")).status == 200
@@ -45,7 +45,7 @@ async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) ->
 async def test_a_new_link_ends_sessions_and_removal_asks_first(site: Site, owner: Client) -> None:
     made = await owner.submit("/operators", "operator.add", email="gone@example.com", role="reader")
     guest = await site.client()
-    await guest.submit(made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    await guest.submit(made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
     assert "HTTP" in (await owner.get("/operators/gone@example.com")).text or (await owner.get("/operators/gone@example.com")).records()
     link = (await owner.submit("/operators/gone@example.com", "operator.link")).secrets()[0]
     assert (await guest.get("/me")).status == 200
@@ -80,7 +80,7 @@ async def test_a_refused_change_keeps_what_was_typed(site: Site, owner: Client) 
 async def test_taking_away_ones_own_role_asks_first(site: Site) -> None:
     made = await site.do("operator.add", email="leaver@example.com", account=site.mine.account, role="owner")
     leaver = await site.client()
-    await leaver.submit(made.link.removeprefix(site.app.config.server.public_url), "password.set", password=PASSWORD)
+    await leaver.submit(made.link.removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
     asked = await leaver.submit("/operators/leaver@example.com", "operator.set", where={"role": "owner"}, role="none")
     assert (asked.status, asked.alert) == (422, "This cannot be undone. Please confirm it.")
     assert [pair for form in asked.forms("operator.set") for pair in asked.values(form) if pair[0] == "role"] == [("role", "none")]

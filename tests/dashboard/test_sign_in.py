@@ -20,7 +20,7 @@ async def join(site: Site, email: str, password: str = PASSWORD, language: str =
     made = await site.do("operator.add", email=email, account=site.mine.account, role="editor")
     path = made.link.removeprefix(site.app.config.server.public_url)
     client = await site.client(language=language)
-    page = await client.submit(path, "password.set", password=password, follow=False)
+    page = await client.submit(path, "password.set", name="Nil Kaya", password=password, follow=False)
     assert (page.status, page.headers["Location"]) == (303, "/")
     return client
 
@@ -50,6 +50,11 @@ async def test_a_set_up_link_works_once_and_a_bad_one_is_no_page(site: Site, any
     refused = await anyone.submit(path, "password.set", password="short", name="Nil Kaya")
     assert "Nil Kaya" in refused.body
     assert (refused.status, refused.alert) == (422, "The password needs at least 12 characters.")
+    nameless = await anyone.submit(path, "password.set", password=PASSWORD, name=" ")
+    assert (nameless.status, nameless.alert) == (422, "Name: please fill in this field.")
+    endless = await anyone.submit(path, "password.set", password=PASSWORD, name="n" * 201)
+    (form,) = endless.forms("password.set")
+    assert (endless.status, dict(endless.values(form))["name"]) == (422, "n" * 201)
     done = await anyone.submit(path, "password.set", password=PASSWORD, name=" Nil Kaya ", follow=False)
     assert (done.status, done.headers["Location"]) == (303, "/")
     assert (await anyone.get("/")).status == 200

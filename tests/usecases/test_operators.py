@@ -48,8 +48,9 @@ class Team:
         return str(made.link).rpartition("/")[2]
 
     async def join(self, email: str = EMAIL, **options: Any) -> NewSession:
-        """Add an operator who chooses a password."""
-        made: NewSession = await self.do("password.set", ANONYMOUS, token=await self.token(email, **options), password=PASSWORD)
+        """Add an operator who chooses a name, unless it is given, and a password."""
+        own, token = {} if "name" in options else {"name": "Ada L."}, await self.token(email, **options)
+        made: NewSession = await self.do("password.set", ANONYMOUS, token=token, password=PASSWORD, **own)
         return made
 
     async def sign_in(self, email: str = EMAIL, password: str = PASSWORD, address: str = ADDRESS) -> NewSession:
@@ -96,7 +97,7 @@ async def test_a_set_up_link_works_once_for_a_day_and_ends_what_was_before(team:
     assert found
     assert (found.email, found.is_set_up) == (EMAIL, False)
     assert await team.refusal("session.create", ANONYMOUS, email=EMAIL, password=PASSWORD) == "sign_in_failed"
-    first = await team.do("password.set", ANONYMOUS, token=token, password=PASSWORD)
+    first = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
     assert (await team.acting(first)).scope.roles is None
     assert await team.refusal("password.set", ANONYMOUS, token=token, password=OTHER) == "link_invalid"
     assert await sessions.operator_of_link(services, token) is None
@@ -133,13 +134,29 @@ async def test_the_use_of_a_link_ends_all_sessions_and_the_second_factor(team: T
 )
 async def test_a_refused_password_leaves_the_link_as_it_was(team: Team, password: str, code: str) -> None:
     token = await team.token()
-    assert await team.refusal("password.set", ANONYMOUS, token=token, password=password) == code
+    assert await team.refusal("password.set", ANONYMOUS, token=token, name="Ada L.", password=password) == code
     assert await sessions.operator_of_link(team.app.services, token)
+
+
+@pytest.mark.parametrize("name", ["", "   ", "\u200b"])
+async def test_a_set_up_without_a_name_leaves_the_link_as_it_was(team: Team, name: str) -> None:
+    token = await team.token()
+    code = "text_unprintable" if name.strip() else "text_empty"
+    assert await team.refusal("password.set", ANONYMOUS, token=token, name=name, password=PASSWORD) == code
+    assert await sessions.operator_of_link(team.app.services, token)
+
+
+async def test_a_known_name_needs_not_be_given_again(team: Team) -> None:
+    made = await team.join(admin=True, name="Ada L.")
+    assert made.operator.name == "Ada L."
+    link = (await team.do("operator.link", email=EMAIL)).link
+    again = await team.do("password.set", ANONYMOUS, token=link.rpartition("/")[2], password=OTHER)
+    assert again.operator.name == "Ada L."
 
 
 async def test_a_password_may_be_typed_on_any_keyboard(team: Team) -> None:
     token = await team.token()
-    await team.do("password.set", ANONYMOUS, token=token, password="café und söhne")
+    await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password="café und söhne")
     assert await team.sign_in(password="cafe\u0301 und so\u0308hne")
 
 
@@ -388,7 +405,7 @@ async def test_secrets_stay_out_of_the_store_the_log_and_the_audit_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     token = await team.token()
-    made = await team.do("password.set", ANONYMOUS, token=token, password=PASSWORD)
+    made = await team.do("password.set", ANONYMOUS, token=token, name="Ada L.", password=PASSWORD)
     caller = await team.acting(made)
     offered = await team.do("totp.enable", caller, password=PASSWORD)
     codes = (await team.do("totp.confirm", caller, code=code_of(offered.secret, clock))).codes
