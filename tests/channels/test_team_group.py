@@ -287,7 +287,9 @@ class TestWithoutAnAddress:
     async def test_the_system_page_shows_what_is_wrong_with_the_group(self, app: App, api: BotApi) -> None:
         api.left.add(GROUP)
         made = await perform(app.services, ADMIN, "operator.add", {"email": "boss@example.com", "admin": True, "language": "tr"})
-        await perform(app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD})
+        await perform(
+            app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+        )
         async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
             client = Client(app, session)
             await client.post("/login", {"email": "boss@example.com", "password": PASSWORD, "next": "/"})

@@ -45,7 +45,9 @@ async def test_a_role_is_changed_and_taken_at_once(site: Site, owner: Client) ->
 async def test_a_new_link_ends_sessions_and_removal_asks_first(site: Site, owner: Client) -> None:
     made = await owner.submit("/operators", "operator.add", email="gone@example.com", role="reader")
     guest = await site.client()
-    await guest.submit(made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD)
+    await guest.submit(
+        made.secrets()[0].removeprefix(site.app.config.server.public_url), "password.set", name="Nil Kaya", password=PASSWORD
+    )
     assert "HTTP" in (await owner.get("/operators/gone@example.com")).text or (await owner.get("/operators/gone@example.com")).records()
     link = (await owner.submit("/operators/gone@example.com", "operator.link")).secrets()[0]
     assert (await guest.get("/me")).status == 200

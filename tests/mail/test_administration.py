@@ -63,7 +63,9 @@ async def test_the_page_shows_mails_with_their_faults_and_sends_a_test(administr
 
 async def test_others_see_no_mails(app: App, caller: Caller, session: ClientSession) -> None:
     made = await perform(app.services, ADMIN, "operator.add", {"email": "o@example.com", "account": caller.account, "role": "owner"})
-    await perform(app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD})
+    await perform(
+        app.services, ANONYMOUS, "password.set", {"token": made.link.rpartition("/")[2], "name": "Nil Kaya", "password": PASSWORD}
+    )
     async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as own:
         client = Client(app, own)
         await client.post("/login", {"email": "o@example.com", "password": PASSWORD, "next": "/"})
