@@ -288,7 +288,6 @@ def summary(exchanges: Sequence[Exchange], table: list[list[str]]) -> Iterator[s
 
 async def run(options: argparse.Namespace) -> None:
     """Replay the set, write the transcript and print the figures."""
-    logging.getLogger("chatsvc").setLevel(logging.ERROR)  # it warns of every reply that it refuses
     earlier = read_replies(options.earlier) if options.earlier else {}
     exchanges = [one async for one in play(options.set, options.only)]
     mark(exchanges)
@@ -309,6 +308,7 @@ def main() -> None:
     parser.add_argument("transcript", type=Path, help="file to write the transcript to")
     parser.add_argument("--earlier", type=Path, metavar="FILE", help="an earlier transcript, to compare the replies with")
     parser.add_argument("--only", default="", metavar="BOT", help="only the conversations with the bot of this key")
+    logging.getLogger("chatsvc").setLevel(logging.ERROR)  # it warns of every reply that it refuses
     asyncio.run(run(parser.parse_args()))
 
 

@@ -12,7 +12,6 @@ from chatsvc.language.folding import fold, words
 
 MOST = 60  # facts of an entry
 _ITEM = re.compile(r"^\s*(?:[-*+•–·]|\d{1,2}[.)])\s+")
-_CELLS = re.compile(r"\s*\|\s*")
 _RULE = re.compile(r"[\s|:\-]+")
 _END = re.compile(r"(?<=[.!?…])\s+(?=[\"“(]?[\dA-ZÇĞİÖŞÜ€$£₺])")
 _PIECE = re.compile(r"(?:[,;](?!\d)|\.(?=\s))\s*(?![^()]*\))")
@@ -97,7 +96,7 @@ def _facts(lines: Sequence[str], block: int) -> Iterator[Fact]:
 
 
 def _rows(lines: Sequence[str], block: int) -> Iterator[Fact]:
-    rows = [_CELLS.split(line.strip().strip("|").strip()) for line in lines if not _RULE.fullmatch(line)]
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if not _RULE.fullmatch(line)]
     if not rows:
         return
     ruled = len(lines) > 1 and bool(_RULE.fullmatch(lines[1]))

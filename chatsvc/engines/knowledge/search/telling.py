@@ -19,8 +19,8 @@ _LONG = 450  # characters of one that is said whole where none of its sentences 
 _ALIKE, _CLEARLY = 0.04, 0.1  # facts whose scores differ by less answer alike; by so much one is the answer
 _MOST = 8  # facts that are said together
 _LEADS = {name: frozenset(word for file in amounts.FILES.values() for word in file.items(name)) for name in ("yes", "no", "but")}
-_LEAD = re.compile(r"\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
-_JOINED = re.compile(r"([^\W\d_]+)\s+(?=\S)")
+_LEAD = re.compile(r"\A\s*([^\W\d_]+)\s*[,.!:;–-]+\s+(?=\S)")
+_JOINED = re.compile(r"\A([^\W\d_]+)\s+(?=\S)")
 
 
 def tell(judged: JudgedEntry, asked: Sequence[QuestionTerm], question: Question, said: Collection[str]) -> str:
